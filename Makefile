@@ -1,0 +1,47 @@
+# make demo, make test: each sets up what is missing, then does its work.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check docs bench clean help
+
+help:
+	@echo "make demo   crawl a site served on loopback, and see what was merged and why"
+	@echo "make test   run the whole test suite"
+	@echo "make check  format, lint, types, import contracts, docs"
+	@echo "make docs   write the generated pages anew"
+	@echo "make bench  measure against other libraries"
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
+	    || { echo "the venv module is missing; on Debian: apt install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/canonry demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python benchmarks/canonicalize.py
+	$(BIN)/python benchmarks/dedup.py
+	$(BIN)/python benchmarks/crawl.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,88 @@
+"""What the benchmarks share: a corpus, the least time of several rounds, and the kept raw run."""
+
+import argparse
+import gzip
+import hashlib
+import json
+import platform
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+_RUNS = Path(__file__).parent / "runs"
+
+
+def arguments(question: str) -> argparse.Namespace:
+    """Read the command line of a benchmark."""
+    parser = argparse.ArgumentParser(description=question)
+    parser.add_argument(
+        "--corpus", help="a file of URLs, plain or gzip; tab-separated: last column"
+    )
+    parser.add_argument("--count", type=int, default=100_000, help="URLs to make without a corpus")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keep", action="store_true", help="write the raw run to benchmarks/runs/")
+    return parser.parse_args()
+
+
+def corpus(given: argparse.Namespace) -> list[str]:
+    """Return the absolute http URLs of a corpus, or URLs made to look like a crawl's."""
+    if given.corpus is None:
+        return made(given.count)
+    opened = gzip.open if given.corpus.endswith(".gz") else open
+    with opened(given.corpus, "rt", encoding="utf-8", errors="surrogateescape") as file:
+        urls = [line.rstrip("\n").rpartition("\t")[2] for line in file]
+    return [url for url in urls if url.lower().startswith(("http://", "https://"))]
+
+
+def made(count: int, seed: int = 1) -> list[str]:
+    """Make URLs: nine of ten canonical, the rest messy in the ways that real ones are."""
+    rng = random.Random(seed)
+    messy = ("{u}#top", "{u}&utm_source=x", "HTTPS{r}", "https://WWW{h}", "{u}%7Ex", "{u}/../y")
+    urls = []
+    for _ in range(count):
+        host = f".site{int(rng.paretovariate(1)) % 5000}.example.com"
+        path = "/".join(rng.choice(("news", "item", "a-page", "2024", "img")) for _ in range(3))
+        rest = f"://www{host}/{path}/{rng.randrange(count)}.html?id={rng.randrange(100)}"
+        url = f"https{rest}"
+        if rng.random() < 0.1:
+            tail = url.partition("www")[2]
+            url = rng.choice(messy).format(u=url, r=rest, h=tail)
+        urls.append(url)
+    return urls
+
+
+def best(work: Callable[[], object], rounds: int) -> float:
+    """Return the least seconds that a piece of work took."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def keep(given: argparse.Namespace, name: str, urls: Sequence[str], result: dict[str, Any]) -> None:
+    """Print a result, and write it down when asked to."""
+    packages = ("canonry", "ada-url", "can-ada", "w3lib", "url-normalize", "yarl", "aiohttp")
+    run = {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": " ".join(Path(word).name if "/" in word else word for word in sys.argv),
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {platform.system()}",
+        "versions": {package: version(package) for package in packages},
+        "urls": len(urls),
+        "sha256": hashlib.sha256("\n".join(urls).encode("utf-8", "surrogateescape")).hexdigest(),
+        **result,
+    }
+    if given.keep:
+        folder = _RUNS / run["when"][:10]
+        folder.mkdir(parents=True, exist_ok=True)
+        corpus_name = "made" if given.corpus is None else Path(given.corpus).name.split(".")[0]
+        path = folder / f"{name}-{corpus_name}.json"
+        path.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+        print(f"kept in {path.relative_to(_RUNS.parent)}")

@@ -1,0 +1,41 @@
+"""Canonry's library: which URLs are the same. Text in; canonical form, key and reasons out.
+
+It does no I/O: no network, no clock, no files but the policies that ship with it.
+"""
+
+from canon.api import canonicalize, equivalent, key, surt
+from canon.base import establish_base
+from canon.canonicalizer import Canonical, Canonicalizer, Refused
+from canon.errors import InvalidURL, Reason
+from canon.extract import Found, extract
+from canon.grammar import matches
+from canon.ladder import Rung
+from canon.policy import Policy, PolicyError
+from canon.resolve import resolve
+from canon.trace import Change, Trace
+from canon.uri import URI, parse, redact
+
+__all__ = [
+    "URI",
+    "Canonical",
+    "Canonicalizer",
+    "Change",
+    "Found",
+    "InvalidURL",
+    "Policy",
+    "PolicyError",
+    "Reason",
+    "Refused",
+    "Rung",
+    "Trace",
+    "canonicalize",
+    "equivalent",
+    "establish_base",
+    "extract",
+    "key",
+    "matches",
+    "parse",
+    "redact",
+    "resolve",
+    "surt",
+]

@@ -1,0 +1,86 @@
+"""The one-call functions of the library: canonicalize, equivalent, key, surt."""
+
+from functools import lru_cache
+
+from canon.canonicalizer import Canonicalizer
+from canon.ladder import Rung
+from canon.parts import Parts
+from canon.percent import to_text
+from canon.policy import Policy, preset
+from canon.steps import STEPS
+
+RUNGS = {
+    "string": Rung.STRING,
+    "syntax": Rung.SYNTAX,
+    "scheme": Rung.SCHEME,
+    "protocol": Rung.PROTOCOL,
+}
+
+
+@lru_cache(maxsize=32)
+def compiled(policy: str | Policy) -> Canonicalizer:
+    """Return the canonicalizer of a policy, compiled once."""
+    return Canonicalizer(policy)
+
+
+def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> str:
+    """Return a URL's identity as text: what to compare, never what to request.
+
+    Raises:
+        InvalidURL: when it has none.
+        PolicyError: for a policy that does not exist.
+    """
+    return compiled(policy).identity(url, base)
+
+
+def key(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> bytes:
+    """Return the 16 bytes under which a URL is stored; name and version of the policy are in them.
+
+    Raises:
+        InvalidURL: when the URL has no canonical form.
+        PolicyError: for a policy that does not exist.
+    """
+    return compiled(policy)(url, base).key
+
+
+def surt(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> str:
+    """Return the Sort-friendly URI Reordering Transform of a URL's identity.
+
+    Raises:
+        InvalidURL: when the URL has no canonical form.
+        PolicyError: for a policy that does not exist.
+    """
+    return compiled(policy).surt(url, base)
+
+
+def equivalent(a: str | bytes, b: str | bytes, *, rung: str = "scheme") -> bool:
+    """Compare two absolute URLs at a rung of the ladder (RFC 3986 section 6.2).
+
+    Args:
+        a: one URL.
+        b: the other.
+        rung: ``"string"`` (6.2.1), ``"syntax"`` (6.2.2), ``"scheme"`` (6.2.3) or ``"protocol"``
+            (6.2.4). The last adds what redirects have taught; two bare texts carry no such
+            knowledge, so that it then answers as ``"scheme"`` does.
+
+    Raises:
+        InvalidURL: when either is no absolute URL.
+        ValueError: for an unknown rung.
+    """
+    if rung not in RUNGS:
+        message = f"unknown rung {rung!r}; allowed: {', '.join(RUNGS)}"
+        raise ValueError(message)
+    if rung == "string":
+        return to_text(a) == to_text(b)
+    return _climb(to_text(a), RUNGS[rung]) == _climb(to_text(b), RUNGS[rung])
+
+
+def _climb(text: str, rung: Rung) -> Parts:
+    """Run the lossless steps up to a rung over a URL in the syntax of RFC 3986."""
+    policy = preset("rfc3986")
+    compiled("rfc3986")(text)
+    parts = Parts.of(text)
+    for step in STEPS:
+        if step.lossless and step.rung <= rung:
+            parts = step.apply(parts, policy)
+    return parts

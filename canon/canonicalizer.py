@@ -1,0 +1,239 @@
+"""Canonicalizer: a policy compiled once and used millions of times."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from canon import grammar, whatwg
+from canon.errors import InvalidURL, Reason
+from canon.fastpath import clean_pattern, shortcut
+from canon.keys import hasher, surt_of
+from canon.ladder import Rung
+from canon.lossless import encode_disallowed
+from canon.parts import Parts
+from canon.percent import to_text
+from canon.policy import Policy, preset
+from canon.repair import REPAIRS, RESOLVE, URL_STANDARD
+from canon.resolve import resolve_rfc3986
+from canon.schemes import NEEDS_HOST
+from canon.steps import STEPS
+from canon.trace import Change, Trace
+from canon.uri import split
+
+_MAX_PORT = 65535
+
+
+class Canonical(NamedTuple):
+    """What a URL comes to.
+
+    ``url`` is what to request: what a browser would, without the fragment, touched by no rule.
+    ``identity`` is what to compare, as text; ``key`` is the identity's 16 bytes under the policy.
+    """
+
+    url: str
+    identity: str
+    key: bytes
+
+
+class Refused(NamedTuple):
+    """A text that has no canonical form, and why."""
+
+    text: str
+    reason: Reason
+    position: int
+
+
+class Canonicalizer:
+    """Makes canonical forms under one policy. Immutable; share it between threads."""
+
+    def __init__(self, policy: str | Policy = "web") -> None:
+        """Compile a policy.
+
+        Args:
+            policy: a preset's name, or a policy read with `canon.policy.from_toml`.
+
+        Raises:
+            PolicyError: for a name that no preset has.
+        """
+        self.policy = preset(policy) if isinstance(policy, str) else policy
+        self._steps = tuple(
+            step for step in STEPS if step.rung < Rung.PRACTICE or step.name in self.policy.practice
+        )
+        self._functions = tuple(step.apply for step in self._steps)
+        self._key = hasher(self.policy.label)
+        self._is_clean = clean_pattern(self.policy)
+        self._shortcut = shortcut(self.policy, self._steps)
+
+    def __call__(self, url: str | bytes, base: str | None = None) -> Canonical:
+        """Return what to request, what to compare, and the key.
+
+        Args:
+            url: a URL, or a reference when there is a base.
+            base: an absolute URL.
+
+        Raises:
+            InvalidURL: when there is no canonical form; no other error, for any text.
+        """
+        text = url if isinstance(url, str) else to_text(url)
+        if base is None and self._is_clean(text):  # the plain pipeline would change nothing
+            return Canonical(text, text, self._key(text))
+        read = self._read(to_text(text), base)
+        if self._is_clean(read):  # nor would the steps
+            return Canonical(read, read, self._key(read))
+        identity = self._shortcut(read) or self._identify(read)
+        return Canonical(self._request(read), identity, self._key(identity))
+
+    def identity(self, url: str | bytes, base: str | None = None) -> str:
+        """Return only what to compare, as text: for when no key is wanted.
+
+        Raises:
+            InvalidURL: as `__call__` does.
+        """
+        text = url if isinstance(url, str) else to_text(url)
+        if base is None and self._is_clean(text):
+            return text
+        read = self._read(to_text(text), base)
+        return read if self._is_clean(read) else self._shortcut(read) or self._identify(read)
+
+    def surt(self, url: str | bytes, base: str | None = None) -> str:
+        """Return the SURT of a URL's identity; under ``archive``, as web archives write it.
+
+        Raises:
+            InvalidURL: as `__call__` does.
+        """
+        lower_escapes = "letter-case" in self.policy.practice
+        return surt_of(self.identity(url, base), lower_escapes=lower_escapes)
+
+    def plain(self, url: str | bytes, base: str | None = None) -> Canonical:
+        """Do what `__call__` does without its fast paths, for which this is the oracle."""
+        read = self._read(to_text(url), base)
+        identity = self._identify(read)
+        return Canonical(self._request(read), identity, self._key(identity))
+
+    def many(
+        self, urls: Iterable[str | bytes], base: str | None = None
+    ) -> Iterator[Canonical | Refused]:
+        """Yield one result for each URL, in order; a bad URL is a `Refused`, never an error."""
+        for url in urls:
+            try:
+                yield self(url, base)
+            except InvalidURL as error:
+                yield Refused(error.text, error.reason, error.position)
+
+    def explain(self, url: str | bytes, base: str | None = None) -> Trace:
+        """Return which rule did what; it ends where `__call__` does.
+
+        Raises:
+            InvalidURL: as `__call__` does.
+        """
+        text = to_text(url)
+        read = self._read(text, base)
+        identity = self._identify(read)
+        return Trace(
+            text=text,
+            policy=self.policy.label,
+            url=self._request(read),
+            identity=identity,
+            key=self._key(identity),
+            steps=tuple(self._account(text, read, identity, base)),
+        )
+
+    def _read(self, text: str, base: str | None) -> str:
+        """Read a reference in the policy's dialect; the result is absolute."""
+        if self.policy.dialect == "whatwg":
+            return whatwg.serialize(text) if base is None else whatwg.join(to_text(base), text)
+        return check_rfc3986(text if base is None else resolve_rfc3986(text, to_text(base)))
+
+    def _request(self, read: str) -> str:
+        """Return what a browser would request for an absolute URL."""
+        text = read
+        if self.policy.dialect != "whatwg":
+            text = str(encode_disallowed(Parts.of(read), self.policy))
+            with suppress(InvalidURL):  # a URI that no browser fetches is requested as it stands
+                text = whatwg.serialize(text)
+        return text.partition("#")[0]
+
+    def _identify(self, read: str) -> str:
+        """Run every step of the policy over an absolute URL."""
+        parts = Parts.of(read)
+        policy = self.policy
+        for apply in self._functions:
+            parts = apply(parts, policy)
+        return str(parts)
+
+    def _account(self, text: str, read: str, identity: str, base: str | None) -> Iterator[Change]:
+        """Account for the way from a text to its identity, rule by rule.
+
+        A browser's parser mends, resolves and normalizes in one go. Its work is told by the rules
+        it amounts to, where these lead to the same identity; the rest is the URL Standard's.
+        """
+        if self.policy.dialect != "whatwg":
+            if read != text:
+                yield Change.by(RESOLVE, text, read)
+            yield from self._steps_from(read)
+            return
+        repairs = list(_repairs_from(text))
+        mended = repairs[-1].after if repairs else text
+        if base is not None and split(mended).scheme is None:
+            yield from repairs
+            yield Change.by(RESOLVE, mended, read)
+            yield from self._steps_from(read)
+            return
+        steps = list(self._steps_from(mended))
+        if (steps[-1].after if steps else mended) != identity:
+            standard = [Change.by(URL_STANDARD, mended, read)] if mended != read else []
+            steps = standard + list(self._steps_from(read))
+        yield from repairs
+        yield from steps
+
+    def _steps_from(self, text: str) -> Iterator[Change]:
+        """Run the steps over a text and yield those that acted."""
+        parts = Parts.of(text)
+        for step in self._steps:
+            after = step.apply(parts, self.policy)
+            if after is not parts:
+                yield Change.by(step, str(parts), str(after))
+                parts = after
+
+
+def _repairs_from(text: str) -> Iterator[Change]:
+    """Run the repairs over a text and yield those that acted."""
+    for repair in REPAIRS:
+        after = repair.apply(text)
+        if after != text:
+            yield Change.by(repair, text, after)
+            text = after
+
+
+_AUTHORITY_END = re.compile(r"[/?#]")
+
+
+def check_rfc3986(text: str) -> str:
+    """Return a text that RFC 3986 can read as an absolute URI, or say why it cannot.
+
+    Characters that the grammar does not allow are no reason: a step encodes them.
+
+    Raises:
+        InvalidURL: no scheme; a host or a port that is none (sections 3.1, 3.2.2, 3.2.3); http
+            and its kin without a host (RFC 9110 section 4.2.1).
+    """
+    parts = Parts.of(text)
+    if parts.scheme is None:
+        colon = _AUTHORITY_END.split(text, maxsplit=1)[0].find(":")
+        reason = Reason.SCHEME if colon >= 0 else Reason.RELATIVE if text else Reason.EMPTY
+        raise InvalidURL(reason, text, max(colon, 0))
+    start = len(parts.scheme) + 3 + (0 if parts.userinfo is None else len(parts.userinfo) + 1)
+    if not parts.host:
+        if parts.scheme.lower() in NEEDS_HOST:
+            raise InvalidURL(Reason.NO_HOST, text, start)
+        return text
+    name = parts.host
+    if "[" in name or "]" in name:
+        if not grammar.matches("IP-literal", name):
+            raise InvalidURL(Reason.HOST, text, start)
+    elif ":" in name:
+        raise InvalidURL(Reason.PORT, text, start + name.index(":") + 1)
+    if parts.port and int(parts.port.lstrip("0")[:6] or "0") > _MAX_PORT:
+        raise InvalidURL(Reason.PORT, text, start + len(name) + 1)
+    return text

@@ -1,0 +1,45 @@
+"""Every way a URL can be refused, and the one error that says so."""
+
+from enum import Enum
+
+
+class Reason(Enum):
+    """Why a URL has no canonical form; the value is the sentence that people read."""
+
+    EMPTY = "the text is empty, and there is no base URL to resolve it against"
+    RELATIVE = "the reference is relative, and there is no base URL to resolve it against"
+    BASE = "the base is not an absolute URL that a reference can be resolved against"
+    SCHEME = "a scheme is a letter, then letters, digits, '+', '-' or '.' (RFC 3986 section 3.1)"
+    NO_HOST = "this scheme needs a host, and the authority has none"
+    HOST = "the host is neither a domain name, an IPv4 address, nor an IPv6 address in brackets"
+    PORT = "a port is a decimal number from 0 to 65535"
+    SURROGATE = "the text holds a lone surrogate, which stands for no character"
+
+
+class InvalidURL(ValueError):  # noqa: N818 - the public name; it reads as what it is
+    """A text that has no canonical form.
+
+    Attributes:
+        reason: which rule was broken.
+        text: the URL as it was given (undecodable bytes already percent-escaped).
+        position: index into ``text`` where the trouble starts.
+
+    Printing it shows the sentence, the text and a caret under the place.
+    """
+
+    def __init__(self, reason: Reason, text: str, position: int = 0) -> None:
+        """Keep the parts; the message is made when it is asked for."""
+        super().__init__(reason, text, position)
+        self.reason = reason
+        self.text = text
+        self.position = position
+
+    def __str__(self) -> str:
+        """Return the reason, then the text (a window of it when long) and a caret."""
+        start = max(0, self.position - 60)
+        window = self.text[start : self.position + 60]
+        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in window)
+        lead = "…" if start else ""
+        tail = "…" if self.position + 60 < len(self.text) else ""
+        caret = " " * (len(lead) + self.position - start) + "^"
+        return f"{self.reason.value}\n  {lead}{shown}{tail}\n  {caret}"

@@ -1,0 +1,1 @@
+"""Everything that runs: the crawl, the batch dedup, the command."""

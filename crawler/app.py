@@ -1,0 +1,238 @@
+"""Wiring: the only file that builds the objects of a crawl and joins them."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, func, select
+
+from canon import Canonicalizer, Policy
+from canon.errors import InvalidURL
+from canon.policy import PolicyError, from_toml, preset
+from crawler import worker
+from crawler.crawl import Crawl, Progress
+from crawler.door import Door, is_fetched
+from crawler.fetch.client import Client
+from crawler.fetch.robots import Robots
+from crawler.refusal import Refusal
+from crawler.scope import Scope
+from crawler.settings import Settings, SettingsError
+from crawler.visit import Visitor
+from storage import Candidate, State, Store, StoreError, frontier, robots, urls
+from storage.schema import jobs, pages
+from storage.writer import Writer
+
+# What a new run judges again: limits that it may have lifted or set.
+_LIMITS = frozenset(Refusal) - {Refusal.ROBOTS, Refusal.SCHEME}
+
+
+def find_policy(name: str) -> Policy:
+    """Return a preset, or the policy in a file.
+
+    Raises:
+        PolicyError: naming the file and the key, or the presets there are.
+    """
+    path = Path(name)
+    if path.suffix != ".toml":
+        return preset(name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(f"policy {name}: cannot be read: {error}") from None
+    return from_toml(text, name)
+
+
+def open_store(url: str, policy: Policy, say: Callable[[str], None]) -> Store:
+    """Open a store for keys under a policy."""
+    return Store(url, policy=policy.label, fingerprint=policy.fingerprint, say=say)
+
+
+class CrawlResult(NamedTuple):
+    """How a run ended."""
+
+    finished: bool  # False: it was interrupted, and can be resumed
+    seconds: float
+    progress: Progress
+
+
+async def crawl(
+    seeds: Sequence[str],
+    store_url: str,
+    settings: Settings,
+    *,
+    say: Callable[[str], None],
+    watch: Callable[[Crawl], None] = lambda _crawl: None,
+) -> CrawlResult:
+    """Crawl until nothing is left, a limit is reached, or the process is asked to stop.
+
+    Args:
+        seeds: absolute URLs; known ones do no harm.
+        store_url: a SQLAlchemy URL.
+        settings: what holds.
+        say: takes sentences for people.
+        watch: is given the running crawl, to show its progress.
+
+    Raises:
+        SettingsError: for seeds, addresses or files in the settings that cannot be used.
+        PolicyError, StoreError: for a policy or a store that cannot be used.
+    """
+    policy = find_policy(settings.crawl.policy)
+    canonicalizer = Canonicalizer(policy)
+    door = Door(canonicalizer, Scope(settings.crawl.scope, ()), settings)
+    candidates = [_seed(door, seed) for seed in seeds]
+    for candidate in candidates:
+        door.scope.widen(candidate.url)
+    try:
+        client = Client(settings)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"[fetch]: {error}") from None
+    store = open_store(store_url, policy, say)
+    writer = Writer()
+    try:
+        job, pages_before = _prepare(store, door, candidates, settings, seeds)
+        try:
+            async with client:
+                run = _wire(store, writer, client, door, settings, pages_before)
+                watch(run)
+                with _signals(run, say):
+                    start = time.monotonic()
+                    finished = await run.run()
+        except BaseException:
+            writer.close()
+            with suppress(StoreError):  # what failed may be the store
+                store.end_job(job, "failed", time.time())
+            raise
+        store.end_job(job, "finished" if finished else "interrupted", time.time())
+        return CrawlResult(finished, time.monotonic() - start, run.progress)
+    finally:
+        writer.close()  # it may still be at work
+        store.close()
+
+
+def _seed(door: Door, seed: str) -> Candidate:
+    """Read a seed; one that cannot be used is the user's to mend."""
+    try:
+        found = door.candidate(seed, None, depth=0, hops=0, source=None)
+    except InvalidURL as error:
+        hint = "" if "://" in seed else f"\nDid you mean https://{seed} ?"
+        raise SettingsError(f"seed: {error}{hint}") from None
+    if isinstance(found, Refusal):
+        raise SettingsError(f"seed {seed}: {found.value}")
+    return found._replace(held=None)
+
+
+def _prepare(
+    store: Store,
+    door: Door,
+    candidates: Sequence[Candidate],
+    settings: Settings,
+    seeds: Sequence[str],
+) -> tuple[int, int]:
+    """Bring a store to where this run begins; return the job, and how many pages there are."""
+    now = time.time()
+    asked = msgspec.json.encode({"seeds": sorted(seeds), "settings": settings}).decode()
+    with store.transaction() as connection:
+        gone = [name for name in frontier.owners(connection) if worker.is_gone(name)]
+        frontier.give_back(connection, gone)
+        for url in urls.seed_targets(connection):
+            door.scope.widen(url)
+        if asked != _asked_before(connection):
+            _judge_again(connection, door)
+        count = connection.scalar(select(func.count()).select_from(pages)) or 0
+    store.admit(candidates, now, door.why)
+    return store.begin_job("crawl", asked, now), count
+
+
+def _asked_before(connection: Connection) -> str | None:
+    """Return what the last crawl into this store was asked to do."""
+    last = select(jobs.c.settings).where(jobs.c.command == "crawl").order_by(jobs.c.id.desc())
+    return connection.scalar(last.limit(1))
+
+
+def _judge_again(connection: Connection, door: Door) -> None:
+    """Let out what other limits held, and hold what the present ones do not allow."""
+
+    def judge(url: str, depth: int, hops: int) -> str | None:
+        refusal = door.judge(url, depth, hops) if is_fetched(url) else Refusal.SCHEME
+        return None if refusal is None else refusal.label
+
+    urls.review(connection, State.HELD, judge, {refusal.label for refusal in _LIMITS})
+    urls.review(connection, State.QUEUED, judge)
+
+
+def _wire(
+    store: Store,
+    writer: Writer,
+    client: Client,
+    door: Door,
+    settings: Settings,
+    pages_before: int,
+) -> Crawl:
+    """Join the parts of a crawl."""
+    token = settings.crawl.user_agent.partition("/")[0]
+    rules = Robots(client.get, _RobotsInStore(store, writer), time.time, token)
+    visitor = Visitor(client, rules, door, settings.fetch, time.time)
+    return Crawl(
+        store,
+        writer,
+        visitor,
+        door,
+        settings,
+        worker=worker.own_name(),
+        pages_before=pages_before,
+    )
+
+
+class _RobotsInStore:
+    """Keeps robots.txt in the store, on the writer thread."""
+
+    def __init__(self, store: Store, writer: Writer) -> None:
+        self._store = store
+        self._writer = writer
+
+    async def get_robots(self, origin: str) -> tuple[str, float] | None:
+        """Return the rules of an origin and when they expire."""
+
+        def get() -> tuple[str, float] | None:
+            with self._store.transaction() as connection:
+                return robots.get(connection, origin)
+
+        return await self._writer.call(get)
+
+    async def put_robots(self, origin: str, rules: str, expires_at: float) -> None:
+        """Keep the rules of an origin."""
+
+        def put() -> None:
+            with self._store.transaction() as connection:
+                robots.put(connection, origin, rules, expires_at)
+
+        await self._writer.call(put)
+
+
+@contextmanager
+def _signals(run: Crawl, say: Callable[[str], None]) -> Iterator[None]:
+    """Let Ctrl-C stop a crawl: once after what is in flight, twice at once."""
+    loop = asyncio.get_running_loop()
+    asked: list[Any] = []
+
+    def interrupted() -> None:
+        asked.append(True)
+        if len(asked) == 1:
+            say("Stopping after the requests in flight; Ctrl-C again stops at once.")
+            run.stop()
+        else:
+            run.stop(now=True)
+
+    caught = (signal.SIGINT, signal.SIGTERM)
+    for number in caught:
+        loop.add_signal_handler(number, interrupted)
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,1 @@
+"""Files of URLs: reading them, one line for each distinct resource, and why."""

@@ -1,0 +1,198 @@
+"""Dedup: lines in, the first spelling of each distinct resource out, and what merged the rest."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from canon import Canonical, Canonicalizer, InvalidURL, redact
+from canon.percent import to_text
+from crawler.batch.lines import Cut, Line
+from crawler.door import is_fetched, why
+from crawler.refusal import Refusal
+from crawler.scope import host_of
+from storage import Candidate, Store
+from storage.urls import spellings
+
+_BATCH = 50_000
+
+
+class Entry(NamedTuple):
+    """A line that is a URL."""
+
+    spelling: str
+    canonical: Canonical
+
+
+class Answer(NamedTuple):
+    """What became of a line: ``same_as`` is None for the first of its resource."""
+
+    line: Line
+    same_as: str | None
+    rules: str  # what merged it; "" when it was spelled alike
+    refused: str | None = None  # why it is no URL; then the rest means nothing
+
+
+class Seen(Protocol):
+    """Where dedup looks up what it has seen."""
+
+    def claim(self, entries: Sequence[Entry]) -> list[str | None]:
+        """Return for each entry the spelling it repeats, None for the first of its resource."""
+        ...
+
+
+class SeenInMemory:
+    """Remembers keys in memory: about 150 bytes for each distinct resource."""
+
+    def __init__(self) -> None:
+        """Begin with nothing seen."""
+        # The spelling, where it is not the identity itself; most are.
+        self._spelled: dict[bytes, str | None] = {}
+
+    def claim(self, entries: Sequence[Entry]) -> list[str | None]:
+        """Return for each entry the spelling it repeats, None for the first of its resource."""
+        answers: list[str | None] = []
+        spelled = self._spelled
+        for spelling, (_url, identity, key) in entries:
+            if key in spelled:
+                answers.append(spelled[key] or identity)
+            else:
+                spelled[key] = None if spelling == identity else spelling
+                answers.append(None)
+        return answers
+
+
+class SeenInStore:
+    """Remembers in a store, beside all that it has seen before: new URLs join its queue."""
+
+    def __init__(
+        self, store: Store, connection: Connection, explain: Callable[[str, str], str]
+    ) -> None:
+        """Work inside one transaction, which the caller commits when the output is safe."""
+        self._store = store
+        self._connection = connection
+        self._why = explain
+
+    def claim(self, entries: Sequence[Entry]) -> list[str | None]:
+        """Return for each entry the spelling it repeats, None for the first of its resource."""
+        candidates = [
+            Candidate(
+                url=canonical.url,
+                spelling=spelling,
+                key=canonical.key,
+                host=host_of(canonical.url),
+                depth=0,
+                held=None if is_fetched(canonical.url) else Refusal.SCHEME.label,
+            )
+            for spelling, canonical in entries
+        ]
+        given = self._store.admit_in(self._connection, candidates, time.time(), self._why)
+        known = spellings(self._connection, {answer.row for answer in given if not answer.new})
+        return [None if answer.new else known[answer.row] for answer in given]
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a dedup did, counted; samples are one for each kind."""
+
+    lines: int = 0
+    blank: int = 0
+    distinct: int = 0
+    exact: int = 0  # lines that repeat a spelling
+    merged: dict[str, int] = field(default_factory=dict)
+    merged_samples: dict[str, tuple[str, str]] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    refused_samples: dict[str, str] = field(default_factory=dict)
+    cut: list[str] = field(default_factory=list)
+
+    def add(self, answer: Answer) -> None:
+        """Count one answer."""
+        if answer.refused is not None:
+            self.refused[answer.refused] = self.refused.get(answer.refused, 0) + 1
+            where = f"{answer.line.source}:{answer.line.number}"
+            text = redact(answer.line.text[:200].decode("utf-8", "replace"))
+            self.refused_samples.setdefault(answer.refused, f"{where}: {text}")
+        elif answer.same_as is None:
+            self.distinct += 1
+        elif not answer.rules:
+            self.exact += 1
+        else:
+            self.merged[answer.rules] = self.merged.get(answer.rules, 0) + 1
+            text = answer.line.text.decode("utf-8", "replace")
+            self.merged_samples.setdefault(answer.rules, (redact(text), redact(answer.same_as)))
+
+
+def dedup(
+    lines: Iterable[Line | Cut], canonicalizer: Canonicalizer, seen: Seen, summary: Summary
+) -> Iterator[Answer]:
+    """Yield what became of each line that is not blank, in input order.
+
+    Args:
+        lines: as `crawler.batch.lines.read` gives them.
+        canonicalizer: makes the identities.
+        seen: what was seen before, and takes what is new.
+        summary: is kept up to date.
+    """
+    stream = iter(lines)
+    while batch := list(islice(stream, _BATCH)):
+        yield from _batch(batch, canonicalizer, seen, summary)
+
+
+def _batch(
+    batch: Sequence[Line | Cut], canonicalizer: Canonicalizer, seen: Seen, summary: Summary
+) -> Iterator[Answer]:
+    """Answer a batch of lines with one claim."""
+    read: list[tuple[Line, Entry | str]] = []
+    for line in batch:
+        if isinstance(line, Cut):
+            summary.cut.append(f"{line.source}: breaks off after line {line.number:,} ({line.why})")
+            continue
+        summary.lines += 1
+        if not line.text.strip():
+            summary.blank += 1
+            continue
+        entry = _entry(line.text, canonicalizer) if line.whole else Refusal.TOO_LONG.label
+        read.append((line, entry))
+    entries = [entry for _line, entry in read if isinstance(entry, Entry)]
+    claims = iter(seen.claim(entries))
+    for line, entry in read:
+        if not isinstance(entry, Entry):
+            answer = Answer(line, None, "", entry)
+        else:
+            same_as = next(claims)
+            rules = "" if same_as is None else why(canonicalizer, entry.spelling, same_as)
+            answer = Answer(line, same_as, rules)
+        summary.add(answer)
+        yield answer
+
+
+def _entry(text: bytes, canonicalizer: Canonicalizer) -> Entry | str:
+    """Read a line; return why where it is no URL."""
+    try:
+        spelling = to_text(text)
+        return Entry(spelling, canonicalizer(spelling))
+    except InvalidURL as error:
+        return error.reason.name.lower()
+
+
+_ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+
+
+def map_line(answer: Answer) -> bytes:
+    """Return an answer as a line of ``--map``: tab-separated line, representative and rules.
+
+    Tabs, line ends and backslashes inside a column are escaped with a backslash. The third column
+    is ``first``, ``repeated``, the rules that merged the line, or ``refused:`` and the reason.
+    """
+    text = answer.line.text.decode("utf-8", "surrogateescape")
+    if answer.refused is not None:
+        columns = (text, "", f"refused: {answer.refused}")
+    elif answer.same_as is None:
+        columns = (text, text, "first")
+    else:
+        columns = (text, answer.same_as, answer.rules or "repeated")
+    line = "\t".join(column.translate(_ESCAPES) for column in columns)
+    return line.encode("utf-8", "surrogateescape") + b"\n"

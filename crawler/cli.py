@@ -1,0 +1,338 @@
+"""The command ``canonry``: parse, load settings, one call, print, exit code."""
+
+import asyncio
+import gc
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import click
+import msgspec
+from sqlalchemy.exc import ArgumentError
+
+from canon import Canonicalizer, InvalidURL, PolicyError, Refused
+from canon import extract as canon_extract
+from crawler import app, show
+from crawler.batch import job, lines, output
+from crawler.crawl import Crawl, Progress
+from crawler.demo import run as demo_run
+from crawler.documents import html
+from crawler.settings import Settings, SettingsError, load
+from storage import StoreError, report
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 3
+_DEFAULT_STORE = "sqlite:///canonry.db"
+
+_P = ParamSpec("_P")
+
+
+def _answering(command: Callable[_P, int]) -> Callable[_P, None]:
+    """Turn a command's errors into a sentence and an exit code."""
+
+    @wraps(command)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        try:
+            code = command(*args, **kwargs)
+        except (SettingsError, PolicyError) as error:
+            show.say(f"canonry: {error}")
+            code = USAGE
+        except ArgumentError as error:
+            show.say(f"canonry: --store: {error}; for example {_DEFAULT_STORE}")
+            code = USAGE
+        except BrokenPipeError:  # the reader has seen enough, as in "| head"
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = FAILED
+        except (StoreError, InvalidURL, OSError) as error:
+            show.say(f"canonry: {error}")
+            code = FAILED
+        except KeyboardInterrupt:
+            show.say("canonry: interrupted; the same command starts again")
+            code = INTERRUPTED
+        sys.exit(code)
+
+    return run
+
+
+_policy = click.option(
+    "--policy", default="web", show_default=True, help="A preset's name, or a TOML file."
+)
+_base = click.option("--base", help="Resolve references against this URL.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_store = click.option(
+    "--store", default=_DEFAULT_STORE, show_default=True, help="A SQLAlchemy URL."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="canonry")
+def main() -> None:
+    """Decide which URLs are the same: canonical forms, crawls and dedups that say why.
+
+    Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed,
+    2 wrong usage or settings, 3 interrupted and resumable.
+    """
+    # Millions of small tuples are made and kept, and none is part of a cycle: the collector would
+    # walk them over and over (a third of the time of a dedup).
+    gc.set_threshold(200_000, 50, 100)
+
+
+@main.command()
+@click.argument("urls", nargs=-1)
+@_base
+@_policy
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "surt"]),
+    default="text",
+    show_default=True,
+)
+@_answering
+def canon(urls: tuple[str, ...], base: str | None, policy: str, form: str) -> int:
+    """Print the canonical form of each URL; with no URL or "-", of each line of standard input.
+
+    A filter: a line for each line. What is no URL gets an empty line (with --format json its
+    reason) and is reported on standard error.
+    """
+    canonicalizer = Canonicalizer(app.find_policy(policy))
+    given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
+    refused = 0
+    for result in canonicalizer.many(given, base):
+        if isinstance(result, Refused):
+            refused += 1
+            show.say(f"canonry: {result.reason.value}: {result.text[:200]}")
+            record: dict[str, Any] = {"text": result.text, "reason": result.reason.name.lower()}
+            line = ""
+        else:
+            record = result._asdict() | {"key": result.key.hex()}
+            line = canonicalizer.surt(result.identity) if form == "surt" else result.identity
+        click.echo(msgspec.json.encode(record) if form == "json" else line)
+    return FAILED if refused and given is urls else 0
+
+
+def _stdin_lines() -> Iterator[bytes]:
+    """Yield the lines of standard input."""
+    for line in lines.read(["-"], lambda _count: None):
+        if isinstance(line, lines.Line):
+            if not line.whole:
+                show.say(f"canonry: line {line.number}: longer than {lines.LONGEST:,} bytes")
+            yield line.text if line.whole else b""
+
+
+@main.command()
+@click.argument("url")
+@_base
+@_policy
+@_json
+@_answering
+def explain(url: str, base: str | None, policy: str, *, as_json: bool) -> int:
+    """Tell which rule did what to a URL, and why."""
+    trace = Canonicalizer(app.find_policy(policy)).explain(url, base)
+    if as_json:
+        _print_json(trace.as_dict())
+    else:
+        show.trace(trace)
+    return 0
+
+
+@main.command()
+@click.argument("file", metavar="FILE|-")
+@_base
+@click.option("--suffixes", is_flag=True, help="Also www.example.com/..., as http://.")
+@_answering
+def extract(file: str, base: str | None, *, suffixes: bool) -> int:
+    """Print the URLs in a text, or the links of an HTML page, one a line.
+
+    In a text: within <>, within quotes, after URL:, or bare (RFC 3986 appendix C). A page's links
+    are resolved against its base; those that stay relative for want of --base are counted.
+    """
+    body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    if html.looks_like(body):
+        found, relative = html.absolute_links(body, base)
+        if relative:
+            show.say(f"canonry: {relative:,} relative links left out; give their --base")
+    else:
+        found = [hit.url for hit in canon_extract(body, suffixes=suffixes)]
+    for url in found:
+        click.echo(url)
+    return 0
+
+
+@main.command()
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@_store
+@click.option("--config", type=click.Path(dir_okay=False), help="A TOML file of settings.")
+@click.option("--max-pages", type=int, help="Stop when the store holds this many pages.")
+@click.option("--max-depth", type=int, help="Follow this many links from a seed.")
+@click.option("--scope", type=click.Choice(["host", "domain", "prefix", "any"]))
+@click.option("--concurrency", type=int, help="Requests in flight at once.")
+@click.option("--delay", type=float, help="Seconds between two requests to one host.")
+@click.option("--policy", help="A preset's name, or a TOML file.  [default: web]")
+@click.option(
+    "--allow-private", is_flag=True, default=None, help="Ask addresses that are not public."
+)
+@click.option("--connect-to", multiple=True, metavar="HOST:PORT:ADDR:PORT", help="As curl has it.")
+@click.option("--ca-file", help="Certificate authorities to trust beside the system's.")
+@_json
+@_answering
+def crawl(
+    seeds: tuple[str, ...],
+    store: str,
+    config: str | None,
+    *,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - click's values, which the settings check
+) -> int:
+    """Crawl from SEED..., and say what was merged and by which rule.
+
+    The same command again resumes. Ctrl-C stops after the requests in flight; twice, at once.
+    """
+    fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file")}
+    fetch["connect_to"] = list(flags.pop("connect_to")) or None
+    settings = load(config, {"crawl": flags, "fetch": fetch})
+    with show.crawl_progress() as update:
+        result = asyncio.run(_watched(seeds, store, settings, update))
+    with report.reading(store) as connection:
+        found = report.status(connection)
+    found["seconds"] = round(result.seconds, 3)
+    found["finished"] = result.finished
+    found["run"] = msgspec.to_builtins(result.progress)
+    if as_json:
+        _print_json(found)
+    else:
+        show.status(found)
+        show.say(f"{result.progress.pages:,} pages in {result.seconds:.1f} s; the store is {store}")
+    if result.finished:
+        return 0
+    show.say("Interrupted; the same command resumes.")
+    return INTERRUPTED
+
+
+async def _watched(
+    seeds: tuple[str, ...],
+    store: str,
+    settings: Settings,
+    update: Callable[[Progress], None],
+) -> app.CrawlResult:
+    """Run a crawl and show its progress twice a second."""
+    shown: list[asyncio.Task[None]] = []
+
+    def watch(run: Crawl) -> None:
+        async def show_on() -> None:
+            while True:
+                update(run.progress)
+                await asyncio.sleep(0.5)
+
+        shown.append(asyncio.create_task(show_on()))
+
+    try:
+        return await app.crawl(seeds, store, settings, say=show.say, watch=watch)
+    finally:
+        for task in shown:
+            task.cancel()
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
+@click.option(
+    "-o", "out", help="Write here, whole or not at all; .gz compresses.  [default: stdout]"
+)
+@click.option(
+    "--map", "map_file", help="Write every line, what it is the same as, and by which rules."
+)
+@_policy
+@click.option("--store", help="Also against everything this store has seen, and into its queue.")
+@_json
+@_answering
+def dedup(
+    files: tuple[str, ...],
+    out: str | None,
+    map_file: str | None,
+    policy: str,
+    store: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Print the first line of each distinct resource, in the order of the input.
+
+    Plain and gzip files, told by content; "-" is standard input. What is no URL is counted by
+    reason, and never stops the job. With --json, standard output has the summary, and the lines go
+    to -o only. An input that breaks off is told, the rest is done, and the exit code is 1.
+    """
+    total = job.size_of(files)
+    canonicalizer = Canonicalizer(app.find_policy(policy))
+    asked = job.Job(files, out, map_file, store, quiet=as_json)
+    start = time.monotonic()
+    with show.byte_progress(total, "dedup") as advance:
+        summary = job.run(asked, canonicalizer, advance, show.say)
+    seconds = round(time.monotonic() - start, 3)
+    if as_json:
+        _print_json(msgspec.to_builtins(summary) | {"seconds": seconds})
+    else:
+        show.dedup(summary, seconds)
+    return FAILED if summary.cut else 0
+
+
+@main.command()
+@_store
+@_json
+@_answering
+def status(store: str, *, as_json: bool) -> int:
+    """Tell what a store holds, also while a crawl is writing to it."""
+    with report.reading(store) as connection:
+        found = report.status(connection)
+    if as_json:
+        _print_json(found)
+    else:
+        show.status(found)
+    return 0
+
+
+@main.command()
+@click.argument("what", type=click.Choice(sorted(report.EXPORTS)))
+@_store
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True
+)
+@click.option(
+    "-o", "out", help="Write here, whole or not at all; .gz compresses.  [default: stdout]"
+)
+@_answering
+def export(what: str, store: str, form: str, out: str | None) -> int:
+    """Print the pages, URLs, aliases or refused URLs of a store, one a line."""
+    with ExitStack() as stack:
+        connection = stack.enter_context(report.reading(store))
+        target = sys.stdout.buffer if out is None else stack.enter_context(output.whole(out))
+        for line in output.encoded(report.rows(connection, what), form):
+            target.write(line)
+        target.flush()
+    return 0
+
+
+@main.command()
+@click.option(
+    "--policy", "policies", multiple=True, help="Crawl under these  [default: web, search]."
+)
+@_json
+@_answering
+def demo(policies: tuple[str, ...], *, as_json: bool) -> int:
+    """Crawl a site made for the purpose, and compare with what is known of it.
+
+    The site is served on loopback. Each of its pages goes by many names.
+    """
+    results = demo_run.run(policies or ("web", "search"))
+    if as_json:
+        _print_json(msgspec.to_builtins(results))
+    else:
+        demo_run.show_results(results)
+    return 0 if all(result.is_right for result in results) else FAILED
+
+
+def _print_json(found: object) -> None:
+    """Print one JSON object."""
+    click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))

@@ -1,0 +1,322 @@
+"""The crawl: hosts leased from the store, visits within politeness, outcomes recorded in groups."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from crawler.door import Door
+from crawler.frontier import Frontier
+from crawler.settings import Settings
+from crawler.visit import Visited, Visitor
+from storage import Admission, LeasedHost, Outcome, Queued, State, Store
+from storage import frontier as rows
+from storage.writer import Writer
+
+_LEASE_SECONDS = 60.0
+_HEARTBEAT = _LEASE_SECONDS / 4
+_GROUP = 64  # outcomes in one transaction at most
+_PER_HOST = 256  # URLs of one host in memory at most
+_LONGEST_WAIT = 0.5
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a crawl stands; one object, updated in place, for whoever wants to show it."""
+
+    pages: int = 0  # in this run
+    redirects: int = 0
+    failed: int = 0
+    held: int = 0
+    links: int = 0
+    duplicates: int = 0  # links whose resource was known
+    new: int = 0
+    queued: int = 0
+    in_flight: int = 0
+
+
+class _Pace(NamedTuple):
+    """When hosts may be asked again, and how far apart they want to be asked."""
+
+    ready: dict[str, float]
+    delays: dict[str, float | None]
+
+
+class _Done(NamedTuple):
+    """A visit that ended and waits to be recorded."""
+
+    host: str
+    queued: Queued
+    visited: Visited
+
+
+class Crawl:
+    """Runs until nothing is queued, a limit is reached, or `stop` is called."""
+
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        visitor: Visitor,
+        door: Door,
+        settings: Settings,
+        *,
+        worker: str,
+        pages_before: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Bind what a crawl needs.
+
+        Args:
+            store: where everything is kept; only the writer thread touches it.
+            writer: that thread.
+            visitor: makes outcomes of URLs.
+            door: judges links.
+            settings: the limits.
+            worker: the name under which hosts are leased.
+            pages_before: pages that the store held when the run began; ``max_pages`` counts them.
+            clock: seconds since 1970.
+        """
+        self._store = store
+        self._writer = writer
+        self._visitor = visitor
+        self._door = door
+        self._crawl = settings.crawl
+        self._worker = worker
+        self._clock = clock
+        self._frontier = Frontier(settings.crawl.delay, settings.crawl.requests_per_host)
+        self._out = 0  # URLs taken and not yet recorded
+        self._visits: set[asyncio.Task[None]] = set()
+        self._outbox: list[_Done] = []
+        self._fatal: BaseException | None = None
+        self._wake = asyncio.Event()
+        self._arrived = asyncio.Event()
+        self._stopping = False
+        self._leased_at = 0.0
+        self._maybe_more = True  # the store may have queued URLs that are not loaded
+        self._pages_before = pages_before
+        self.progress = Progress()
+
+    def stop(self, *, now: bool = False) -> None:
+        """End the run: after the visits in flight, or at once; either way it can be resumed."""
+        self._stopping = True
+        if now:
+            for visit in self._visits:
+                visit.cancel()
+        self._wake.set()
+
+    async def run(self) -> bool:
+        """Crawl; return whether it came to an end of its own (False: it was stopped)."""
+        recorder = asyncio.create_task(self._record_all())
+        try:
+            while (work := await self._next()) is not None:
+                self._out += 1
+                host, queued = work
+                visit = asyncio.create_task(self._visit(host, queued))
+                self._visits.add(visit)
+                visit.add_done_callback(self._visits.discard)
+            if self._visits:
+                await asyncio.wait(self._visits)
+            await self._recorded()
+        finally:
+            recorder.cancel()
+            await asyncio.gather(recorder, *self._visits, return_exceptions=True)
+            if self._fatal is None:
+                await self._writer.call(self._leave, self._pace())
+        if self._fatal is not None:
+            raise self._fatal
+        return not self._stopping
+
+    async def _next(self) -> tuple[str, Queued] | None:
+        """Wait for the next URL that may be asked; None when the run is over."""
+        while not self._stopping and self._fatal is None:
+            now = self._clock()
+            if self._hungry(now):
+                await self._lease(now)
+            elif now - self._leased_at > _HEARTBEAT:
+                await self._renew(now)
+            if not self._may_start():
+                if not self._out:
+                    return None  # nothing is on its way, so it is the limit of pages
+                await self._pause(_LONGEST_WAIT)
+                continue
+            work = self._frontier.take(self._clock())
+            if work is not None:
+                return work
+            if not self._frontier.loaded_rows and not self._maybe_more:
+                due = await self._writer.call(self._next_due)
+                if due is None:
+                    return None
+                self._maybe_more = True
+                await self._pause_until(due if due > self._clock() else None)
+            else:
+                await self._pause_until(self._frontier.next_time())
+        return None
+
+    def _may_start(self) -> bool:
+        """Say whether one more URL may be out: within ``concurrency``, and within ``max_pages``.
+
+        A URL is out until its outcome is recorded. So a process that is killed asks again for no
+        more than it had out, and the store sets the pace when it is slower than the network.
+        """
+        limit = self._crawl.max_pages
+        pages = self._pages_before + self.progress.pages + self._out
+        return self._out < self._crawl.concurrency and (not limit or pages < limit)
+
+    def _hungry(self, now: float) -> bool:
+        """Say whether to ask the store for work: for lack of URLs, or of hosts to ask at once.
+
+        While there are URLs enough, other hosts are looked for once a second.
+        """
+        if not self._maybe_more:
+            return False
+        enough = 2 * self._crawl.concurrency
+        if self._frontier.waiting < enough:
+            return True
+        return now - self._leased_at > 1.0 and self._frontier.hosts_waiting() < enough
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait until something happened, or for a time."""
+        self._wake.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    async def _pause_until(self, moment: float | None) -> None:
+        """Wait until something happened, or for a moment; not longer than the longest wait."""
+        wait = _LONGEST_WAIT if moment is None else moment - self._clock()
+        await self._pause(min(max(wait, 0.001), _LONGEST_WAIT))
+
+    async def _lease(self, now: float) -> None:
+        """Load URLs of hosts that are ours or free, and write down the pace of those we have."""
+        self._leased_at = now
+        self._maybe_more = False
+        loaded = {name: frozenset(held) for name, held in self._frontier.loaded().items()}
+        limit = max(2 * self._crawl.concurrency, len(loaded) + 16)
+        leased = await self._writer.call(self._lease_rows, now, limit, loaded, self._pace())
+        for host in leased:
+            self._frontier.put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
+        full = any(len(host.urls) == _PER_HOST for host in leased)
+        self._maybe_more |= full or len(leased) == limit
+        self._frontier.retire(now)
+
+    async def _renew(self, now: float) -> None:
+        """Keep the hosts that we have; others may have become free since."""
+        self._leased_at = now
+        self._maybe_more = True
+        await self._writer.call(self._renew_rows, now, list(self._frontier.loaded()), self._pace())
+        self._frontier.retire(now)
+
+    def _pace(self) -> _Pace:
+        """Return what is to be written down of the hosts' pace."""
+        return _Pace(self._frontier.pace(), self._frontier.delays())
+
+    async def _visit(self, host: str, queued: Queued) -> None:
+        """Visit one URL and hand its outcome to the recorder."""
+        try:
+            visited = await self._visitor.visit(queued, partial(self._another_turn, host))
+            self._frontier.slow_down(host, until=visited.not_before)
+            self._outbox.append(_Done(host, queued, visited))
+            self._arrived.set()
+        except asyncio.CancelledError:
+            self._out -= 1
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault of ours ends the run and is raised there
+            self._out -= 1
+            self._fatal = error
+        finally:
+            self._frontier.done(host)
+            self._wake.set()
+
+    async def _another_turn(self, host: str, delay: float | None) -> None:
+        """Wait for another turn at a host, whose robots.txt asks for a delay."""
+        if delay is not None:
+            self._frontier.slow_down(host, delay=min(delay, self._crawl.max_crawl_delay))
+        now = self._clock()
+        await asyncio.sleep(self._frontier.another_turn(host, now) - now)
+
+    async def _record_all(self) -> None:
+        """Record outcomes as they come: all that wait, in one transaction."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            while self._outbox and self._fatal is None:
+                await self._record_group()
+
+    async def _record_group(self) -> None:
+        """Record the outcomes that wait, up to a group of them."""
+        group, self._outbox = self._outbox[:_GROUP], self._outbox[_GROUP:]
+        try:
+            outcomes = [done.visited.outcome for done in group]
+            answers = await self._writer.call(
+                self._store.record, outcomes, self._clock(), self._door.why
+            )
+            for done, admissions in zip(group, answers, strict=True):
+                self._frontier.recorded(done.host, done.queued.row)
+                self._out -= 1
+                self._count(done.visited.outcome, admissions)
+        except Exception as error:  # noqa: BLE001 - the run ends and raises it
+            self._fatal = error
+        finally:
+            self._wake.set()
+
+    async def _recorded(self) -> None:
+        """Wait until everything that came in is in the store."""
+        while self._out and self._fatal is None:
+            await self._pause(_LONGEST_WAIT)
+
+    def _count(self, outcome: Outcome, admissions: Sequence[Admission]) -> None:
+        """Bring the progress up to date with a recorded outcome."""
+        progress = self.progress
+        if outcome.retry_at is None:
+            progress.pages += outcome.page is not None
+            progress.redirects += outcome.state is State.REDIRECTED
+            progress.failed += outcome.state is State.FAILED
+            progress.held += outcome.state is State.HELD
+        new = sum(admission.new for admission in admissions)
+        progress.links += len(outcome.links)
+        progress.new += new
+        progress.duplicates += len(admissions) - new
+        progress.in_flight = len(self._visits)
+        if new or outcome.retry_at is not None:
+            self._maybe_more = True
+
+    # What follows runs on the writer thread, and touches nothing but the store.
+
+    def _lease_rows(
+        self, now: float, limit: int, loaded: dict[str, frozenset[int]], pace: _Pace
+    ) -> list[LeasedHost]:
+        """Lease hosts, keep ours, and write down their pace."""
+        with self._store.transaction() as connection:
+            rows.pace(connection, *pace)
+            self.progress.queued = rows.pending(connection)
+            return rows.lease(
+                connection,
+                self._worker,
+                now=now,
+                seconds=_LEASE_SECONDS,
+                limit=limit,
+                per_host=_PER_HOST,
+                loaded=loaded,
+                level_by_level=self._crawl.max_depth >= 0,
+            )
+
+    def _renew_rows(self, now: float, names: list[str], pace: _Pace) -> None:
+        """Keep hosts, and write down their pace."""
+        with self._store.transaction() as connection:
+            rows.pace(connection, *pace)
+            rows.renew(connection, self._worker, names, now + _LEASE_SECONDS)
+
+    def _next_due(self) -> float | None:
+        """Return when a queued URL may be tried, or None when none is left."""
+        with self._store.transaction() as connection:
+            return rows.next_due(connection)
+
+    def _leave(self, pace: _Pace) -> None:
+        """Give the hosts back, with their pace."""
+        with self._store.transaction() as connection:
+            rows.pace(connection, *pace)
+            rows.give_back(connection, [self._worker])
+            self.progress.queued = rows.pending(connection)

@@ -1,0 +1,138 @@
+"""Crawl the demo site under some policies, and hold the result against the truth."""
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from crawler import app, show
+from crawler.demo.server import Served, serving
+from crawler.demo.site import HOSTS, SEED, build
+from crawler.settings import load
+from storage import report
+
+# Links deep enough for the whole site, and an end to the calendar.
+MAX_DEPTH = 12
+
+# How a page came to be fetched again, and the rule that would have known.
+_AGAIN = (
+    ("PHPSESSID", "session-id"),
+    ("index.html", "index-file"),
+    ("//", "duplicate-slashes"),
+    ("size=", "sorted-query"),
+)
+
+
+class Result(NamedTuple):
+    """What a crawl of the demo site came to, beside what is true."""
+
+    policy: str
+    resources: int
+    fetched: int
+    missed: tuple[str, ...]
+    fetched_again: int
+    again_for_want_of: dict[str, int]  # by the rule that the policy leaves out
+    disallowed: int  # requests that robots.txt forbids
+    endless: int  # pages of traps that were fetched
+    requests: int
+    seconds: float
+    links: int
+    merged: list[dict[str, Any]]
+    aliases: dict[str, int]
+    is_right: bool  # none missed, none disallowed, none again that the policy had a rule for
+
+
+def run(policies: Sequence[str]) -> list[Result]:
+    """Crawl the site once for each policy, into a store of its own that is thrown away."""
+    return [asyncio.run(_run(policy)) for policy in policies]
+
+
+async def _run(policy: str) -> Result:
+    """Serve the site, crawl it as the command would, and compare."""
+    with tempfile.TemporaryDirectory(prefix="canonry-demo-") as folder:
+        store = f"sqlite:///{Path(folder, 'demo.db')}"
+        async with serving(build()) as served:
+            flags = {
+                "crawl": {
+                    "delay": 0.0,
+                    "scope": "domain",
+                    "max_depth": MAX_DEPTH,
+                    "policy": policy,
+                },
+                "fetch": {"connect_to": [f"::127.0.0.1:{served.port}"], "retries": 0},
+            }
+            result = await app.crawl([SEED], store, load(None, flags), say=show.say)
+        with report.reading(store) as connection:
+            return _compare(policy, served, result, report.status(connection))
+
+
+def _compare(policy: str, served: Served, result: app.CrawlResult, found: dict[str, Any]) -> Result:
+    """Hold what was fetched against what is there."""
+    expected = served.site.expected
+    again = Counter(
+        rule for resource in expected for rule in _wanting(served.pages.get(resource, []))
+    )
+    missed = tuple(r.url for r in expected if r not in served.pages)
+    rules = app.find_policy(policy).practice
+    return Result(
+        policy=policy,
+        resources=len(expected),
+        fetched=len(expected) - len(missed),
+        missed=missed,
+        fetched_again=again.total(),
+        again_for_want_of=dict(again.most_common()),
+        disallowed=served.refused,
+        endless=served.endless,
+        requests=served.requests,
+        seconds=round(result.seconds, 3),
+        links=result.progress.links,
+        merged=found["merged"],
+        aliases=found["aliases"],
+        is_right=not missed and not served.refused and not again.keys() & {*rules, "unknown"},
+    )
+
+
+def _wanting(targets: Sequence[str]) -> list[str]:
+    """Name for each request for a resource beyond the first the rule that would have spared it."""
+    rules = [next((rule for sign, rule in _AGAIN if sign in t), "unknown") for t in targets]
+    if rules:
+        rules.remove("unknown" if "unknown" in rules else rules[0])  # the one that was due
+    return rules
+
+
+def show_results(results: Sequence[Result]) -> None:
+    """Print the comparison for people."""
+    columns = [f"policy {result.policy}" for result in results]
+    lines: list[tuple[object, ...]] = [
+        ("resources on the site", *(r.resources for r in results)),
+        ("fetched", *(r.fetched for r in results)),
+        ("missed", *(len(r.missed) for r in results)),
+        ("fetched again under another name", *(r.fetched_again for r in results)),
+    ]
+    reasons = dict.fromkeys(name for r in results for name in r.again_for_want_of)
+    lines += [
+        (f"  for want of rule {name}", *(r.again_for_want_of.get(name, 0) for r in results))
+        for name in reasons
+    ]
+    lines += [
+        ("asked against robots.txt", *(r.disallowed for r in results)),
+        ("pages of endless traps", *(r.endless for r in results)),
+        ("links found", *(r.links for r in results)),
+        ("requests, all told", *(r.requests for r in results)),
+    ]
+    show.out().print(
+        f"A site of {results[0].resources} pages under {len(HOSTS)} host names was served on "
+        f"loopback and crawled {len(results)} times, each under another policy.\n"
+        "Its pages go by many names; what is true of it is known, and stands at the end.\n"
+    )
+    for result in results:
+        show.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")
+        show.merged(result.merged)
+    last = results[-1]
+    show.table("Aliases recorded", ("kind, HTTP status", "count"), list(last.aliases.items()))
+    show.table("What is true, and what was found", ("", *columns), lines)
+    for result in results:
+        for url in result.missed:
+            show.say(f"missed under policy {result.policy}: {url}")

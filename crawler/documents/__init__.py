@@ -1,0 +1,1 @@
+"""Reading documents: links and the base they are relative to."""

@@ -1,0 +1,1 @@
+"""Asking servers: the HTTP client, addresses that may be asked, robots.txt."""

@@ -1,0 +1,175 @@
+"""The one HTTP client: one hop at a time, each URL sent to the byte as it was resolved."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
+
+from canon.percent import to_text
+from canon.uri import split
+from crawler.fetch import addresses
+from crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
+from crawler.fetch.faults import Fault, FetchError
+from crawler.settings import Settings
+
+_CHUNK = 1 << 16
+
+
+class Response(NamedTuple):
+    """An answer: one hop, its body decoded from its content-encoding."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    cookies: Mapping[str, str]
+    body: bytes
+    elapsed: float
+
+
+class Client:
+    """Asks for URLs; follows nothing, remembers no cookies, re-quotes nothing."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Prepare; connections are made once it is entered.
+
+        Raises:
+            ValueError: for a ``connect_to`` that cannot be read.
+            OSError: for a ``ca_file`` that cannot be read.
+        """
+        fetch, crawl = settings.fetch, settings.crawl
+        self._fetch = fetch
+        self._limit = crawl.concurrency
+        self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]
+        self._tls = ssl.create_default_context()
+        if fetch.ca_file:
+            self._tls.load_verify_locations(fetch.ca_file)
+        contact = f" (+{crawl.contact})" if crawl.contact else ""
+        self._headers = {
+            "User-Agent": crawl.user_agent + contact,
+            "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
+        }
+
+    async def __aenter__(self) -> Self:
+        """Open the session."""
+        resolver = GuardedResolver(
+            aiohttp.ThreadedResolver(), self._rules, allow_private=self._fetch.allow_private
+        )
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._limit, resolver=resolver, ssl=self._tls),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(
+                total=self._fetch.timeout, sock_connect=self._fetch.connect_timeout
+            ),
+            headers=self._headers,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def get(self, url: str, cookies: Mapping[str, str] | None = None) -> Response:
+        """Ask for one URL and read the whole answer.
+
+        Args:
+            url: as `canon.Canonical.url` gives it.
+            cookies: to send along.
+
+        Raises:
+            FetchError: when no complete answer came.
+        """
+        start = time.monotonic()
+        headers = {}
+        if cookies:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        target = self._pin(_exact(url), headers)
+        try:
+            async with self._session.get(target, allow_redirects=False, headers=headers) as answer:
+                body = await self._read(answer)
+                return Response(
+                    url,
+                    answer.status,
+                    _clean(answer.headers),
+                    {name: morsel.value for name, morsel in answer.cookies.items()},
+                    body,
+                    time.monotonic() - start,
+                )
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+            raise FetchError(fault_of(error), type(error).__name__) from error
+
+    def _pin(self, url: URL, headers: dict[str, str]) -> URL:
+        """Apply guard and ``--connect-to`` to a URL whose host is an address already.
+
+        No resolver is asked for these.
+        """
+        host = url.host or ""
+        if not addresses.is_literal(host):
+            return url
+        mapped = addresses.find(self._rules, host, url.port or 0)
+        if mapped is not None:
+            headers["Host"] = url.authority
+            return url.with_host(mapped[0]).with_port(mapped[1])
+        if not self._fetch.allow_private and not addresses.is_public(host):
+            raise FetchError(Fault.ADDRESS, host)
+        return url
+
+    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
+        """Read the body, and count what comes out of the decompressor."""
+        body = bytearray()
+        async for chunk in answer.content.iter_chunked(_CHUNK):
+            body += chunk
+            if len(body) > self._fetch.max_body:
+                answer.close()
+                raise FetchError(Fault.TOO_LARGE, f"over {self._fetch.max_body:,} bytes")
+        return bytes(body)
+
+
+def _clean(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return headers as text: a byte that is not UTF-8, which no store takes, becomes an escape.
+
+    In a Location that is what a URL makes of it anyway. Names stay case-insensitive.
+    """
+    return CIMultiDict((name, to_text(value)) for name, value in headers.items())
+
+
+def _exact(url: str) -> URL:
+    """Return a URL that goes into the request line byte for byte.
+
+    The library drops the "?" of an empty query, so path and query are given to it as one path.
+    """
+    scheme, authority, path, query, _fragment = split(url)
+    target = path if query is None else f"{path}?{query}"
+    return URL.build(scheme=scheme or "", authority=authority or "", path=target, encoded=True)
+
+
+def fault_of(error: BaseException) -> Fault:
+    """Return what an error of the HTTP library amounts to."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, AddressRefusedError):
+        return Fault.ADDRESS
+    for kinds, fault in _FAULTS:
+        if isinstance(error, kinds):
+            return fault
+    return Fault.PROTOCOL
+
+
+# In this order: many of the library's errors are of several of these kinds.
+_FAULTS: tuple[tuple[tuple[type[BaseException], ...], Fault], ...] = (
+    ((asyncio.TimeoutError,), Fault.TIMEOUT),
+    ((aiohttp.ClientConnectorDNSError,), Fault.DNS),
+    ((aiohttp.ClientSSLError,), Fault.TLS),
+    ((aiohttp.ClientPayloadError,), Fault.BODY),
+    ((aiohttp.ServerDisconnectedError, aiohttp.ClientResponseError), Fault.PROTOCOL),
+    ((aiohttp.ClientConnectionError, OSError), Fault.CONNECT),
+)

@@ -1,0 +1,117 @@
+"""Settings: the defaults, a file over them, flags over both; anything wrong is told by its key."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from canon import presets
+
+_Positive = Annotated[int, Meta(ge=1)]
+_Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used; the message names the source, the key and what is allowed."""
+
+
+class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to crawl and how fast; each key is explained in ``config/canonry.toml``."""
+
+    user_agent: Annotated[str, Meta(min_length=1, pattern=r"^[A-Za-z_-]+(/\S+)?$")]
+    contact: Annotated[str, Meta(pattern=r"^[ -~]*$")]
+    delay: _Seconds
+    concurrency: Annotated[int, Meta(ge=1, le=10_000)]
+    requests_per_host: _Positive
+    scope: Literal["host", "domain", "prefix", "any"]
+    max_pages: Annotated[int, Meta(ge=0)]
+    max_depth: Annotated[int, Meta(ge=-1)]
+    max_hops: Annotated[int, Meta(ge=0, le=100)]
+    max_crawl_delay: _Seconds
+    policy: str
+
+
+class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to ask; each key is explained in ``config/canonry.toml``."""
+
+    timeout: Annotated[float, Meta(gt=0)]
+    connect_timeout: Annotated[float, Meta(gt=0)]
+    max_body: _Positive
+    retries: Annotated[int, Meta(ge=0, le=100)]
+    retry_wait: _Seconds
+    allow_private: bool
+    ca_file: str
+    connect_to: tuple[str, ...]
+
+
+class Traps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which links are held as endless; each key is explained in ``config/canonry.toml``."""
+
+    max_url: _Positive
+    max_segments: _Positive
+    max_repeats: _Positive
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings, by section."""
+
+    crawl: Crawl
+    fetch: Fetch
+    traps: Traps
+
+
+def load(file: str | None, flags: dict[str, dict[str, Any]]) -> Settings:
+    """Return the settings that hold.
+
+    Args:
+        file: a TOML file, or None.
+        flags: what the command line gave, by section and key; None values were not given.
+
+    Raises:
+        SettingsError: naming the source, the key and what is allowed.
+    """
+    settings = tomllib.loads(presets.read("canonry.toml"))
+    if file is not None:
+        _merge(settings, _read(file), file)
+    given = {
+        section: {key: value for key, value in keys.items() if value is not None}
+        for section, keys in flags.items()
+    }
+    _merge(settings, given, "command line")
+    return _convert(settings, "command line")
+
+
+def _read(file: str) -> dict[str, Any]:
+    """Read a settings file."""
+    try:
+        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{file}: {error.strerror}; give a file that can be read") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: not TOML: {error}") from None
+
+
+def _merge(settings: dict[str, Any], over: dict[str, Any], source: str) -> None:
+    """Lay one source over another, and check it at once, so that errors name the right one."""
+    for section, values in over.items():
+        if section not in settings:
+            allowed = ", ".join(f"[{name}]" for name in settings)
+            raise SettingsError(f"{source}: no section [{section}]; allowed are {allowed}")
+        if not isinstance(values, dict):
+            raise SettingsError(f"{source}: {section!r} is a section; write [{section}]")
+        if unknown := sorted(values.keys() - settings[section].keys()):
+            allowed = ", ".join(settings[section])
+            message = f"{source}: no key {unknown[0]!r} in [{section}]; allowed are {allowed}"
+            raise SettingsError(message)
+        settings[section] |= values
+    _convert(settings, source)
+
+
+def _convert(settings: dict[str, Any], source: str) -> Settings:
+    """Check types and ranges."""
+    try:
+        return msgspec.convert(settings, Settings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{source}: {error}") from None

@@ -1,0 +1,211 @@
+"""One visit: from a queued URL to its outcome, over robots.txt and one hop of HTTP."""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple, Protocol
+
+from canon import InvalidURL, redact
+from crawler.documents import html
+from crawler.door import Door, spelled
+from crawler.fetch.client import Response
+from crawler.fetch.faults import PASSING, Fault, FetchError
+from crawler.fetch.robots import Robots
+from crawler.refusal import Refusal
+from crawler.settings import Fetch
+from storage import Candidate, Hop, Outcome, Page, Queued, State
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
+_KEEP_FAILING = frozenset({429, 500, 502, 503, 504})
+_MAX_SAME = 5  # redirects to the same resource, as cookie walls make them
+_MAX_RETRY_AFTER = 86_400.0
+
+
+class Asks(Protocol):
+    """What a visit needs of the network."""
+
+    async def get(self, url: str, cookies: Mapping[str, str] | None = None) -> Response:
+        """Ask for one URL."""
+        ...
+
+
+class Visited(NamedTuple):
+    """What a visit leads to: an outcome to record, and what it learned of the host's pace."""
+
+    outcome: Outcome
+    not_before: float  # the host asked for peace until then; seconds since 1970
+
+
+class Visitor:
+    """Visits URLs for one crawl."""
+
+    def __init__(
+        self,
+        client: Asks,
+        robots: Robots,
+        door: Door,
+        settings: Fetch,
+        clock: Callable[[], float],
+    ) -> None:
+        """Bind what a visit needs; ``clock`` gives seconds since 1970."""
+        self._client = client
+        self._robots = robots
+        self._door = door
+        self._settings = settings
+        self._clock = clock
+
+    async def visit(
+        self, queued: Queued, turn: Callable[[float | None], Awaitable[None]]
+    ) -> Visited:
+        """Ask for a URL and return what came of it; no fault of the network is an exception.
+
+        Args:
+            queued: the URL; the host's turn was given to it.
+            turn: told the seconds between requests that a robots.txt asks for, waits for another
+                turn: the first was spent on that file.
+        """
+        try:
+            known = self._robots.knows(queued.url)
+            verdict = await self._robots.ask(queued.url)
+            if not verdict.allowed:
+                return Visited(Outcome(queued.row, State.HELD, Refusal.ROBOTS.label), 0.0)
+            if not known:
+                await turn(verdict.delay)
+            return Visited(await self._follow(queued), 0.0)
+        except FetchError as error:
+            return self._failed(queued, error)
+
+    async def _follow(self, queued: Queued) -> Outcome:
+        """Ask, and ask again while the answer is a redirect to the very same resource.
+
+        Such a redirect would be dropped at the door as known, and the page never be fetched.
+        """
+        own = self._door.canonicalizer(queued.url).key
+        url = queued.url
+        cookies: dict[str, str] = {}
+        hops: list[Hop] = []
+        asked: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+        for _ in range(_MAX_SAME):
+            asked.add((url, tuple(sorted(cookies.items()))))
+            response = await self._client.get(url, cookies)
+            location = response.headers.get("Location")
+            if response.status not in _REDIRECTS or location is None:
+                return self._answered(queued, response, hops)
+            target = self._target(queued, location, url)
+            if not isinstance(target, Candidate):
+                reason, link = target
+                return Outcome(
+                    queued.row,
+                    State.REDIRECTED,
+                    reason,
+                    hops=tuple(hops),
+                    refused=((reason, link),),
+                )
+            hops.append(Hop("redirect", response.status, target))
+            if target.key != own:
+                return Outcome(queued.row, State.REDIRECTED, hops=tuple(hops))
+            url = target.url
+            cookies.update(response.cookies)
+            if (url, tuple(sorted(cookies.items()))) in asked:
+                break
+        return Outcome(queued.row, State.FAILED, Fault.LOOP.label, hops=tuple(hops))
+
+    def _target(self, queued: Queued, location: str, url: str) -> Candidate | tuple[str, str]:
+        """Return where a redirect leads, or why that is no place to go."""
+        seed = queued.depth == 0
+        try:
+            target = self._door.candidate(
+                location, url, depth=queued.depth, hops=queued.hops + 1, source=queued.row
+            )
+        except InvalidURL as error:
+            return error.reason.name.lower(), redact(error.text)
+        if isinstance(target, Refusal):
+            return target.label, redact(location)
+        if seed and target.held == Refusal.OUT_OF_SCOPE.label:
+            # What a seed redirects to is what was meant by it.
+            self._door.scope.widen(target.url)
+            judged = self._door.judge(target.url, target.depth, target.hops)
+            target = target._replace(held=None if judged is None else judged.label)
+        return target
+
+    def _answered(self, queued: Queued, response: Response, hops: list[Hop]) -> Outcome:
+        """Make an outcome of an answer that is no redirect."""
+        if response.status in _KEEP_FAILING:
+            raise FetchError(
+                Fault.SERVER,
+                f"status {response.status}",
+                retry_after=self._retry_after(response.headers.get("Retry-After")),
+            )
+        content_type = response.headers.get("Content-Type")
+        links: list[Candidate] = []
+        refused: list[tuple[str, str]] = []
+        title = canonical = None
+        if 200 <= response.status < 300 and html.is_html(content_type, response.body):  # noqa: PLR2004 - HTTP's own class
+            document = html.read(response.body, content_type, response.url)
+            title, canonical = document.title, document.canonical
+            found: dict[str, Candidate | tuple[str, str]] = {}  # links to parts of one page
+            for reference in document.links:
+                bare = reference.partition("#")[0]
+                link = found.get(bare) or found.setdefault(
+                    bare, self._link(queued, bare, document.base)
+                )
+                if isinstance(link, Candidate):
+                    links.append(link._replace(spelling=spelled(reference, link.url)))
+                else:
+                    refused.append(link)
+            if canonical is not None:
+                target = self._link(queued, canonical, document.base)
+                if isinstance(target, Candidate):
+                    hops.append(Hop("canonical", response.status, target))
+        page = Page(
+            status=response.status,
+            elapsed=response.elapsed,
+            content_type=content_type,
+            size=len(response.body),
+            digest=hashlib.blake2b(response.body, digest_size=16).digest(),
+            title=title,
+            canonical=canonical,
+            links=len(links) + len(refused),
+        )
+        return Outcome(
+            queued.row,
+            State.FETCHED,
+            page=page,
+            hops=tuple(hops),
+            links=tuple(links),
+            refused=tuple(refused),
+        )
+
+    def _link(self, queued: Queued, reference: str, base: str) -> Candidate | tuple[str, str]:
+        """Return what a link comes to, or why it is none: a bad link is the web's weather."""
+        try:
+            found = self._door.candidate(
+                reference, base, depth=queued.depth + 1, hops=0, source=queued.row
+            )
+        except InvalidURL as error:
+            return error.reason.name.lower(), redact(error.text)
+        return found if isinstance(found, Candidate) else (found.label, redact(reference))
+
+    def _failed(self, queued: Queued, error: FetchError) -> Visited:
+        """Make an outcome of a fault: another try where it is worth one."""
+        now = self._clock()
+        if error.fault not in PASSING or queued.attempts >= self._settings.retries:
+            return Visited(Outcome(queued.row, State.FAILED, error.fault.label), 0.0)
+        wait = self._settings.retry_wait * 2**queued.attempts
+        not_before = 0.0
+        if error.retry_after is not None:
+            wait = max(wait, error.retry_after)
+            not_before = now + error.retry_after
+        return Visited(Outcome(queued.row, State.QUEUED, retry_at=now + wait), not_before)
+
+    def _retry_after(self, value: str | None) -> float | None:
+        """Read Retry-After in both its forms (RFC 9110 section 10.2.3); seconds, or None."""
+        if value is None:
+            return None
+        if value.strip().isdecimal():
+            return min(float(value), _MAX_RETRY_AFTER)
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - self._clock()
+        except ValueError:
+            return None
+        return min(max(seconds, 0.0), _MAX_RETRY_AFTER)

@@ -1,0 +1,139 @@
+"""Write the pages that are made from code: the rules, the commands. ``--check`` only compares."""
+
+import sys
+from inspect import cleandoc
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from click import Context, Option, Parameter
+
+from canon.policy import preset
+from canon.presets import names
+from canon.repair import REPAIRS, RESOLVE, URL_STANDARD
+from canon.steps import STEPS
+from crawler.cli import main as command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from canon.ladder import Rule
+
+_HERE = Path(__file__).parent
+
+
+def rules_page() -> str:
+    """Return the page of rules, from the tables that run."""
+    lines = [
+        "# The rules",
+        "",
+        "Made from the tables in `canon/repair.py` and `canon/steps.py` by `make docs`.",
+        "",
+        "Rules make the identity, which is compared; the URL that is requested is touched by none.",
+        "*Lossless* rules are guaranteed by the specifications and always run. The others are",
+        "guesses: a policy chooses among them.",
+        "",
+        "## What browsers mend",
+        "",
+        "The URL Standard's parser does this in one go, under policies whose dialect is `whatwg`.",
+        "",
+        *_table([*REPAIRS, RESOLVE, URL_STANDARD]),
+        "",
+        "## What the table of steps does, in this order",
+        "",
+        *_table(STEPS),
+        "",
+        "## Which policy takes which guess",
+        "",
+        f"| rule | {' | '.join(names())} |",
+        f"|---|{'---|' * len(names())}",
+    ]
+    for step in STEPS:
+        if not step.lossless:
+            marks = ("yes" if step.name in preset(name).practice else "" for name in names())
+            lines.append(f"| `{step.name}` | {' | '.join(marks)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _table(rules: "Iterable[Rule]") -> list[str]:
+    """Return the rules as a table."""
+    lines = ["| rule | rung | lossless | example | why | ordered by |", "|---|---|---|---|---|---|"]
+    for rule in rules:
+        example = f"{_code(rule.before)} → {_code(rule.after)}"
+        rung = rule.rung.name.lower()
+        lossless = "yes" if rule.lossless else "no"
+        cites = f"[decision](../{rule.cites})" if rule.cites.endswith(".md") else rule.cites
+        cites = cites.replace("(../docs/", "(")
+        lines.append(f"| `{rule.name}` | {rung} | {lossless} | {example} | {rule.why} | {cites} |")
+    return lines
+
+
+def _code(text: str) -> str:
+    """Return a text as code inside a table."""
+    return f"`{text.encode('unicode_escape').decode().replace('|', chr(92) + '|')}`"
+
+
+def commands_page() -> str:
+    """Return the page of commands, from their own definitions."""
+    lines = ["# The command", "", "Made from `crawler/cli.py` by `make docs`.", ""]
+    lines += [_paragraphs(command.help), ""]
+    for name, sub in sorted(command.commands.items()):
+        words = " ".join(p.make_metavar(Context(sub)) for p in sub.params if _is_argument(p))
+        lines += [
+            f"## `canonry {name}{f' {words}' if words else ''}`",
+            "",
+            _paragraphs(sub.help),
+            "",
+        ]
+        options = [p for p in sub.params if isinstance(p, Option)]
+        lines += ["| option | meaning | default |", "|---|---|---|"] if options else []
+        for option in options:
+            lines.append(f"| `{_usage(option)}` | {option.help or ''} | {_default(option)} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _paragraphs(text: str | None) -> str:
+    """Return a docstring without its indentation."""
+    return cleandoc(text or "")
+
+
+def _is_argument(parameter: Parameter) -> bool:
+    """Say whether a parameter has no name on the command line."""
+    return parameter.param_type_name == "argument"
+
+
+def _usage(option: Option) -> str:
+    """Return an option as it is written."""
+    if option.is_flag:
+        return option.opts[0]
+    choices = getattr(option.type, "choices", None)
+    value = "\\|".join(choices) if choices else option.metavar or (option.name or "").upper()
+    return f"{option.opts[0]} {value}"
+
+
+def _default(option: Option) -> str:
+    """Return what holds when an option is not given."""
+    shown = option.show_default and option.default is not None and not option.is_flag
+    return f"`{option.default}`" if shown else ""
+
+
+PAGES = {"rules.md": rules_page, "commands.md": commands_page}
+
+
+def main() -> int:
+    """Write the pages, or say which are out of date."""
+    stale = []
+    for name, make in PAGES.items():
+        path = _HERE / name
+        if "--check" in sys.argv:
+            if not path.exists() or path.read_text(encoding="utf-8") != make():
+                stale.append(name)
+        else:
+            path.write_text(make(), encoding="utf-8")
+    if stale:
+        sys.stderr.write(f"out of date: docs/{', docs/'.join(stale)}; run: make docs\n")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""The frontier's rows: hosts leased to workers, and the queue of each host."""
+
+from collections.abc import Collection, Mapping
+
+from sqlalchemy import Connection, bindparam, func, or_, select, update
+
+from storage.records import LeasedHost, Queued
+from storage.schema import State, hosts, urls
+
+
+def lease(
+    connection: Connection,
+    owner: str,
+    *,
+    now: float,
+    seconds: float,
+    limit: int,
+    per_host: int,
+    loaded: Mapping[str, Collection[int]],
+    level_by_level: bool,
+) -> list[LeasedHost]:
+    """Lease hosts that have work, and return the next URLs of each.
+
+    A leased host belongs to one worker, so its URLs need no mark of their own: they stay queued
+    until their outcome is recorded, and a worker that dies loses nothing but its lease.
+
+    Args:
+        connection: in a writing transaction.
+        owner: the worker.
+        now: seconds since 1970.
+        seconds: how long the lease lasts.
+        limit: how many hosts at most.
+        per_host: how many URLs of each at most.
+        loaded: per host, the rows that the worker holds already.
+        level_by_level: only the lowest depth that has queued URLs, so that depths are exact.
+    """
+    mine = hosts.c.lease_owner == owner
+    free = or_(mine, hosts.c.lease_until <= now)
+    ready = or_(mine, hosts.c.ready_at <= now + seconds / 2)
+    found = connection.execute(
+        select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay)
+        .where(hosts.c.pending > 0, free, ready)
+        .order_by(hosts.c.ready_at)
+        .limit(limit)
+    ).all()
+    level = _level(connection) if level_by_level else None
+    leased = []
+    for host_id, name, ready_at, delay in found:
+        held = loaded.get(name, ())
+        queue = (
+            select(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts)
+            .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED, urls.c.due <= now)
+            .order_by(urls.c.depth, urls.c.id)
+            .limit(per_host + len(held))
+        )
+        if level is not None:
+            queue = queue.where(urls.c.depth <= level)
+        rows = [Queued(*row) for row in connection.execute(queue) if row[0] not in held]
+        if rows or held:
+            leased.append(LeasedHost(name, ready_at, delay, tuple(rows[:per_host])))
+    renew(connection, owner, [host.name for host in leased], now + seconds)
+    return leased
+
+
+def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> None:
+    """Give hosts to a worker until a time."""
+    if names:
+        connection.execute(
+            update(hosts)
+            .where(hosts.c.name == bindparam("host"))
+            .values(lease_owner=owner, lease_until=until),
+            [{"host": name} for name in names],
+        )
+
+
+def _level(connection: Connection) -> int | None:
+    """Return the lowest depth that has queued URLs."""
+    return connection.scalar(
+        select(urls.c.depth).where(urls.c.state == State.QUEUED).order_by(urls.c.depth).limit(1)
+    )
+
+
+def give_back(connection: Connection, owners: Collection[str]) -> None:
+    """End all leases of some workers."""
+    connection.execute(
+        update(hosts)
+        .where(hosts.c.lease_owner.in_(owners))
+        .values(lease_owner=None, lease_until=0.0)
+    )
+
+
+def owners(connection: Connection) -> set[str]:
+    """Return the workers that hold leases."""
+    held = hosts.c.lease_owner
+    return set(connection.scalars(select(held).where(held.is_not(None)).distinct()))
+
+
+def pace(
+    connection: Connection, ready: Mapping[str, float], delays: Mapping[str, float | None]
+) -> None:
+    """Write down when each host may be asked again, so that politeness survives a restart."""
+    rows = [{"host": h, "ready": at, "delay": delays.get(h)} for h, at in ready.items()]
+    if rows:
+        connection.execute(
+            update(hosts)
+            .where(hosts.c.name == bindparam("host"))
+            .values(ready_at=bindparam("ready"), delay=bindparam("delay")),
+            rows,
+        )
+
+
+def pending(connection: Connection) -> int:
+    """Return how many URLs are queued."""
+    return connection.scalar(select(func.coalesce(func.sum(hosts.c.pending), 0))) or 0
+
+
+def next_due(connection: Connection) -> float | None:
+    """Return when the next queued URL may be tried; seconds since 1970, None without any."""
+    earliest = connection.scalar(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))
+    return None if earliest is None else float(earliest)

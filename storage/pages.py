@@ -1,0 +1,79 @@
+"""Pages, aliases and tallies: what came of the URLs that were fetched."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection
+from sqlalchemy.dialects.sqlite import insert
+
+from storage.records import Hop, Page
+from storage.schema import aliases, merges, pages, refusals
+
+
+def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: float) -> None:
+    """Write down URLs' answers; a later answer takes the place of an earlier one."""
+    rows = [{"url_id": row, "fetched_at": now, **page._asdict()} for row, page in answers]
+    if rows:
+        new = insert(pages)
+        later = {name: new.excluded[name] for name in rows[0] if name != "url_id"}
+        connection.execute(new.on_conflict_do_update(index_elements=["url_id"], set_=later), rows)
+
+
+def put_aliases(
+    connection: Connection, from_row: int, edges: Iterable[tuple[Hop, int]], now: float
+) -> None:
+    """Write down which rows a URL named; an edge that is known is counted."""
+    for hop, to_row in edges:
+        connection.execute(
+            insert(aliases)
+            .values(
+                from_id=from_row,
+                to_id=to_row,
+                kind=hop.kind,
+                status=hop.status,
+                located=hop.target.url,
+                first_seen=now,
+                last_seen=now,
+                count=1,
+            )
+            .on_conflict_do_update(
+                index_elements=["from_id", "to_id", "kind", "status"],
+                set_={"last_seen": now, "count": aliases.c.count + 1},
+            )
+        )
+
+
+class Tally:
+    """Counts under a name, each with one example; collected, then added to a table at once."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.counts: dict[str, int] = {}
+        self.samples: dict[str, tuple[str, ...]] = {}
+
+    def add(self, name: str, *sample: str) -> None:
+        """Count one more; the first example is kept."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+        self.samples.setdefault(name, sample)
+
+
+def put_merges(connection: Connection, tally: Tally) -> None:
+    """Add to the counts of links merged, by rules."""
+    for rules, count in tally.counts.items():
+        spelling, same_as = tally.samples[rules]
+        connection.execute(
+            insert(merges)
+            .values(rules=rules, count=count, spelling=spelling, same_as=same_as)
+            .on_conflict_do_update(index_elements=["rules"], set_={"count": merges.c.count + count})
+        )
+
+
+def put_refusals(connection: Connection, tally: Tally) -> None:
+    """Add to the counts of links that no one can fetch, by reason."""
+    for reason, count in tally.counts.items():
+        connection.execute(
+            insert(refusals)
+            .values(reason=reason, count=count, sample=tally.samples[reason][0])
+            .on_conflict_do_update(
+                index_elements=["reason"], set_={"count": refusals.c.count + count}
+            )
+        )

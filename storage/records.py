@@ -1,0 +1,78 @@
+"""What goes into the store and comes out of it, as plain values."""
+
+from typing import NamedTuple
+
+from storage.schema import State
+
+
+class Candidate(NamedTuple):
+    """A URL at the door: what a link, a seed or a redirect asks to be remembered."""
+
+    url: str  # what to request
+    spelling: str  # as it stood in the document, made absolute
+    key: bytes  # of its identity
+    host: str
+    depth: int
+    hops: int = 0
+    source: int | None = None
+    held: str | None = None  # why it is not to be fetched; None queues it
+
+
+class Admission(NamedTuple):
+    """The door's answer: the row that the URL stands for, and whether it is new."""
+
+    row: int
+    new: bool
+
+
+class Hop(NamedTuple):
+    """One URL naming another: by a redirect, or by ``rel=canonical``."""
+
+    kind: str
+    status: int
+    target: Candidate
+
+
+class Page(NamedTuple):
+    """An answer that was no redirect; see the columns of the table for the meaning of each."""
+
+    status: int
+    elapsed: float
+    content_type: str | None
+    size: int
+    digest: bytes
+    title: str | None
+    canonical: str | None
+    links: int
+
+
+class Outcome(NamedTuple):
+    """All that came of one URL; recorded in one transaction, with its acknowledgement."""
+
+    row: int
+    state: State
+    reason: str | None = None
+    page: Page | None = None
+    hops: tuple[Hop, ...] = ()
+    links: tuple[Candidate, ...] = ()
+    retry_at: float | None = None
+    refused: tuple[tuple[str, str], ...] = ()  # (reason, link): links that no one can fetch
+
+
+class Queued(NamedTuple):
+    """A URL to fetch."""
+
+    row: int
+    url: str
+    depth: int
+    hops: int
+    attempts: int
+
+
+class LeasedHost(NamedTuple):
+    """A host that this worker may fetch from, and the first of its URLs."""
+
+    name: str
+    ready_at: float
+    delay: float | None
+    urls: tuple[Queued, ...]

@@ -1,0 +1,157 @@
+"""The tables. Every column says what it holds; nothing has a length limit, so nothing is cut."""
+
+from enum import IntEnum
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+VERSION = 1
+
+
+class State(IntEnum):
+    """Where a URL stands; the value is what the table holds."""
+
+    QUEUED = 0  # to be fetched, or being fetched: it stays so until its outcome is recorded
+    FETCHED = 1  # answered; the answer is in "pages"
+    REDIRECTED = 2  # answered with a redirect; the target is in "aliases"
+    FAILED = 3  # given up; "reason" says why
+    HELD = 4  # known and not to be fetched; "reason" says why
+
+
+metadata = MetaData()
+
+# SQLite numbers rows by itself only in a column of type INTEGER.
+_Id = BigInteger().with_variant(Integer(), "sqlite")
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("name", Text, primary_key=True, comment="which fact about the store"),
+    Column("value", Text, nullable=False, comment="the fact, as text"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("command", Text, nullable=False, comment="what ran: crawl"),
+    Column("settings", Text, nullable=False, comment="what it was asked to do, as JSON"),
+    Column("state", Text, nullable=False, comment="running, interrupted, finished or failed"),
+    Column("started_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Column("ended_at", Float, comment="seconds since 1970, UTC; null while it runs"),
+)
+
+hosts = Table(
+    "hosts",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("name", Text, nullable=False, unique=True, comment="host as in the URL, without port"),
+    Column("pending", BigInteger, nullable=False, comment="how many of its URLs are queued"),
+    Column("ready_at", Float, nullable=False, comment="no request before; seconds since 1970"),
+    Column("delay", Float, comment="seconds between requests, where robots.txt asks for it"),
+    Column("lease_owner", Text, comment="the worker that may fetch from it"),
+    Column("lease_until", Float, nullable=False, comment="when that ends; seconds since 1970"),
+    Index("hosts_with_work", "lease_until", "ready_at"),
+)
+
+urls = Table(
+    "urls",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("url", Text, nullable=False, comment="what to request, as first found"),
+    Column("spelling", Text, comment="as it stood in the document, where that differs"),
+    Column("host_id", ForeignKey("hosts.id"), nullable=False),
+    Column("state", SmallInteger, nullable=False, comment="see State"),
+    Column("reason", Text, comment="why it is held or failed"),
+    Column("depth", Integer, nullable=False, comment="links from a seed, redirects not counted"),
+    Column("hops", Integer, nullable=False, comment="redirects that led here in a row"),
+    Column("source_id", BigInteger, comment="the URL on whose page it was first found"),
+    Column("attempts", Integer, nullable=False, comment="fetches that failed so far"),
+    Column("due", Float, nullable=False, comment="not to be tried before; seconds since 1970"),
+    Column("found_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+)
+_queued = urls.c.state == State.QUEUED
+Index(
+    "urls_queue",
+    urls.c.host_id,
+    urls.c.depth,
+    urls.c.id,
+    sqlite_where=_queued,
+    postgresql_where=_queued,
+)
+Index("urls_level", urls.c.depth, sqlite_where=_queued, postgresql_where=_queued)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", _Id, primary_key=True, comment="counts up; the filter's snapshots refer to it"),
+    Column("key", LargeBinary(16), nullable=False, unique=True, comment="16 bytes of the identity"),
+    Column("url_id", ForeignKey("urls.id"), nullable=False, comment="the resource it stands for"),
+)
+
+pages = Table(
+    "pages",
+    metadata,
+    Column("url_id", ForeignKey("urls.id"), primary_key=True, autoincrement=False),
+    Column("status", SmallInteger, nullable=False, comment="HTTP status"),
+    Column("fetched_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Column("elapsed", Float, nullable=False, comment="seconds from request to end of body"),
+    Column("content_type", Text, comment="as the server sent it"),
+    Column("size", BigInteger, nullable=False, comment="bytes of the decoded body"),
+    Column("digest", LargeBinary(16), nullable=False, comment="BLAKE2b-128 of the decoded body"),
+    Column("title", Text, comment="of the HTML document"),
+    Column("canonical", Text, comment="its rel=canonical, resolved"),
+    Column("links", Integer, nullable=False, comment="links found in it"),
+)
+
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("from_id", ForeignKey("urls.id"), nullable=False, comment="the URL that was asked"),
+    Column("to_id", ForeignKey("urls.id"), nullable=False, comment="the URL that it named"),
+    Column("kind", Text, nullable=False, comment="redirect or canonical"),
+    Column("status", SmallInteger, nullable=False, comment="HTTP status of the answer"),
+    Column("located", Text, nullable=False, comment="the target as it was given, resolved"),
+    Column("first_seen", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Column("last_seen", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Column("count", Integer, nullable=False, comment="how often it was seen"),
+    UniqueConstraint("from_id", "to_id", "kind", "status", name="aliases_edge"),
+)
+
+robots = Table(
+    "robots",
+    metadata,
+    Column("origin", Text, primary_key=True, comment="scheme, host and port"),
+    Column("rules", Text, nullable=False, comment="the robots.txt that holds, as text"),
+    Column("expires_at", Float, nullable=False, comment="ask again after; seconds since 1970"),
+)
+
+merges = Table(
+    "merges",
+    metadata,
+    Column("rules", Text, primary_key=True, comment="the rules that made two spellings one"),
+    Column("count", BigInteger, nullable=False, comment="links merged by them"),
+    Column("spelling", Text, nullable=False, comment="one such link ..."),
+    Column("same_as", Text, nullable=False, comment="... and what it is the same as"),
+)
+
+refusals = Table(
+    "refusals",
+    metadata,
+    Column("reason", Text, primary_key=True, comment="why links could not be URLs to fetch"),
+    Column("count", BigInteger, nullable=False, comment="how many"),
+    Column("sample", Text, nullable=False, comment="one of them"),
+)

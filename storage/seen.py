@@ -1,0 +1,132 @@
+"""The seen set: of all who claim a key, exactly one is told that it is new."""
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import Connection, select
+
+from storage.bloom import KeyFilter
+from storage.bulk import chunks, insert_rows
+from storage.records import Admission
+from storage.schema import keys
+
+_RECENT = 1 << 17
+
+
+class Recent:
+    """An exact, bounded memory of the keys asked for last: two generations of a dict."""
+
+    def __init__(self, size: int = _RECENT) -> None:
+        """Make an empty one that holds between ``size`` and twice ``size`` keys."""
+        self._size = size
+        self._young: dict[bytes, int] = {}
+        self._old: dict[bytes, int] = {}
+
+    def get(self, key: bytes) -> int | None:
+        """Return the row that a key stands for, if it is remembered."""
+        row = self._young.get(key)
+        return self._old.get(key) if row is None else row
+
+    def put(self, key: bytes, row: int) -> None:
+        """Remember a key; when the young generation is full, the old one is forgotten."""
+        if len(self._young) >= self._size:
+            self._old, self._young = self._young, {}
+        self._young[key] = row
+
+
+class SeenSet:
+    """Answers claims: first from recent keys, then from the filter, then from the table.
+
+    The filter only ever saves a look-up; the table decides. All of it happens inside the caller's
+    transaction, which holds the write lock; `settle` and `forget` follow its end.
+    """
+
+    def __init__(self, key_filter: KeyFilter, known_up_to: int) -> None:
+        """Begin with a filter that holds every key with ``keys.id <= known_up_to``."""
+        self.filter = key_filter
+        self.known_up_to = known_up_to
+        self._recent = Recent()
+        self._fresh: dict[bytes, int] = {}  # answers of the transaction that is open
+        self._wrote = False  # whether it has rows of its own
+        self._last_id = known_up_to
+
+    def catch_up(self, connection: Connection) -> Iterator[int]:
+        """Add the keys that other processes wrote; yield how many after each batch."""
+        rows = connection.execute(
+            select(keys.c.id, keys.c.key).where(keys.c.id > self.known_up_to).order_by(keys.c.id)
+        )
+        for part in rows.partitions(50_000):
+            self.filter.add([key for _id, key in part])
+            self.known_up_to = self._last_id = part[-1][0]
+            yield len(part)
+
+    def claim(
+        self, connection: Connection, wanted: Sequence[bytes], first_row: int
+    ) -> list[Admission]:
+        """Claim keys, in order.
+
+        Args:
+            connection: in a transaction that holds the write lock.
+            wanted: 16-byte keys; repeated ones too, of which the first wins.
+            first_row: the id that the first new key's URL gets; the next ones count up. The caller
+                writes these rows in the same transaction.
+
+        Returns:
+            One answer for each key.
+        """
+        if not self._wrote:  # else this transaction's own rows would be taken for others'
+            for _ in self.catch_up(connection):
+                pass
+        known = self._look_up(connection, dict.fromkeys(wanted))
+        answers: list[Admission] = []
+        fresh: list[tuple[bytes, int]] = []
+        for key in wanted:
+            row = known.get(key)
+            new = row is None
+            if row is None:
+                known[key] = row = first_row + len(fresh)
+                fresh.append((key, row))
+            answers.append(Admission(row, new))
+        fresh.sort()  # so that neighbours in the index are written together
+        rows = [(self._last_id + n, key, row) for n, (key, row) in enumerate(fresh, 1)]
+        insert_rows(connection, keys, ("id", "key", "url_id"), rows)
+        self._last_id += len(fresh)
+        self.filter.add([key for key, _row in fresh])  # a rollback leaves bits, which do no harm
+        self._wrote |= bool(fresh)
+        if len(self._fresh) > _RECENT:  # the table has them, also before the commit
+            self._fresh.clear()
+        self._fresh.update(known)
+        return answers
+
+    def _look_up(self, connection: Connection, wanted: dict[bytes, None]) -> dict[bytes, int]:
+        """Return the rows of those keys that are known."""
+        known: dict[bytes, int] = {}
+        rest: list[bytes] = []
+        for key in wanted:
+            row = self._fresh.get(key)
+            row = self._recent.get(key) if row is None else row
+            if row is None:
+                rest.append(key)
+            else:
+                known[key] = row
+        perhaps = self.filter.perhaps(rest)
+        doubtful = [key for key, maybe in zip(rest, perhaps, strict=True) if maybe]
+        for part in chunks(doubtful):
+            found = connection.execute(
+                select(keys.c.key, keys.c.url_id).where(keys.c.key.in_(part))
+            )
+            known.update((key, row) for key, row in found)
+        return known
+
+    def settle(self) -> None:
+        """Take over what was claimed: its transaction is durable."""
+        for key, row in self._fresh.items():
+            self._recent.put(key, row)
+        self.known_up_to = self._last_id
+        self._fresh.clear()
+        self._wrote = False
+
+    def forget(self) -> None:
+        """Drop what was claimed: its transaction was rolled back."""
+        self._fresh.clear()
+        self._wrote = False
+        self._last_id = self.known_up_to

@@ -1,0 +1,225 @@
+"""Store: the one door to the database, for the crawl and the batch job alike."""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, func, insert, inspect, select, update
+from sqlalchemy.exc import DatabaseError
+
+from storage import pages, snapshot, urls
+from storage.bloom import KeyFilter
+from storage.engine import open_engine
+from storage.errors import StoreError
+from storage.merges import MergeNames, Why
+from storage.records import Admission, Candidate, Outcome
+from storage.schema import VERSION, jobs, keys, meta, metadata
+from storage.seen import SeenSet
+
+_ADVICE = "nothing of the last step was kept; the same command resumes once this is mended"
+
+
+def _silent(_message: str) -> None:
+    """Say nothing."""
+
+
+class Store:
+    """A store, open for writing. One thread at a time may call it.
+
+    Every method is one transaction, whole or not at all. Times are seconds since 1970 and are
+    brought by the caller.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        policy: str,
+        fingerprint: str,
+        say: Callable[[str], None] = _silent,
+    ) -> None:
+        """Open a store; make it when there is none.
+
+        Args:
+            url: a SQLAlchemy URL.
+            policy: ``name/version`` of the policy that makes its keys.
+            fingerprint: of the policy's content.
+            say: takes sentences for people, about work that takes time.
+
+        Raises:
+            StoreError: when it was made by another version or under another policy, or is none.
+        """
+        self._say = say
+        self._url = url
+        self._engine = open_engine(url)
+        self._snapshot = _snapshot_path(self._engine)
+        try:
+            with self._engine.begin() as connection:
+                self._id = _establish(connection, policy, fingerprint)
+                self.seen = self._load_seen(connection)
+        except DatabaseError as error:
+            self._engine.dispose()
+            raise StoreError(f"store {url}: {error.orig}") from None
+        except StoreError as error:
+            self._engine.dispose()
+            raise StoreError(f"store {url}: {error}") from None
+        self._merge_names = MergeNames()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Run a block as one transaction that holds the write lock from its start.
+
+        Raises:
+            StoreError: when the database fails: locked by another process for too long, disk full,
+                file damaged. Nothing of the block is kept then; what was there before, is.
+        """
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except BaseException as error:
+            self.seen.forget()
+            self._merge_names.forget()
+            if isinstance(error, DatabaseError):
+                raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
+            raise
+        self.seen.settle()
+
+    def admit(self, candidates: Sequence[Candidate], now: float, why: Why) -> list[Admission]:
+        """Let URLs through the door; of all who bring one key, ever, one is told "new"."""
+        with self.transaction() as connection:
+            return self.admit_in(connection, candidates, now, why)
+
+    def admit_in(
+        self, connection: Connection, candidates: Sequence[Candidate], now: float, why: Why
+    ) -> list[Admission]:
+        """Do as `admit` does, inside the caller's `transaction`."""
+        admissions = urls.admit(connection, self.seen, candidates, now)
+        pages.put_merges(
+            connection, self._merge_names.tally(connection, candidates, admissions, why)
+        )
+        return admissions
+
+    def record(self, outcomes: Sequence[Outcome], now: float, why: Why) -> list[list[Admission]]:
+        """Record what came of URLs: results, aliases, links and acknowledgements, all or nothing.
+
+        Args:
+            outcomes: of URLs that this worker had leased.
+            now: seconds since 1970.
+            why: names the rules that made two spellings one.
+
+        Returns:
+            For each outcome the door's answers: first for its hops, then for its links.
+        """
+        with self.transaction() as connection:
+            given = [[*(hop.target for hop in o.hops), *o.links] for o in outcomes]
+            flat = [candidate for group in given for candidate in group]
+            answers = iter(self.admit_in(connection, flat, now, why))
+            admissions = [[next(answers) for _ in group] for group in given]
+            refused = pages.Tally()
+            for outcome, admitted in zip(outcomes, admissions, strict=True):
+                edges = zip(outcome.hops, (a.row for a in admitted), strict=False)
+                pages.put_aliases(connection, outcome.row, edges, now)
+                for reason, link in outcome.refused:
+                    refused.add(reason, link)
+            answered = [(o.row, o.page) for o in outcomes if o.page is not None]
+            pages.put_pages(connection, answered, now)
+            urls.settle(connection, outcomes)
+            pages.put_refusals(connection, refused)
+            return admissions
+
+    def begin_job(self, command: str, settings: str, now: float) -> int:
+        """Write down that a job began; return its number."""
+        with self.transaction() as connection:
+            job = (connection.scalar(select(func.max(jobs.c.id))) or 0) + 1
+            connection.execute(
+                insert(jobs).values(
+                    id=job, command=command, settings=settings, state="running", started_at=now
+                )
+            )
+            return job
+
+    def end_job(self, job: int, state: str, now: float) -> None:
+        """Write down how a job ended: ``finished``, ``interrupted`` or ``failed``."""
+        with self.transaction() as connection:
+            connection.execute(
+                update(jobs).where(jobs.c.id == job).values(state=state, ended_at=now)
+            )
+
+    def close(self) -> None:
+        """Keep the filter for the next time, and let go of the database."""
+        if self._snapshot is not None:
+            try:
+                snapshot.save(self._snapshot, self.seen.filter, self._id, self.seen.known_up_to)
+            except OSError as error:
+                self._say(f"the filter was not kept ({error}); the next start makes it anew")
+        self._engine.dispose()
+
+    def _load_seen(self, connection: Connection) -> SeenSet:
+        """Take the filter from its file, or make it anew from the table."""
+        newest = connection.scalar(select(func.max(keys.c.id))) or 0
+        kept: snapshot.Snapshot | str = "there is no filter file"
+        if self._snapshot is not None:
+            kept = snapshot.load(self._snapshot, self._id)
+        if not isinstance(kept, str) and kept.generation > newest:
+            kept = "the filter file is ahead of the table"
+        if isinstance(kept, str):
+            if newest:
+                self._say(f"{kept}; making it anew from {newest:,} keys")
+            seen = SeenSet(KeyFilter(), 0)
+        else:
+            seen = SeenSet(*kept)
+        done = 0
+        for n in seen.catch_up(connection):
+            done += n
+            if done % 1_000_000 < n:
+                self._say(f"filter: {done:,} of {newest:,} keys")
+        return seen
+
+
+def _snapshot_path(engine: Engine) -> Path | None:
+    """Return where the filter of a store is kept: beside its file, if it has one."""
+    database = engine.url.database
+    return Path(f"{database}.bloom") if database and database != ":memory:" else None
+
+
+def _establish(connection: Connection, policy: str, fingerprint: str) -> str:
+    """Make the tables or check that they are ours; return the store's id."""
+    ours = {"schema": str(VERSION), "policy": policy, "fingerprint": fingerprint}
+    tables = inspect(connection).get_table_names()
+    if not tables:
+        metadata.create_all(connection)
+        facts = {**ours, "id": uuid.uuid4().hex}
+        connection.execute(insert(meta), [{"name": n, "value": v} for n, v in facts.items()])
+        return facts["id"]
+    facts = read_facts(connection)
+    if facts["schema"] != ours["schema"]:
+        raise StoreError(
+            f"it has schema {facts['schema']}, and this program reads schema {VERSION}; "
+            "use the program that made it, or another --store"
+        )
+    if facts["policy"] != policy:
+        raise StoreError(
+            f"its keys were made under policy {facts['policy']}, not {policy}; "
+            f"give --policy {facts['policy'].partition('/')[0]}, or another --store"
+        )
+    if facts["fingerprint"] != fingerprint:
+        raise StoreError(
+            f"policy {policy} has changed since the store was made, but not its version; "
+            "give it a new version and another --store, or take the change back"
+        )
+    return facts["id"]
+
+
+def read_facts(connection: Connection) -> dict[str, str]:
+    """Return what a store says of itself.
+
+    Raises:
+        StoreError: when it is no store of ours.
+    """
+    if not inspect(connection).has_table("meta"):
+        raise StoreError("the database holds other tables, and none of Canonry's; use another")
+    facts = {row.name: row.value for row in connection.execute(select(meta.c.name, meta.c.value))}
+    if missing := {"schema", "policy", "fingerprint", "id"} - facts.keys():
+        raise StoreError(f"its table 'meta' lacks {min(missing)!r}; it is no store of ours")
+    return facts

@@ -1,0 +1,178 @@
+"""URL rows: made when a URL is first found, and moved from state to state."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from storage.bulk import chunks, insert_rows
+from storage.records import Admission, Candidate, Outcome
+from storage.schema import State, hosts, urls
+from storage.seen import SeenSet
+
+_QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
+_COLUMNS = (
+    "id",
+    "url",
+    "spelling",
+    "host_id",
+    "state",
+    "reason",
+    "depth",
+    "hops",
+    "source_id",
+    "attempts",
+    "due",
+    "found_at",
+)
+
+
+def admit(
+    connection: Connection, seen: SeenSet, candidates: Sequence[Candidate], now: float
+) -> list[Admission]:
+    """Let URLs through the door: claim their keys and write the rows of the new ones.
+
+    Seen-mark and queue row are one transaction: the caller's, which holds the write lock.
+    """
+    first = (connection.scalar(select(func.max(urls.c.id))) or 0) + 1
+    claims = seen.claim(connection, [candidate.key for candidate in candidates], first)
+    new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
+    if new:
+        host_ids = _host_ids(connection, dict.fromkeys(c.host for c, _row in new))
+        rows = [
+            (
+                row,
+                c.url,
+                None if c.spelling == c.url else c.spelling,
+                host_ids[c.host],
+                _QUEUED if c.held is None else _HELD,
+                c.held,
+                c.depth,
+                c.hops,
+                c.source,
+                0,
+                0.0,
+                now,
+            )
+            for c, row in new
+        ]
+        insert_rows(connection, urls, _COLUMNS, rows)
+        _more_pending(connection, Counter(host_ids[c.host] for c, _row in new if c.held is None))
+    return claims
+
+
+def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """Return the rows of hosts, made where they are missing."""
+    wanted = list(names)
+    known: dict[str, int] = {}
+    for part in chunks(wanted):
+        rows = connection.execute(select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part)))
+        known.update((name, row) for name, row in rows)
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        first = (connection.scalar(select(func.max(hosts.c.id))) or 0) + 1
+        known.update((name, first + n) for n, name in enumerate(missing))
+        connection.execute(
+            insert(hosts),
+            [
+                {"id": known[n], "name": n, "pending": 0, "ready_at": 0.0, "lease_until": 0.0}
+                for n in missing
+            ],
+        )
+    return known
+
+
+def _more_pending(connection: Connection, counts: Counter[int]) -> None:
+    """Add to hosts' counts of queued URLs; negative numbers take away."""
+    rows = [{"host": host_id, "more": more} for host_id, more in counts.items() if more]
+    if rows:
+        connection.execute(
+            update(hosts)
+            .where(hosts.c.id == bindparam("host"))
+            .values(pending=hosts.c.pending + bindparam("more")),
+            rows,
+        )
+
+
+def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
+    """Take URLs out of the queue, or leave them in it for another try.
+
+    Those that another worker took out before are left as they are.
+    """
+    wanted = {outcome.row: outcome for outcome in outcomes}
+    queued = select(urls.c.id, urls.c.host_id).where(
+        urls.c.id.in_(list(wanted)), urls.c.state == State.QUEUED
+    )
+    settled, postponed = [], []
+    done: Counter[int] = Counter()
+    for row, host_id in connection.execute(queued):
+        outcome = wanted[row]
+        if outcome.retry_at is not None:
+            postponed.append({"row": row, "at": outcome.retry_at})
+        else:
+            settled.append({"row": row, "now": outcome.state, "why": outcome.reason})
+            done[host_id] -= 1
+    here = urls.c.id == bindparam("row")
+    if settled:
+        change = update(urls).where(here).values(state=bindparam("now"), reason=bindparam("why"))
+        connection.execute(change, settled)
+        _more_pending(connection, done)
+    if postponed:
+        again = update(urls).where(here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
+        connection.execute(again, postponed)
+
+
+def review(
+    connection: Connection,
+    state: State,
+    judge: Callable[[str, int, int], str | None],
+    reasons: Collection[str] = (),
+) -> int:
+    """Judge held or queued URLs anew, under limits that may have changed since.
+
+    Args:
+        connection: in a writing transaction.
+        state: `State.HELD` lets out what may go now, `State.QUEUED` holds what no longer may.
+        judge: from the URL, its depth and its hops to the reason to hold it, or None.
+        reasons: held URLs are judged only where they are held for one of these.
+
+    Returns:
+        How many URLs changed their state.
+    """
+    wanted = select(urls.c.id, urls.c.host_id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.reason)
+    wanted = wanted.where(urls.c.state == state)
+    if reasons:
+        wanted = wanted.where(urls.c.reason.in_(reasons))
+    changed = []
+    for row in connection.execute(wanted):
+        reason = judge(row.url, row.depth, row.hops)
+        if (reason is None) == (state is State.HELD):
+            changed.append((row.id, row.host_id, reason))
+    if changed:
+        other = State.QUEUED if state is State.HELD else State.HELD
+        connection.execute(
+            update(urls)
+            .where(urls.c.id == bindparam("row"))
+            .values(state=other, reason=bindparam("why")),
+            [{"row": row, "why": reason} for row, _host, reason in changed],
+        )
+        sign = 1 if other is State.QUEUED else -1
+        counts = Counter(host for _row, host, _reason in changed)
+        _more_pending(connection, Counter({host: sign * n for host, n in counts.items()}))
+    return len(changed)
+
+
+def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+    """Return how each URL was spelled where it was first found."""
+    found: dict[int, str] = {}
+    for part in chunks(list(rows)):
+        spelled = func.coalesce(urls.c.spelling, urls.c.url)
+        lines = connection.execute(select(urls.c.id, spelled).where(urls.c.id.in_(part)))
+        found.update((row, spelling) for row, spelling in lines)
+    return found
+
+
+def seed_targets(connection: Connection) -> list[str]:
+    """Return the URLs that seeds redirected to: they were meant by the seeds."""
+    query = select(urls.c.url).where(urls.c.depth == 0, urls.c.hops > 0)
+    return list(connection.scalars(query))

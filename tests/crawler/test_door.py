@@ -1,0 +1,98 @@
+"""What a link comes to at the door: scope, limits, traps, spellings."""
+
+import pytest
+
+import canon
+from crawler.door import Door
+from crawler.refusal import Refusal
+from crawler.scope import Scope
+from crawler.settings import load
+from storage import Candidate
+
+
+def door(scope: str = "host", **crawl: object) -> Door:
+    """Return a door with one seed."""
+    settings = load(None, {"crawl": {"scope": scope, **crawl}})
+    return Door(canon.Canonicalizer("web"), Scope(scope, ["http://www.shop.co.uk/a/b?c"]), settings)
+
+
+@pytest.mark.parametrize(
+    ("scope", "inside", "outside"),
+    [
+        ("host", "https://www.shop.co.uk:8443/x", "http://shop.co.uk/"),
+        ("domain", "http://shop.co.uk/", "http://other.co.uk/"),
+        ("domain", "http://deep.er.shop.co.uk/", "http://shop.co.uk.example/"),
+        ("prefix", "http://www.shop.co.uk/a/x", "http://www.shop.co.uk/b"),
+        ("prefix", "http://www.shop.co.uk/a/", "https://www.shop.co.uk/a/"),
+        ("any", "http://elsewhere.example/", None),
+    ],
+)
+def test_scope(scope: str, inside: str, outside: str | None) -> None:
+    found = door(scope)
+    assert found.judge(inside, 0, 0) is None
+    if outside is not None:
+        assert found.judge(outside, 0, 0) is Refusal.OUT_OF_SCOPE
+
+
+def test_addresses_are_their_own_domain() -> None:
+    scope = Scope("domain", ["http://127.0.0.1/", "http://[::1]:80/"])
+    assert "http://127.0.0.1:8080/" in scope
+    assert "http://[::1]/" in scope
+    assert "http://127.0.0.2/" not in scope
+
+
+@pytest.mark.parametrize(
+    ("url", "refusal"),
+    [
+        ("http://www.shop.co.uk/" + "x" * 2000, Refusal.TOO_LONG),
+        ("http://www.shop.co.uk/" + "/".join(map(str, range(41))), Refusal.TOO_MANY_SEGMENTS),
+        ("http://www.shop.co.uk/a/b/a/b/a/b/a/b", Refusal.REPEATING_PATH),
+        ("http://www.shop.co.uk/a/b/a/b/a/b", None),
+        ("http://www.shop.co.uk/2024/01/01/01", None),
+        ("http://www.shop.co.uk/////////", None),
+    ],
+)
+def test_traps(url: str, refusal: Refusal | None) -> None:
+    assert door().judge(url, 0, 0) is refusal
+
+
+def test_depth_and_hops() -> None:
+    found = door(max_depth=2, max_hops=1)
+    assert found.judge("http://www.shop.co.uk/", 2, 1) is None
+    assert found.judge("http://www.shop.co.uk/", 3, 0) is Refusal.TOO_DEEP
+    assert found.judge("http://www.shop.co.uk/", 0, 2) is Refusal.TOO_MANY_HOPS
+
+
+@pytest.mark.parametrize("reference", ["mailto:a@b", "javascript:void(0)", "data:,x", "ftp://h/"])
+def test_only_http_is_fetched(reference: str) -> None:
+    found = door().candidate(reference, "http://www.shop.co.uk/", depth=1, hops=0, source=None)
+    assert found is Refusal.SCHEME
+
+
+@pytest.mark.parametrize(
+    ("reference", "spelling"),
+    [
+        ("../x?y#z", "http://www.shop.co.uk/x?y#z"),
+        ("HTTP://WWW.Shop.co.uk:80/%7Ex", "HTTP://WWW.Shop.co.uk:80/%7Ex"),
+        ("  http://www.shop.co.uk/x\n", "http://www.shop.co.uk/x"),
+        ("//www.shop.co.uk", "http://www.shop.co.uk/"),
+        ("", "http://www.shop.co.uk/a/b?c"),
+    ],
+)
+def test_a_spelling_is_what_the_author_wrote_made_absolute(reference: str, spelling: str) -> None:
+    base = "http://www.shop.co.uk/a/b?c"
+    found = door().candidate(reference, base, depth=1, hops=0, source=7)
+    assert isinstance(found, Candidate)
+    assert found.spelling == spelling
+    assert found.source == 7
+
+
+def test_two_fragments_are_one_request_under_every_policy() -> None:
+    settings = load(None, {})
+    strict = Door(canon.Canonicalizer("rfc3986"), Scope("any", []), settings)
+    one, other = (
+        strict.candidate(f"http://a.example/#{n}", None, depth=0, hops=0, source=None) for n in "xy"
+    )
+    assert isinstance(one, Candidate)
+    assert isinstance(other, Candidate)
+    assert one.key == other.key

@@ -1,0 +1,125 @@
+"""The frontier in memory: nothing put is lost, politeness is never broken, no host starves."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.frontier import Frontier
+from storage import Queued
+
+
+def queued(row: int) -> Queued:
+    """Return a URL to fetch."""
+    return Queued(row, f"http://h/{row}", 0, 0, 0)
+
+
+class Simulation:
+    """A frontier, a clock, and requests that take a time of their own."""
+
+    def __init__(self, delay: float, per_host: int, slots: int) -> None:
+        self.frontier = Frontier(delay, per_host)
+        self.delay, self.per_host, self.slots = delay, per_host, slots
+        self.now = 0.0
+        self.flying: list[tuple[float, str, int]] = []
+        self.starts: dict[str, list[float]] = {}
+        self.taken: list[int] = []
+
+    def run(self, lengths: list[float]) -> None:
+        """Go on until nothing is left, each request as long as the next of ``lengths``."""
+        while True:
+            work = self.frontier.take(self.now) if len(self.flying) < self.slots else None
+            if work is not None:
+                name, url = work
+                self.starts.setdefault(name, []).append(self.now)
+                self.taken.append(url.row)
+                length = lengths[len(self.taken) % len(lengths)]
+                self.flying.append((self.now + length, name, url.row))
+                assert sum(host == name for _, host, _ in self.flying) <= self.per_host
+                continue
+            upcoming = [end for end, _, _ in self.flying]
+            ready = self.frontier.next_time()
+            if ready is not None and len(self.flying) < self.slots:
+                assert ready > self.now or not self.flying or ready <= self.now
+                upcoming.append(ready)
+            if not upcoming:
+                return
+            self.now = max(self.now, min(upcoming))
+            for flight in [f for f in self.flying if f[0] <= self.now]:
+                self.flying.remove(flight)
+                self.frontier.done(flight[1])
+                self.frontier.recorded(flight[1], flight[2])
+
+
+@given(
+    hosts=st.lists(st.integers(0, 8), min_size=1, max_size=8),
+    delay=st.sampled_from([0.0, 0.5, 1.0]),
+    per_host=st.integers(1, 4),
+    slots=st.integers(1, 6),
+    lengths=st.lists(st.floats(0.01, 5), min_size=1, max_size=5),
+)
+def test_everything_is_taken_once_and_politely(
+    hosts: list[int], delay: float, per_host: int, slots: int, lengths: list[float]
+) -> None:
+    simulation = Simulation(delay, per_host, slots)
+    rows = iter(range(1000))
+    everything = []
+    for n, count in enumerate(hosts):
+        mine = [queued(next(rows)) for _ in range(count)]
+        everything += [url.row for url in mine]
+        simulation.frontier.put(f"h{n}", mine)
+        simulation.frontier.put(f"h{n}", mine)  # handed out twice, it is still put once
+    simulation.run(lengths)
+    assert sorted(simulation.taken) == everything
+    for starts in simulation.starts.values():
+        assert all(b - a >= delay - 1e-9 for a, b in pairwise(starts))
+    assert simulation.frontier.loaded_rows == simulation.frontier.waiting == 0
+
+
+def test_no_host_starves_behind_a_large_one() -> None:
+    frontier = Frontier(0.0, 1)
+    frontier.put("large", [queued(n) for n in range(1000)])
+    frontier.put("small", [queued(2000)])
+    first = []
+    for now in range(4):
+        work = frontier.take(float(now))
+        assert work is not None
+        first.append(work[0])
+        frontier.done(work[0])
+    assert "small" in first
+
+
+def test_a_host_that_is_slowed_down_waits() -> None:
+    frontier = Frontier(1.0, 3)
+    frontier.put("h", [queued(1), queued(2), queued(3)])
+    assert frontier.take(0.0) is not None
+    frontier.slow_down("h", delay=5.0, until=30.0)
+    assert frontier.take(29.9) is None
+    assert frontier.take(30.0) is not None
+    assert frontier.take(34.9) is None
+    assert frontier.take(35.0) is not None
+    assert frontier.delays() == {"h": 5.0}
+
+
+def test_a_host_keeps_its_pace_when_it_comes_back() -> None:
+    frontier = Frontier(10.0, 1)
+    frontier.put("h", [queued(1)])
+    assert frontier.take(100.0) is not None
+    frontier.done("h")
+    frontier.recorded("h", 1)
+    frontier.retire(105.0)
+    frontier.put("h", [queued(2)])
+    assert frontier.take(109.0) is None
+    assert frontier.take(110.0) is not None
+
+
+def test_what_is_loaded_stays_loaded_until_it_is_recorded() -> None:
+    frontier = Frontier(0.0, 1)
+    frontier.put("h", [queued(1)])
+    assert frontier.take(0.0) is not None
+    frontier.done("h")
+    assert frontier.loaded() == {"h": {1}}
+    frontier.put("h", [queued(1)])
+    assert frontier.take(1.0) is None
+    frontier.recorded("h", 1)
+    assert frontier.loaded() == {"h": set()}

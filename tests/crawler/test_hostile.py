@@ -1,0 +1,324 @@
+"""Crawls of sites that fail, bounce and stall: every one ends, with the right set of pages."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from servers import Answer, ok, raw_server
+
+from crawler import app
+from crawler.settings import load
+from storage import report
+
+SEED = "http://a.example/"
+
+
+def target_of(head: bytes) -> str:
+    """Return what a request asked for."""
+    return head.split(b" ")[1].decode()
+
+
+def page(*links: str) -> bytes:
+    """Return a page with links."""
+    body = "".join(f'<a href="{link}">x</a>' for link in links).encode()
+    return ok(body, "Content-Type: text/html")
+
+
+def crawl(
+    folder: Path,
+    answer: Callable[[bytes], Answer],
+    timeout: float = 10.0,
+    retries: int = 3,
+    **crawl_keys: object,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Crawl a server of our own; return the status and the pages."""
+    store = f"sqlite:///{folder / 'store.db'}"
+
+    async def run() -> None:
+        async with raw_server(answer) as raw:
+            settings = load(
+                None,
+                {
+                    "crawl": {"delay": 0.0, **crawl_keys},
+                    "fetch": {
+                        "connect_to": [f"::127.0.0.1:{raw.port}"],
+                        "retry_wait": 0.02,
+                        "timeout": timeout,
+                        "retries": retries,
+                    },
+                },
+            )
+            result = await app.crawl([SEED], store, settings, say=lambda _message: None)
+            assert result.finished
+
+    asyncio.run(run())
+    with report.reading(store) as connection:
+        return report.status(connection), list(report.rows(connection, "pages"))
+
+
+def test_what_passes_is_tried_again_and_counted(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        asked[target] += 1
+        if target == "/":
+            return page("/flaky", "/down", "/gone")
+        if target == "/flaky":
+            return page() if asked[target] == 3 else ok(b"", status="503 Busy")
+        if target == "/down":
+            return ok(b"", status="500 Broken")
+        return ok(b"", status="404 Not Found")
+
+    found, pages = crawl(tmp_path, answer)
+    assert asked["/flaky"] == 3
+    assert asked["/down"] == 4, "once, and three tries more"
+    assert {(p["url"], p["status"]) for p in pages} == {
+        (SEED, 200),
+        ("http://a.example/flaky", 200),
+        ("http://a.example/gone", 404),
+    }
+    assert found["failed"] == {"server": 1}
+
+
+def test_a_robots_file_that_stays_unreachable_lets_nothing_through(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        asked[target_of(head)] += 1
+        return ok(b"", status="503 Busy")
+
+    found, pages = crawl(tmp_path, answer)
+    assert set(asked) == {"/robots.txt"}
+    assert pages == []
+    assert found["failed"] == {"robots-unreachable": 1}
+
+
+def test_redirects_that_grow_without_end_are_cut(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        if target == "/robots.txt":
+            return ok(b"")
+        return ok(b"", f"Location: {target}x", status="301 Moved")
+
+    found, _ = crawl(tmp_path, answer, max_hops=5)
+    assert found["urls"]["redirected"] == 6
+    assert found["held"] == {"too-many-hops": 1}
+
+
+def test_what_a_seed_redirects_to_is_in_scope_and_what_a_page_does_is_not(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        host = head.partition(b"Host: ")[2].partition(b"\r\n")[0]
+        target = target_of(head)
+        if target == "/robots.txt":
+            return ok(b"")
+        if host == b"a.example":
+            return ok(b"", "Location: http://b.example/", status="301 Moved")
+        if target == "/":
+            return page("/out", "/in")
+        if target == "/out":
+            return ok(b"", "Location: http://c.example/", status="302 Found")
+        return page()
+
+    found, pages = crawl(tmp_path, answer)
+    assert {p["url"] for p in pages} == {"http://b.example/", "http://b.example/in"}
+    assert found["held"] == {"out-of-scope": 1}
+
+
+@pytest.mark.parametrize("location", ["http://[", "mailto:a@b", "http://a b/", "//"])
+def test_a_redirect_to_nowhere_ends_there(tmp_path: Path, location: str) -> None:
+    def answer(head: bytes) -> Answer:
+        if target_of(head) == "/robots.txt":
+            return ok(b"")
+        return ok(b"", f"Location: {location}", status="301 Moved")
+
+    found, pages = crawl(tmp_path, answer)
+    assert pages == []
+    assert found["urls"]["redirected"] == 1
+    assert [row["links"] for row in found["refused"]] == [1]
+
+
+def test_a_page_of_many_and_monstrous_links_is_read(tmp_path: Path) -> None:
+    links = [f"/{n}" for n in range(20_000)] + ["/" + "y" * 1_000_000, "/" + "../" * 100_000]
+
+    def answer(head: bytes) -> Answer:
+        return page(*links) if target_of(head) == "/" else ok(b"")
+
+    found, _ = crawl(tmp_path, answer, max_pages=1)
+    assert found["urls"]["queued"] == 20_000
+    assert found["held"] == {"too-long": 1}
+
+
+def test_passwords_never_leave_the_store(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        secret = "http://user:secret@a.example/x"  # noqa: S105 - it is to be found nowhere
+        return (
+            page(secret, f"{secret}#y", "http://user:secret@[")
+            if target_of(head) == "/"
+            else page()
+        )
+
+    found, pages = crawl(tmp_path, answer)
+    assert "secret" not in repr(found)
+    assert "secret" not in repr(pages)
+    assert "http://user:***@a.example/x" in {p["url"] for p in pages}
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        b"HTTP/1.1 301 Moved\r\nLocation: http://a.example/\xe9\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 301 Moved\r\nLocation: http://[\xe9\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/\xe9\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: /\r\nSet-Cookie: a=\xe9\r\nContent-Length: 0\r\n\r\n",
+        ok(b"<a href='\\ud800'>", "Content-Type: text/html; charset=unicode_escape"),
+        ok(b"<a href='\\ud800'>", "Content-Type: text/html; charset=raw-unicode-escape"),
+        ok(b"xn--" * 1000, "Content-Type: text/html; charset=punycode"),
+        ok(b"<a href='&#xD800;'>&#xDCE9;", "Content-Type: text/html; charset=utf-16-be"),
+        ok(b"", "Retry-After: Mon, 01 Jan 0001 00:00:00 -0000", status="503 Busy"),
+        ok(b"", "Retry-After: " + "9" * 5000, status="403 No"),
+    ],
+)
+def test_bytes_that_no_server_should_send_end_one_visit_and_not_the_crawl(
+    tmp_path: Path, answered: bytes
+) -> None:
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        if target == "/":
+            return page("/bad", "/good")
+        return answered if target == "/bad" else page()
+
+    found, pages = crawl(tmp_path, answer, retries=0)
+    assert "http://a.example/good" in {p["url"] for p in pages}
+    assert found["urls"]["queued"] == 0
+
+
+def test_a_run_that_fails_says_so_in_the_store_and_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(head: bytes) -> Answer:
+        return page("/1") if target_of(head) == "/" else page()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("crawler.documents.html.read", lambda *_args: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            crawl(tmp_path, answer)
+    with report.reading(f"sqlite:///{tmp_path / 'store.db'}") as connection:
+        assert report.status(connection)["job"]["state"] == "failed"
+    found, pages = crawl(tmp_path, answer)
+    assert found["job"]["state"] == "finished"
+    assert {p["url"] for p in pages} == {SEED, "http://a.example/1"}
+
+
+def test_the_delay_is_kept_between_the_starts_of_requests(tmp_path: Path) -> None:
+    starts: list[float] = []
+
+    def answer(head: bytes) -> Answer:
+        starts.append(time.monotonic())
+        return page("/1", "/2", "/3") if target_of(head) == "/" else page()
+
+    crawl(tmp_path, answer, delay=0.2)
+    assert len(starts) == 5
+    assert min(b - a for a, b in pairwise(starts)) > 0.19
+
+
+def test_a_crawl_delay_of_robots_is_obeyed_up_to_a_limit(tmp_path: Path) -> None:
+    starts: list[float] = []
+
+    def answer(head: bytes) -> Answer:
+        if target_of(head) == "/robots.txt":
+            return ok(b"User-agent: *\nCrawl-delay: 1000")
+        starts.append(time.monotonic())
+        return page("/1") if target_of(head) == "/" else page()
+
+    crawl(tmp_path, answer, max_crawl_delay=0.5)
+    assert 0.45 < starts[1] - starts[0] < 5
+
+
+def test_a_large_host_does_not_hold_up_hosts_that_are_found_later(tmp_path: Path) -> None:
+    asked: dict[str, float] = {}
+
+    def answer(head: bytes) -> Answer:
+        host = head.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()
+        target = target_of(head)
+        if target == "/robots.txt":
+            return ok(b"")
+        asked.setdefault(f"{host}{target}", time.monotonic())
+        if host == "a.example" and target == "/":
+            return page(*(f"/{n}" for n in range(400)))
+        if host == "a.example" and target == "/3":
+            return page(*(f"http://h{n}.example/" for n in range(10)))
+        return page()
+
+    crawl(tmp_path, answer, delay=0.3, concurrency=4, scope="any", max_pages=24)
+    others = [at for name, at in asked.items() if name.startswith("h")]
+    assert len(others) == 10
+    assert max(others) - asked["a.example/3"] < 5, "behind 400 pages it would take two minutes"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_site_of_faults_is_crawled_to_its_end(tmp_path: Path, seed: int) -> None:
+    """Resets, half bodies, wrong lengths, garbage, slow bytes and 5xx; each passes after some."""
+    rng = random.Random(seed)
+    total = 60
+    links = {
+        n: [f"/{rng.randrange(total)}" for _ in range(4)] + [f"/{n + 1}"] for n in range(total)
+    }
+    faults = {n: rng.choice(list(_FAULTS)) if rng.random() < 0.5 else None for n in range(total)}
+    asked: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        asked[target] += 1
+        if target == "/robots.txt":
+            return ok(b"")
+        if target == "/":
+            return page("/0")
+        n = int(target[1:])
+        if n >= total:
+            return ok(b"", status="404 Not Found")
+        name = faults[n]
+        if name is not None and asked[target] <= rng.randrange(1, 3):
+            return _FAULTS[name]
+        return page(*links[n])
+
+    found, pages = crawl(tmp_path, answer, timeout=1.0, retries=7)
+    assert {p["url"] for p in pages if p["status"] == 200} == {
+        SEED,
+        *(f"http://a.example/{n}" for n in range(total)),
+    }
+    assert found["failed"] == {}
+
+
+async def _reset(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
+async def _slow(writer: asyncio.StreamWriter) -> None:
+    for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n":
+        writer.write(bytes([byte]))
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def _half(writer: asyncio.StreamWriter) -> None:
+    writer.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100\r\n\r\n<a href=/half>"
+    )
+    await writer.drain()
+
+
+_FAULTS: dict[str, Answer] = {
+    "reset": _reset,
+    "slow": _slow,
+    "half": _half,
+    "garbage": b"\0\xff garbage\r\n\r\n",
+    "busy": ok(b"", "Retry-After: 0", status="503 Busy"),
+    "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+}

@@ -1,0 +1,109 @@
+"""Links as browsers find them, in pages as they are."""
+
+import pytest
+
+from crawler.documents import html
+
+URL = "http://a.example/dir/page?q"
+
+
+def links(body: str, content_type: str = "text/html; charset=utf-8") -> tuple[str, ...]:
+    """Return the links of a page, as written."""
+    return html.read(body.encode(), content_type, URL).links
+
+
+def test_links_come_in_order_and_once() -> None:
+    body = '<a href="b"><area href=a><a href=b><iframe src="c"></iframe><a>no</a><a href>'
+    assert links(body) == ("b", "a", "c", "")
+
+
+def test_frames_are_links() -> None:
+    assert links('<frameset><frame src="a"><frame src="b"></frameset>') == ("a", "b")
+
+
+def test_entities_are_decoded_once_and_nothing_else_is() -> None:
+    assert links('<a href="?a=1&amp;b=2&amp;amp;c">') == ("?a=1&b=2&amp;c",)
+    assert links('<a href=" /x%20y \n">') == (" /x%20y \n",)
+
+
+@pytest.mark.parametrize(
+    ("head", "base"),
+    [
+        ("", URL),
+        ('<base href="/up/">', "http://a.example/up/"),
+        ('<base href="http://b.example/x">', "http://b.example/x"),
+        ('<base href="/1/"><base href="/2/">', "http://a.example/1/"),
+        ('<base target="_top"><base href="/2/">', "http://a.example/2/"),
+        ('<base href="http://[">', URL),
+        ('<base href="data:text/html,x">', URL),
+        ('<base href="javascript:1">', URL),
+        ('<base href="">', URL),
+    ],
+)
+def test_the_first_base_counts(head: str, base: str) -> None:
+    assert html.read(f"<html>{head}<a href=x>".encode(), "text/html", URL).base == base
+
+
+@pytest.mark.parametrize(
+    ("head", "canonical"),
+    [
+        ('<link rel="canonical" href="/c">', "http://a.example/c"),
+        ('<link rel="Canonical nofollow" href="c">', "http://a.example/dir/c"),
+        ('<base href="/up/"><link rel=canonical href=c>', "http://a.example/up/c"),
+        ('<link rel="canonical" href="http://[">', None),
+        ('<link rel="canonicals" href="/c">', None),
+        ('<link rel="canonical">', None),
+    ],
+)
+def test_the_canonical_link(head: str, canonical: str | None) -> None:
+    assert html.read(f"<html>{head}".encode(), "text/html", URL).canonical == canonical
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("<a href='/é'>".encode(), "text/html; charset=utf-8"),
+        ("<a href='/é'>".encode(), "text/html"),
+        ("<a href='/é'>".encode("cp1252"), "text/html"),
+        ("<a href='/é'>".encode("cp1252"), "text/html; charset=ISO-8859-1"),
+        (b"<meta charset=windows-1252>" + "<a href='/é'>".encode("cp1252"), "text/html"),
+        ("<a href='/é'>".encode("utf-8-sig"), "text/html; charset=latin1"),
+        ("\ufeff<a href='/é'>".encode("utf-16-le"), "text/html"),
+        ("<a href='/é'>".encode(), "text/html; charset=no-such-thing"),
+        ("<a href='/é'>".encode(), "text/html; charset=rot13"),
+    ],
+)
+def test_encodings(body: bytes, content_type: str) -> None:
+    assert html.read(body, content_type, URL).links == ("/é",)
+
+
+def test_titles_are_folded_and_bounded() -> None:
+    assert html.read(b"<title> a\n  b </title>", "text/html", URL).title == "a b"
+    assert html.read(b"<title></title>", "text/html", URL).title is None
+    long = html.read(b"<title>" + b"x" * 100_000, "text/html", URL).title
+    assert long == "x" * 1000
+
+
+def test_broken_pages_have_links_all_the_same() -> None:
+    body = "<p><b><table><tr><a href='1'><ul><a href=2 <a href=3></b>\0<![CDATA[<a href=4>"
+    assert links(body)[:2] == ("1", "2")
+
+
+@pytest.mark.parametrize("body", [b"", b"\0" * 1000, b"\xff\xfe", b"<" * 10_000, b"\xef\xbb\xbf"])
+def test_what_is_no_page_has_no_links(body: bytes) -> None:
+    assert html.read(body, None, URL).links == ()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "answer"),
+    [
+        ("text/html", b"", True),
+        ("TEXT/HTML;charset=x", b"", True),
+        ("application/xhtml+xml", b"", True),
+        ("application/json", b"<html>", False),
+        (None, b"  <html>", True),
+        (None, b"%PDF", False),
+    ],
+)
+def test_what_is_read_as_html(content_type: str | None, body: bytes, answer: bool) -> None:
+    assert html.is_html(content_type, body) is answer

@@ -1,0 +1,98 @@
+"""The documentation is true: its examples run, its pages are those that the code makes."""
+
+import doctest
+import re
+import subprocess
+import sys
+from importlib import util
+from pathlib import Path
+
+import pytest
+
+from crawler.cli import main
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_library_examples_of_the_readme_run() -> None:
+    examples = doctest.DocTestParser().get_doctest(README, {}, "README.md", None, 0)
+    assert len(examples.examples) >= 9
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(examples, out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+def commands_of_the_readme() -> list[tuple[str, str]]:
+    """Return each command line of the README's console block, and what it prints there."""
+    found = re.search(r"```console\n(.*?)```", README, re.DOTALL)
+    assert found is not None
+    blocks = re.split(r"^\$ ", found[1], flags=re.MULTILINE)[1:]
+    return [(b.partition("\n")[0], b.partition("\n")[2]) for b in blocks]
+
+
+def test_the_command_examples_of_the_readme_run(tmp_path: Path) -> None:
+    """All but the crawl of a public site, in one folder, one after the other."""
+    bin_folder = Path(sys.executable).parent
+    (tmp_path / "canonry.db").unlink(missing_ok=True)
+    lines = commands_of_the_readme()
+    assert len(lines) >= 8
+    for line, printed in lines:
+        command = line.partition("  #")[0].strip()
+        if command.startswith("canonry crawl"):
+            command = (
+                "printf 'http://a.example/' | canonry dedup - --store sqlite:///canonry.db -o o"
+            )
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=tmp_path,
+            env={"PATH": f"{bin_folder}:/usr/bin:/bin", "LANG": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, (line, done.stderr)
+        if printed:
+            assert done.stdout == printed, line
+    assert (tmp_path / "aliases.csv").exists()
+
+
+def test_every_command_is_in_the_readme_and_on_its_page() -> None:
+    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    for name, command in main.commands.items():
+        assert f"canonry {name}" in README or f"make {name}" in README
+        assert f"## `canonry {name}" in page
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                assert parameter.opts[0] in page
+
+
+@pytest.mark.parametrize("name", ["rules.md", "commands.md"])
+def test_generated_pages_are_up_to_date(name: str) -> None:
+    spec = util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == generate.PAGES[name](), "make docs"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_file_of_the_map_exists_and_every_file_is_on_the_map() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:canon|storage|crawler)/[a-z_/]*(?:\.py)?)`", text))
+    for name in named:
+        assert (ROOT / name).exists(), name
+    folders = tuple(name for name in named if name.endswith("/"))
+    for folder in ("canon", "storage", "crawler"):
+        for path in (ROOT / folder).rglob("*.py"):
+            name = path.relative_to(ROOT).as_posix()
+            known = name in named or name.startswith(folders)
+            assert known or path.name == "__init__.py", f"{name} is not on the map"

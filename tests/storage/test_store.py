@@ -1,0 +1,291 @@
+"""The store's promises: nothing lost, leases, whole outcomes, versions kept apart."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stores import admit, candidate, explain, lease, open_store, url_of
+
+import storage.store
+from storage import Hop, Outcome, Page, State, StoreError, report
+from storage import frontier as rows
+from storage.urls import review
+
+PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
+
+
+def queued(folder: Path) -> list[str]:
+    """Return the URLs that are queued, read by another hand."""
+    with sqlite3.connect(folder / "store.db") as connection:
+        found = [row[0] for row in connection.execute("SELECT url FROM urls WHERE state = 0")]
+        pending = connection.execute("SELECT coalesce(sum(pending), 0) FROM hosts").fetchone()[0]
+    connection.close()
+    assert pending == len(found), "the hosts' counts say the same"
+    return found
+
+
+def test_what_is_new_is_queued_and_what_is_held_is_not(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.admit(
+        [candidate("http://a.example/"), candidate("http://b.example/", held="robots")], 0, explain
+    )
+    assert queued(tmp_path) == ["http://a.example/"]
+    store.close()
+
+
+def test_an_outcome_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(tmp_path)
+    [seed] = admit(store, ["http://a.example/"])
+    outcome = Outcome(
+        seed.row,
+        State.FETCHED,
+        page=PAGE,
+        hops=(Hop("canonical", 200, candidate("http://a.example/c")),),
+        links=(candidate("http://a.example/1", 1),),
+        refused=(("host", "http://["),),
+    )
+
+    def broken(*_args: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage.store.pages, "put_refusals", broken)
+        with pytest.raises(OSError, match="full"):
+            store.record([outcome], 1.0, explain)
+    assert queued(tmp_path) == ["http://a.example/"]
+    store.record([outcome], 1.0, explain)
+    assert queued(tmp_path) == ["http://a.example/c", "http://a.example/1"]
+    store.close()
+    with report.reading(url_of(tmp_path)) as connection:
+        found = report.status(connection)
+        assert found["urls"] == {"queued": 2, "fetched": 1, "redirected": 0, "failed": 0, "held": 0}
+        assert found["aliases"] == {"canonical 200": 1}
+        assert found["refused"] == [{"reason": "host", "links": 1, "link": "http://["}]
+        assert [row["url"] for row in report.rows(connection, "pages")] == ["http://a.example/"]
+
+
+def test_an_outcome_recorded_twice_counts_once(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    [seed] = admit(store, ["http://a.example/"])
+    for _ in range(2):
+        store.record([Outcome(seed.row, State.FETCHED, page=PAGE)], 1.0, explain)
+    assert queued(tmp_path) == []
+    store.close()
+
+
+def test_an_alias_seen_again_is_counted(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    [seed] = admit(store, ["http://a.example/"])
+    hop = Hop("redirect", 301, candidate("http://a.example/to"))
+    for now in (1.0, 5.0):
+        store.record([Outcome(seed.row, State.REDIRECTED, hops=(hop,))], now, explain)
+    store.close()
+    with report.reading(url_of(tmp_path)) as connection:
+        [row] = report.rows(connection, "aliases")
+    assert row == {
+        "url": "http://a.example/",
+        "same_as": "http://a.example/to",
+        "kind": "redirect",
+        "status": 301,
+        "located": "http://a.example/to",
+        "first_seen": 1.0,
+        "last_seen": 5.0,
+        "count": 2,
+    }
+
+
+def test_a_leased_host_is_one_workers_until_it_expires_or_is_given_back(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/1", "http://a.example/2", "http://b.example/"])
+    mine = lease(store, "me", now=100)
+    assert {host.name: len(host.urls) for host in mine} == {"a.example": 2, "b.example": 1}
+    assert lease(store, "you", now=120) == []
+    assert len(lease(store, "you", now=161)) == 2, "a dead worker's hosts go to the others"
+    assert lease(store, "me", now=170) == []
+    with store.transaction() as connection:
+        assert rows.owners(connection) == {"you"}
+        rows.give_back(connection, ["you"])
+    assert len(lease(store, "me", now=171)) == 2
+    store.close()
+
+
+def test_rows_that_are_loaded_are_not_handed_out_again(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    given = admit(store, [f"http://a.example/{n}" for n in range(10)])
+    [first] = lease(store, per_host=4)
+    held = {url.row for url in first.urls}
+    [second] = lease(store, per_host=4, loaded={"a.example": held})
+    assert [u.row for u in (*first.urls, *second.urls)] == [a.row for a in given[:8]]
+    store.close()
+
+
+def test_level_by_level_hands_out_the_lowest_depth_only(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/deep"], depth=2)
+    [top] = admit(store, ["http://b.example/top"], depth=1)
+    assert [h.name for h in lease(store, level_by_level=True)] == ["b.example"]
+    store.record([Outcome(top.row, State.FETCHED, page=PAGE)], 1.0, explain)
+    assert [h.name for h in lease(store, level_by_level=True)] == ["a.example"]
+    store.close()
+
+
+def test_pace_outlives_the_process(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/"])
+    with store.transaction() as connection:
+        rows.pace(connection, {"a.example": 1000.0}, {"a.example": 7.0})
+    store.close()
+    store = open_store(tmp_path)
+    assert lease(store, now=900) == [], "not ready within the lease"
+    [host] = lease(store, now=990)
+    assert (host.ready_at, host.delay) == (1000.0, 7.0)
+    store.close()
+
+
+def test_a_retry_waits_its_time_and_counts(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    [seed] = admit(store, ["http://a.example/"])
+    store.record([Outcome(seed.row, State.QUEUED, retry_at=50.0)], 1.0, explain)
+    assert lease(store, now=49) == []
+    with store.transaction() as connection:
+        assert rows.next_due(connection) == 50.0
+    [host] = lease(store, now=50)
+    assert host.urls[0].attempts == 1
+    store.close()
+
+
+def test_limits_that_change_let_out_and_hold(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/shallow"], depth=1)
+    store.admit([candidate("http://a.example/deep", 3, held="too-deep")], 0, explain)
+    store.admit([candidate("http://a.example/private", 1, held="robots")], 0, explain)
+    with store.transaction() as connection:
+        out = review(
+            connection,
+            State.HELD,
+            lambda _u, depth, _h: "too-deep" if depth > 4 else None,
+            {"too-deep"},
+        )
+        held = review(
+            connection, State.QUEUED, lambda _u, depth, _h: "too-deep" if depth < 2 else None
+        )
+    assert (out, held) == (1, 1)
+    assert queued(tmp_path) == ["http://a.example/deep"]
+    store.close()
+
+
+def test_a_store_of_another_policy_is_refused_with_the_command_that_mends_it(
+    tmp_path: Path,
+) -> None:
+    open_store(tmp_path, "search").close()
+    with pytest.raises(StoreError, match="under policy search/1, not web/1; give --policy search"):
+        open_store(tmp_path, "web")
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "message"),
+    [
+        ("schema", "99", "it has schema 99, and this program reads schema 1"),
+        ("fingerprint", "0" * 16, "has changed since the store was made, but not its version"),
+    ],
+)
+def test_a_store_of_another_version_is_refused(
+    tmp_path: Path, fact: str, value: str, message: str
+) -> None:
+    open_store(tmp_path).close()
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("UPDATE meta SET value = ? WHERE name = ?", (value, fact))
+    connection.close()
+    with pytest.raises(StoreError, match=message):
+        open_store(tmp_path)
+
+
+def test_what_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(b"this is no database" * 100)
+    with pytest.raises(StoreError, match="not a database"):
+        open_store(tmp_path)
+    assert path.read_bytes() == b"this is no database" * 100
+    path.unlink()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(StoreError, match="holds other tables"):
+        open_store(tmp_path)
+
+
+def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no store"), report.reading(url_of(tmp_path)):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_urls_have_no_length_limit(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    long = "http://a.example/" + "x" * 1_000_000
+    given = admit(store, [long + "1", long + "2"])
+    assert [answer.new for answer in given] == [True, True]
+    assert queued(tmp_path) == [long + "1", long + "2"]
+    store.close()
+
+
+def test_a_database_that_is_locked_is_told_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.engine._BUSY_SECONDS", 0.1)
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/1"])
+    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match=r"database is locked; .* the same command resumes"):
+        admit(store, ["http://a.example/2"])
+    other.execute("ROLLBACK")
+    other.close()
+    answers = admit(store, ["http://a.example/1", "http://a.example/2"])
+    assert [answer.new for answer in answers] == [False, True]
+    store.close()
+
+
+_FILL = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from stores import admit, open_store
+from storage import StoreError
+said = []
+store = open_store(Path(sys.argv[2]), say=said)
+resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, resource.RLIM_INFINITY))
+done = 0
+try:
+    while True:
+        admit(store, [f"http://a.example/{done + n}/{'x' * 200}" for n in range(500)])
+        done += 500
+except StoreError as error:
+    print(done, error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+store.close()
+print(*said)
+"""
+
+
+def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
+    tests = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", _FILL, tests, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    first, second = done.stdout.splitlines()
+    assert "the same command resumes once this is mended" in first
+    assert "the filter was not kept" in second
+    count = int(first.split()[0])
+    assert count > 1000
+    assert len(queued(tmp_path)) == count
+    store = open_store(tmp_path)
+    assert not admit(store, [f"http://a.example/{count - 1}/{'x' * 200}"])[0].new
+    assert admit(store, [f"http://a.example/{count}/{'x' * 200}"])[0].new
+    store.close()
