@@ -1,5 +1,7 @@
 """Engines: how a database is opened, so that transactions mean what the store promises."""
 
+import sqlite3
+import time
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -9,6 +11,7 @@ from storage.errors import StoreError
 
 _BUSY_SECONDS = 60.0
 _CACHE_KIB = 256 * 1024
+_PAUSE_SECONDS = 0.02
 
 
 def open_engine(url: str, *, read_only: bool = False) -> Engine:
@@ -34,7 +37,7 @@ def open_engine(url: str, *, read_only: bool = False) -> Engine:
     def connected(dbapi_connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
         dbapi_connection.isolation_level = None  # the driver must not begin on its own
         cursor = dbapi_connection.cursor()
-        cursor.execute("PRAGMA journal_mode = WAL")
+        _execute_patiently(cursor, "PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.execute("PRAGMA foreign_keys = OFF")  # ids are made under the write lock
         cursor.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -45,3 +48,22 @@ def open_engine(url: str, *, read_only: bool = False) -> Engine:
         connection.exec_driver_sql(begin)
 
     return engine
+
+
+def _execute_patiently(cursor: sqlite3.Cursor, statement: str) -> None:
+    """Execute a statement, again while another process holds the file, for as long as a lock waits.
+
+    SQLite does not wait for the lock that changing to the write-ahead log needs, nor for a last
+    connection that is just closing (https://sqlite.org/wal.html, "Sometimes Queries Return
+    SQLITE_BUSY In WAL Mode"): of two crawls that start together, one would fail.
+    """
+    latest = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > latest:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return

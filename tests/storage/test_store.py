@@ -1,9 +1,11 @@
 """The store's promises: nothing lost, leases, whole outcomes, versions kept apart."""
 
+import multiprocessing
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stores import admit, candidate, explain, lease, open_store, url_of
@@ -289,3 +291,33 @@ def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
     assert not admit(store, [f"http://a.example/{count - 1}/{'x' * 200}"])[0].new
     assert admit(store, [f"http://a.example/{count}/{'x' * 200}"])[0].new
     store.close()
+
+
+def _open_each(folder: Path, rounds: int, together: Any, said: Any) -> None:  # noqa: ANN401 - untyped there
+    """Open one new store after the other, each at the moment when another process does."""
+    for number in range(rounds):
+        together.wait(30)
+        try:
+            open_store(folder / str(number)).close()
+        except StoreError as error:
+            said.put(str(error))
+    said.put(None)
+
+
+def test_processes_that_make_one_store_at_one_moment_wait_for_each_other(tmp_path: Path) -> None:
+    processes, rounds = 3, 40
+    for number in range(rounds):
+        (tmp_path / str(number)).mkdir()
+    spawn = multiprocessing.get_context("spawn")
+    together, said = spawn.Barrier(processes), spawn.SimpleQueue()
+    words = (tmp_path, rounds, together, said)
+    workers = [spawn.Process(target=_open_each, args=words, daemon=True) for _ in range(processes)]
+    for worker in workers:
+        worker.start()
+    ended = 0
+    while ended < processes:
+        message = said.get()
+        assert message is None, message
+        ended += 1
+    for worker in workers:
+        worker.join()
