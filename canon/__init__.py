@@ -11,7 +11,7 @@ from canon.extract import Found, extract
 from canon.grammar import matches
 from canon.ladder import Rung
 from canon.policy import Policy, PolicyError
-from canon.resolve import resolve
+from canon.resolve import from_suffix, resolve, same_document
 from canon.trace import Change, Trace
 from canon.uri import URI, parse, redact
 
@@ -32,10 +32,12 @@ __all__ = [
     "equivalent",
     "establish_base",
     "extract",
+    "from_suffix",
     "key",
     "matches",
     "parse",
     "redact",
     "resolve",
+    "same_document",
     "surt",
 ]

@@ -1,8 +1,10 @@
 """Reference resolution: a reference and a base become one URL (RFC 3986 section 5)."""
 
+import re
 from collections.abc import Callable
 
 from canon import whatwg
+from canon.ancestors import resolve_partial_form, resolve_rfc2396bis, resolve_url_syntax
 from canon.errors import InvalidURL, Reason
 from canon.percent import to_text
 from canon.uri import URI, split
@@ -14,6 +16,7 @@ def resolve(
     *,
     dialect: str = "rfc3986",
     strict: bool = True,
+    document: str | None = None,
 ) -> str:
     """Resolve a URI reference against a base URI.
 
@@ -21,9 +24,14 @@ def resolve(
         reference: absolute or relative, possibly empty.
         base: an absolute URI; its fragment plays no part.
         dialect: ``"rfc3986"`` changes nothing but what section 5.2 asks; ``"whatwg"`` is what a
-            browser makes of a reference in a document, and serializes the result.
+            browser makes of a reference in a document, and serializes the result. The ancestors
+            read as their own documents say: ``"rfc2396bis-01"`` (2003), ``"url-syntax-05"`` (1997)
+            and ``"url-1993"``; docs/disagreements.md shows where they part.
         strict: False ignores a scheme that equals the base's, ``http:g`` meaning ``g`` (section
-            5.2.2); only the ``rfc3986`` dialect asks.
+            5.2.2); ``whatwg`` and ``url-1993`` have a rule of their own and do not ask.
+        document: the URL of the document in which the reference stands, when the base names
+            another. To the ancestors an empty or fragment-only reference means this document,
+            except where it asks for something anew (FORM, IMG): give none there.
 
     Returns:
         The target, with its fragment.
@@ -32,12 +40,62 @@ def resolve(
         InvalidURL: when the base is relative; in ``whatwg`` also when a browser would fail.
         ValueError: for an unknown dialect.
 
-    Source: RFC 3986 section 5.2; URL Standard section 4.4.
+    Source: RFC 3986 section 5.2; URL Standard section 4.4; the documents of the dialects' names.
     """
     if dialect not in DIALECTS:
         message = f"unknown dialect {dialect!r}; allowed: {', '.join(DIALECTS)}"
         raise ValueError(message)
-    return DIALECTS[dialect](to_text(reference), to_text(base), strict)
+    text = to_text(reference)
+    if document is not None and dialect in ANCESTORS and text[:1] in {"", "#"}:
+        return document.partition("#")[0] + ("" if text == "#" and dialect == "url-1993" else text)
+    return DIALECTS[dialect](text, to_text(base), strict)
+
+
+def same_document(
+    reference: str | bytes, base: str | bytes, *, dialect: str = "rfc3986", strict: bool = True
+) -> bool:
+    """Say whether a reference points into the document that the base names.
+
+    Following it then asks for nothing. RFC 3986 resolves the reference and compares (section 4.4);
+    its ancestors mean only references that are empty or a fragment alone.
+
+    Raises:
+        InvalidURL, ValueError: as `resolve` does.
+    """
+    text = to_text(reference)
+    if dialect in ANCESTORS:
+        return text[:1] in {"", "#"}
+    target = resolve(text, base, dialect=dialect, strict=strict)
+    own = resolve("", base, dialect=dialect)
+    return target.partition("#")[0] == own.partition("#")[0]
+
+
+_SUFFIX = re.compile(
+    r"(?:[^/?#@:]+@)?(?:[^/?#@:]+\.[^/?#@:]+|localhost|\[[^\]]*\])(?::[0-9]*)?([/?#]|\Z)"
+)
+
+
+def from_suffix(text: str | bytes, scheme: str = "http") -> str:
+    """Return the URL that a suffix reference such as ``www.example.com/a`` was meant to be.
+
+    For addresses typed by people and for nothing else: in a document the same text is a relative
+    reference. A text that has a scheme comes back as it is.
+
+    Args:
+        text: begins with a host: a name with a dot in it, ``localhost``, or an address.
+        scheme: to put before it.
+
+    Raises:
+        InvalidURL: where no such host stands at the beginning.
+
+    Source: RFC 3986 section 4.5.
+    """
+    given = to_text(text)
+    if _SUFFIX.match(given):
+        return f"{scheme}://{given}"
+    if split(given).scheme is not None:
+        return given
+    raise InvalidURL(Reason.RELATIVE if given else Reason.EMPTY, given)
 
 
 def resolve_rfc3986(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
@@ -102,5 +160,10 @@ def remove_dot_segments(path: str) -> str:
 
 DIALECTS: dict[str, Callable[[str, str, bool], str]] = {
     "rfc3986": resolve_rfc3986,
+    "rfc2396bis-01": resolve_rfc2396bis,
+    "url-syntax-05": resolve_url_syntax,
+    "url-1993": resolve_partial_form,
     "whatwg": lambda reference, base, _strict: whatwg.join(base, reference),
 }
+
+ANCESTORS = frozenset({"rfc2396bis-01", "url-syntax-05", "url-1993"})
