@@ -8,6 +8,7 @@ from canon.base import establish_base
 from canon.canonicalizer import Canonical, Canonicalizer, Refused
 from canon.errors import InvalidURL, Reason
 from canon.extract import Found, extract
+from canon.forms import Form, interpret
 from canon.grammar import matches
 from canon.ladder import Rung
 from canon.policy import Policy, PolicyError
@@ -20,6 +21,7 @@ __all__ = [
     "Canonical",
     "Canonicalizer",
     "Change",
+    "Form",
     "Found",
     "InvalidURL",
     "Policy",
@@ -33,6 +35,7 @@ __all__ = [
     "establish_base",
     "extract",
     "from_suffix",
+    "interpret",
     "key",
     "matches",
     "parse",

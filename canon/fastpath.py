@@ -66,6 +66,19 @@ _SERIALIZED = frozenset(
         "empty-path",
     }
 )
+# Nor have the rules of other schemes anything to say.
+_OTHERS = frozenset(
+    {
+        "mailto-domain",
+        "urn-equivalence",
+        "tel-separators",
+        "file-host",
+        "ftp-type",
+        "gopher-type",
+        "data-type",
+        "ldap-tail",
+    }
+)
 _WITH_ESCAPES = frozenset({"percent-case", "percent-unreserved"})
 # Anything that might have to be encoded: brackets may, outside of IPv6 addresses.
 _ALLOWED = re.escape((UNRESERVED + SUB_DELIMS + GEN_DELIMS).replace("[", "").replace("]", ""))
@@ -84,7 +97,9 @@ def shortcut(policy: Policy, steps: Sequence[Step]) -> Callable[[str], str | Non
     """
     if policy.dialect != "whatwg":
         return lambda _read: None
-    left = [step for step in steps if step.name not in _SERIALIZED | {"encode-disallowed"}]
+    left = [
+        step for step in steps if step.name not in _SERIALIZED | _OTHERS | {"encode-disallowed"}
+    ]
     with_escapes = tuple(step.apply for step in left)
     without = tuple(step.apply for step in left if step.name not in _WITH_ESCAPES)
 

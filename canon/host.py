@@ -45,6 +45,11 @@ def compress_ipv6(host: str) -> str:
     return f"[{text}]"
 
 
+# A name in the DNS has 253 octets at most (RFC 1035 section 2.3.4), and none of these comes from
+# less than one character, but for the few that UTS 46 ignores.
+_MAX_NAME = 1024
+
+
 @lru_cache(maxsize=65_536)
 def to_ascii(host: str) -> str | None:
     """Return the ASCII form of an internationalized name, or None when there is none.
@@ -53,6 +58,8 @@ def to_ascii(host: str) -> str | None:
 
     Source: RFC 5891; URL Standard section 3.3 (domain to ASCII).
     """
+    if len(host) > _MAX_NAME:
+        return None
     try:
         return ada_url.idna_to_ascii(host).decode() or None
     except ValueError:

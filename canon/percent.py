@@ -64,11 +64,11 @@ def _decode_if_unreserved(match: re.Match[str]) -> str:
 
 
 def encoder(allowed: str) -> re.Pattern[str]:
-    """Compile the pattern of what must be escaped where only ``allowed`` may stand.
+    """Compile the pattern of what must be escaped where only ``allowed`` may stand, run by run.
 
     A percent sign that does not start an escape is one of those.
     """
-    return re.compile(rf"%(?![0-9A-Fa-f]{{2}})|[^%{re.escape(allowed)}]")
+    return re.compile(rf"(?:%(?![0-9A-Fa-f]{{2}}))++|[^%{re.escape(allowed)}]++")
 
 
 def encode(text: str, disallowed: re.Pattern[str]) -> str:
@@ -77,5 +77,5 @@ def encode(text: str, disallowed: re.Pattern[str]) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    """Return the escapes of one character's UTF-8 bytes."""
-    return "".join(f"%{byte:02X}" for byte in match[0].encode())
+    """Return the escapes of the UTF-8 bytes of a run of characters."""
+    return f"%{match[0].encode().hex('%').upper()}"

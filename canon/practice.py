@@ -9,6 +9,8 @@ from canon.parts import Parts
 if TYPE_CHECKING:
     from canon.policy import Policy
 
+# The guesses about paths and queries are about what web servers do, and about no other scheme.
+_WEB = frozenset({"http", "https"})
 # The shapes of session identifiers: long, and of letters and digits only. Shorter or wordier values
 # may select content, and stay.
 _SESSION_VALUE = re.compile(r"(?=[^&]*[0-9])[0-9A-Za-z]{16,128}")
@@ -29,9 +31,16 @@ def drop_fragment(parts: Parts, _policy: "Policy") -> Parts:
     return parts if parts.fragment is None else parts._replace(fragment=None)
 
 
+def drop_plain_fragment(parts: Parts, _policy: "Policy") -> Parts:
+    """Leave the fragment out unless it begins with ``!``, by which programs name their pages."""
+    if parts.fragment is None or parts.fragment.startswith("!"):
+        return parts
+    return parts._replace(fragment=None)
+
+
 def drop_empty_query(parts: Parts, _policy: "Policy") -> Parts:
     """Leave out a question mark that nothing follows."""
-    return parts._replace(query=None) if parts.query == "" else parts
+    return parts._replace(query=None) if parts.query == "" and parts.scheme in _WEB else parts
 
 
 def _keep_fields(parts: Parts, kept: list[str]) -> Parts:
@@ -41,7 +50,7 @@ def _keep_fields(parts: Parts, kept: list[str]) -> Parts:
 
 def drop_tracking(parts: Parts, policy: "Policy") -> Parts:
     """Leave out parameters that tell where a visitor came from and never select content."""
-    if not parts.query:
+    if not parts.query or parts.scheme not in _WEB:
         return parts
     given = query.fields(parts.query)
     kept = [field for field in given if not is_tracking(query.name(field), policy)]
@@ -57,6 +66,8 @@ def is_tracking(name: str, policy: "Policy") -> bool:
 def drop_session(parts: Parts, policy: "Policy") -> Parts:
     """Leave out session identifiers: a listed name *and* a value of their shape."""
     path = parts.path
+    if parts.scheme not in _WEB:
+        return parts
     if ";" in path:
         path = _SESSION_SEGMENT.sub("", path)
     if path != parts.path:
@@ -76,7 +87,9 @@ def _is_session(field: str, policy: "Policy") -> bool:
 
 def sort_query(parts: Parts, _policy: "Policy") -> Parts:
     """Sort the fields of a form by name; equal names keep their order, which may mean something."""
-    if not parts.query or "&" not in parts.query or not query.is_form(parts.query):
+    if not parts.query or "&" not in parts.query or parts.scheme not in _WEB:
+        return parts
+    if not query.is_form(parts.query):
         return parts
     given = query.fields(parts.query)
     ordered = sorted(given, key=query.name)
@@ -85,7 +98,7 @@ def sort_query(parts: Parts, _policy: "Policy") -> Parts:
 
 def fold_slashes(parts: Parts, _policy: "Policy") -> Parts:
     """Write several slashes in a path as one, except behind a colon."""
-    if parts.host is None or "//" not in parts.path:
+    if "//" not in parts.path or parts.scheme not in _WEB:
         return parts
     path = _SLASHES.sub("/", parts.path)
     return parts if path == parts.path else parts._replace(path=path)
@@ -93,7 +106,7 @@ def fold_slashes(parts: Parts, _policy: "Policy") -> Parts:
 
 def drop_index_file(parts: Parts, policy: "Policy") -> Parts:
     """Leave out the name of a directory's default document, where no query hangs on it."""
-    if parts.query is not None or parts.host is None:
+    if parts.query is not None or parts.scheme not in _WEB:
         return parts
     directory, slash, name = parts.path.rpartition("/")
     return parts._replace(path=directory + slash) if name in policy.index_files else parts
@@ -101,7 +114,9 @@ def drop_index_file(parts: Parts, policy: "Policy") -> Parts:
 
 def drop_userinfo(parts: Parts, _policy: "Policy") -> Parts:
     """Leave out user and password."""
-    return parts if parts.userinfo is None else parts._replace(userinfo=None)
+    if parts.userinfo is None or parts.scheme == "file":  # a file has no users to log in
+        return parts
+    return parts._replace(userinfo=None)
 
 
 def fold_scheme(parts: Parts, _policy: "Policy") -> Parts:
@@ -115,6 +130,8 @@ def drop_host_dot(parts: Parts, _policy: "Policy") -> Parts:
     """Leave out the dot behind a fully qualified domain name."""
     host = parts.host
     if not host or not host.endswith(".") or host.endswith("..") or host == ".":
+        return parts
+    if parts.scheme == "file":  # whose hosts are no names of the DNS
         return parts
     return parts._replace(host=host[:-1])
 
@@ -142,6 +159,6 @@ def _lowered(match: re.Match[str]) -> str:
 def drop_trailing_slash(parts: Parts, _policy: "Policy") -> Parts:
     """Leave out a slash at the end of a path that is not the root."""
     path = parts.path
-    if parts.host is None or not path.endswith("/") or not path.strip("/"):
+    if not path.endswith("/") or not path.strip("/") or parts.scheme not in _WEB:
         return parts
     return parts._replace(path=path.rstrip("/"))

@@ -12,18 +12,42 @@ class Scheme(NamedTuple):
     cites: str
 
 
+def _hierarchy(port: str | None, cites: str, *, root: bool = True) -> Scheme:
+    """Return the row of a scheme whose authority is a host of the DNS."""
+    return Scheme(port, root=root, dns=True, cites=cites)
+
+
+def _opaque(cites: str) -> Scheme:
+    """Return the row of a scheme without an authority."""
+    return Scheme(None, root=False, dns=False, cites=cites)
+
+
 _HTTP = "RFC 9110 section 4.2"
 
 SCHEMES = {
-    "http": Scheme("80", root=True, dns=True, cites=_HTTP),
-    "https": Scheme("443", root=True, dns=True, cites=_HTTP),
-    "ws": Scheme("80", root=True, dns=True, cites="RFC 6455 section 3"),
-    "wss": Scheme("443", root=True, dns=True, cites="RFC 6455 section 3"),
-    "ftp": Scheme("21", root=True, dns=True, cites="RFC 1738 section 3.2"),
-    "gopher": Scheme("70", root=False, dns=True, cites="RFC 4266 section 2.1"),
-    "ldap": Scheme("389", root=False, dns=True, cites="RFC 4516 section 2"),
-    "nntp": Scheme("119", root=False, dns=True, cites="RFC 5538 section 3"),
-    "telnet": Scheme("23", root=True, dns=True, cites="RFC 4248 section 2"),
+    "http": _hierarchy("80", _HTTP),
+    "https": _hierarchy("443", _HTTP),
+    "ws": _hierarchy("80", "RFC 6455 section 3"),
+    "wss": _hierarchy("443", "RFC 6455 section 3"),
+    "ftp": _hierarchy("21", "RFC 1738 section 3.2"),
+    "sftp": _hierarchy("22", "draft-ietf-secsh-scp-sftp-ssh-uri-04 section 4", root=False),
+    "gopher": _hierarchy("70", "RFC 4266 section 2.1", root=False),
+    "wais": _hierarchy("210", "RFC 4156 section 2", root=False),
+    "nntp": _hierarchy("119", "RFC 5538 section 3", root=False),
+    "news": _hierarchy("119", "RFC 5538 section 4", root=False),
+    "prospero": _hierarchy("1525", "RFC 4157 section 2", root=False),
+    "telnet": _hierarchy("23", "RFC 4248 section 2"),
+    "tn3270": _hierarchy("23", "RFC 6270 section 2"),
+    "rlogin": _hierarchy("513", "the URL draft of 1993"),
+    "ldap": _hierarchy("389", "RFC 4516 section 2", root=False),
+    "ldaps": _hierarchy("636", "RFC 4516 section 2", root=False),
+    "file": _hierarchy(None, "RFC 8089 section 2", root=False),
+    "mailto": _opaque("RFC 6068 section 2"),
+    "urn": _opaque("RFC 8141 section 2"),
+    "tel": _opaque("RFC 3966 section 3"),
+    "data": _opaque("RFC 2397 section 3"),
+    "javascript": _opaque("draft-hoehrmann-javascript-scheme-03"),
+    "blob": _opaque("W3C File API section 8"),
 }
 
 # Schemes whose URLs are nothing without a host (RFC 9110 section 4.2.1, RFC 6455 section 3).

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canon import lossless, practice
+from canon import lossless, practice, scheme_rules
 from canon.ladder import Rule, Rung
 from canon.parts import Parts
 
@@ -145,6 +145,86 @@ STEPS: tuple[Step, ...] = (
         apply=lossless.root_path,
     ),
     Step(
+        name="mailto-domain",
+        why="Domains and the names of header fields are case-insensitive; local parts are not.",
+        before="mailto:Joe@Example.COM?Subject=Hi",
+        after="mailto:Joe@example.com?subject=Hi",
+        cites="RFC 6068 section 2",
+        rung=Rung.SCHEME,
+        lossless=True,
+        apply=scheme_rules.fold_mailto,
+    ),
+    Step(
+        name="urn-equivalence",
+        why="Namespaces are case-insensitive; resolution, query and fragment name nothing else.",
+        before="urn:ISBN:0451450523?+a?=b#c",
+        after="urn:isbn:0451450523",
+        cites="RFC 8141 section 3",
+        rung=Rung.SCHEME,
+        lossless=True,
+        apply=scheme_rules.fold_urn,
+    ),
+    Step(
+        name="tel-separators",
+        why="Marks between digits are for the eye; parameters have no order and no letter case.",
+        before="tel:+1-(816)-555.1212;EXT=9",
+        after="tel:+18165551212;ext=9",
+        cites="RFC 3966 section 4",
+        rung=Rung.SCHEME,
+        lossless=True,
+        apply=scheme_rules.strip_phone,
+    ),
+    Step(
+        name="file-host",
+        why="A local file's host is empty, localhost or left out; '|' was once a drive's colon.",
+        before="file://localhost/C|/a",
+        after="file:///C:/a",
+        cites="RFC 8089 section 2",
+        rung=Rung.SCHEME,
+        lossless=True,
+        apply=scheme_rules.name_no_local_host,
+    ),
+    Step(
+        name="ftp-type",
+        why="The type of a transfer means the same in either case.",
+        before="ftp://ftp.example.com/a;type=A",
+        after="ftp://ftp.example.com/a;type=a",
+        cites="RFC 1738 section 3.2.2",
+        rung=Rung.SCHEME,
+        lossless=True,
+        apply=scheme_rules.lower_transfer_type,
+    ),
+    Step(
+        name="gopher-type",
+        why="Without type and selector a Gopher URL is a menu, type 1.",
+        before="gopher://gopher.example.com/",
+        after="gopher://gopher.example.com/1",
+        cites="RFC 4266 section 2.1",
+        rung=Rung.SCHEME,
+        lossless=True,
+        apply=scheme_rules.name_gopher_type,
+    ),
+    Step(
+        name="data-type",
+        why="Media types are case-insensitive; text/plain in US-ASCII is what comes without one.",
+        before="data:TEXT/Plain;charset=US-ASCII,a",
+        after="data:,a",
+        cites="RFC 2397 section 2",
+        rung=Rung.SCHEME,
+        lossless=True,
+        apply=scheme_rules.shorten_media_type,
+    ),
+    Step(
+        name="ldap-tail",
+        why="Question marks that nothing follows ask for the defaults.",
+        before="ldap://ldap.example.com/dc=a??sub??",
+        after="ldap://ldap.example.com/dc=a??sub",
+        cites="RFC 4516 section 2",
+        rung=Rung.SCHEME,
+        lossless=True,
+        apply=scheme_rules.strip_ldap_tail,
+    ),
+    Step(
         name="userinfo",
         why="Who asks is not what is asked for.",
         before="http://user:pw@example.com/",
@@ -273,6 +353,16 @@ STEPS: tuple[Step, ...] = (
         rung=Rung.PRACTICE,
         lossless=False,
         apply=practice.drop_fragment,
+    ),
+    Step(
+        name="plain-fragment",
+        why="As 'fragment', but '#!' names a page of a program, and stays.",
+        before="http://example.com/a#top",
+        after="http://example.com/a",
+        cites="docs/decisions/0004-practice-rules.md",
+        rung=Rung.PRACTICE,
+        lossless=False,
+        apply=practice.drop_plain_fragment,
     ),
 )
 

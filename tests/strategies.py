@@ -31,7 +31,22 @@ urls = st.builds(
     st.sampled_from(["example.com", "Example.COM:80", "a", "[::1]", "user@h", "é.com", "1.2", ""]),
     texts,
 )
-anything = st.one_of(texts, urls, st.text(max_size=40))
+_FORMS = [
+    "mailto:", "urn:", "URN:Isbn:", "tel:", "tel:+1-", "data:", "data:TEXT/Plain;", "file:/",
+    "file://localhost", "ftp://", "gopher://g", "gopher://G/", "ldap://l/", "news:", "nntp://n/",
+    "wais://w/", "prospero://p/", "telnet://", "sftp://s", "blob:https://", "javascript:",
+]  # fmt: skip
+_SIGNS = [
+    "Joe@B.Example", ",", "?Subject=A", "&CC=b", "?+a", "?=b", "#", ";type=A", ";TYPE=i", "/",
+    "/.//", "//", "/C|", "C|/", "%2F", "%09", "%00", "%41", ";ext=1-2", ";Phone-Context=+1", "(5)",
+    "charset=US-ASCII", ";base64", "+", "-", ".", "..", "?", "??sub?", "*", "1", "A", "%", "é", "@",
+]  # fmt: skip
+forms = st.builds(
+    lambda scheme, rest: scheme + "".join(rest),
+    st.sampled_from(_FORMS),
+    st.lists(st.sampled_from(_SIGNS), max_size=8),
+)
+anything = st.one_of(texts, urls, forms, st.text(max_size=40))
 raw = st.one_of(
     st.binary(max_size=40),
     anything.map(lambda text: text.encode("utf-8", "surrogatepass")),

@@ -1,0 +1,408 @@
+"""What a URL says in the terms of its own scheme: a selector, a message, a number, a file."""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from canon import schemes
+from canon.errors import InvalidURL, Reason
+from canon.parts import Parts
+from canon.percent import to_text
+from canon.uri import URI, parse
+
+
+class Server(NamedTuple):
+    """Whom to ask; ``None`` is absent, and an empty user is a user (RFC 1738 section 3.1)."""
+
+    user: str | None
+    password: str | None
+    host: str
+    port: int | None  # the scheme's default where the URL names none
+
+
+class Web(NamedTuple):
+    """An http, https, ws or wss URL (RFC 9110 section 4.2, RFC 6455 section 3)."""
+
+    server: Server
+    path: str
+    query: str | None
+
+
+class Ftp(NamedTuple):
+    """A file on an FTP or SFTP server (RFC 1738 section 3.2.2).
+
+    ``directories`` are the names to change into, one after the other, decoded: a first one of
+    ``/etc`` comes from ``%2Fetc`` and leads from the root, where ``etc`` leads from home.
+    """
+
+    server: Server
+    directories: tuple[str, ...]
+    name: str
+    type: str | None  # "a", "i" or "d"
+
+
+class Gopher(NamedTuple):
+    """An item of a Gopher server (RFC 4266 section 2.1)."""
+
+    server: Server
+    type: str
+    selector: str
+    search: str | None
+    plus: str | None  # the Gopher+ string
+
+
+class Mailto(NamedTuple):
+    """Addresses to write to and header fields to begin with, decoded (RFC 6068 section 2)."""
+
+    to: tuple[str, ...]
+    headers: tuple[tuple[str, str], ...]
+
+
+class News(NamedTuple):
+    """A newsgroup, an article by its message identifier, or ``*`` (RFC 5538 section 4)."""
+
+    server: Server | None
+    kind: str  # "group", "message" or "all"
+    name: str
+
+
+class Nntp(NamedTuple):
+    """An article of a group by its number on one server (RFC 5538 section 3)."""
+
+    server: Server
+    group: str
+    article: str | None
+
+
+class Terminal(NamedTuple):
+    """An interactive service: telnet, tn3270, rlogin (RFC 4248, RFC 6270)."""
+
+    server: Server
+
+
+class Wais(NamedTuple):
+    """A database, a search in it or a document of it (RFC 4156 section 2)."""
+
+    server: Server
+    database: str
+    search: str | None
+    type: str | None
+    path: str | None
+
+
+class File(NamedTuple):
+    """A file of a host, ``""`` being this one (RFC 8089 section 2)."""
+
+    host: str
+    drive: str | None  # a letter
+    path: str  # decoded, without the drive
+
+
+class Prospero(NamedTuple):
+    """An object of the Prospero directory service (RFC 4157 section 2).
+
+    The draft of 1993 has the version behind a ``%00`` in the object's name.
+    """
+
+    server: Server
+    name: str
+    version: str | None
+    fields: tuple[tuple[str, str], ...]
+
+
+class Urn(NamedTuple):
+    """A name: namespace, specific string and the three components (RFC 8141 section 2)."""
+
+    namespace: str
+    name: str
+    resolution: str | None
+    query: str | None
+    fragment: str | None
+
+
+class Tel(NamedTuple):
+    """A telephone number without its visual separators (RFC 3966 section 3)."""
+
+    number: str
+    is_global: bool
+    parameters: tuple[tuple[str, str | None], ...]
+
+
+class Data(NamedTuple):
+    """Content carried in the URL itself (RFC 2397)."""
+
+    media_type: str
+    parameters: tuple[tuple[str, str], ...]
+    content: bytes
+
+
+class Ldap(NamedTuple):
+    """A search of an LDAP directory, with the defaults filled in (RFC 4516 section 2)."""
+
+    server: Server
+    dn: str
+    attributes: tuple[str, ...]
+    scope: str
+    filter: str
+    extensions: tuple[str, ...]
+
+
+class Script(NamedTuple):
+    """A ``javascript:`` URL's program, decoded."""
+
+    program: str
+
+
+class Blob(NamedTuple):
+    """A ``blob:`` URL: whose it is and which (File API section 8)."""
+
+    origin: str
+    name: str
+
+
+Form = (
+    Web | Ftp | Gopher | Mailto | News | Nntp | Terminal | Wais | File | Prospero | Urn | Tel
+    | Data | Ldap | Script | Blob | URI
+)  # fmt: skip
+
+
+def interpret(url: str | bytes) -> Form:
+    """Return what an absolute URL says in the terms of its scheme's own specification.
+
+    Returns:
+        One of the tuples of this module; for a scheme that nothing is known about (``x-`` ones
+        among them) the five generic components as they are.
+
+    Raises:
+        InvalidURL: when the URL is relative, or breaks its scheme's own syntax.
+
+    Source: RFC 1738 section 3 and the documents named at each form.
+    """
+    text = to_text(url)
+    parts = Parts.of(text)
+    if parts.scheme is None:
+        raise InvalidURL(Reason.RELATIVE if text else Reason.EMPTY, text)
+    read = FORMS.get(parts.scheme.lower())
+    return parse(text) if read is None else read(parts, text)
+
+
+def _decode(text: str) -> str:
+    """Decode escapes; bytes that are not UTF-8 become surrogates, as Python has them."""
+    return unquote_to_bytes(text).decode("utf-8", "surrogateescape")
+
+
+def _broken(text: str, position: int = 0) -> InvalidURL:
+    """Return the error for a URL that breaks its scheme's own syntax."""
+    return InvalidURL(Reason.FORM, text, position)
+
+
+def _server(parts: Parts, text: str) -> Server:
+    """Read the authority, which has to be there."""
+    if not parts.host:
+        raise InvalidURL(Reason.NO_HOST, text, len(parts.scheme or "") + 1)
+    if parts.port and len(parts.port) > 5:  # noqa: PLR2004 - digits of 65535
+        raise InvalidURL(Reason.PORT, text, text.index(parts.host) + len(parts.host) + 1)
+    user, colon, password = (parts.userinfo or "").partition(":")
+    port = parts.port or schemes.of((parts.scheme or "").lower()).port
+    return Server(
+        None if parts.userinfo is None else _decode(user),
+        _decode(password) if colon else None,
+        _decode(parts.host).lower(),
+        int(port) if port else None,
+    )
+
+
+def _whole_path(parts: Parts) -> str:
+    """Return the path with what RFC 3986 splits off as a query: older schemes know none."""
+    return parts.path if parts.query is None else f"{parts.path}?{parts.query}"
+
+
+def _web(parts: Parts, text: str) -> Web:
+    return Web(_server(parts, text), parts.path or "/", parts.query)
+
+
+def _ftp(parts: Parts, text: str) -> Ftp:
+    server = _server(parts, text)
+    path, sign, kind = _whole_path(parts).partition(";type=")
+    if sign and kind.lower() not in {"a", "i", "d"}:
+        raise _broken(text, text.rindex(";type=") + len(sign))
+    *directories, name = path.removeprefix("/").split("/")
+    return Ftp(server, tuple(map(_decode, directories)), _decode(name), kind.lower() or None)
+
+
+def _gopher(parts: Parts, text: str) -> Gopher:
+    server = _server(parts, text)
+    path = _whole_path(parts).removeprefix("/")
+    item, *more = map(_decode, path.split("%09", 2))
+    search, plus = [*more, None, None][:2]
+    return Gopher(server, item[:1] or "1", item[1:], search, plus)
+
+
+def _mailto(parts: Parts, _text: str) -> Mailto:
+    addresses = tuple(_decode(address) for address in parts.path.split(",") if address)
+    fields = (field.partition("=") for field in (parts.query or "").split("&") if field)
+    return Mailto(addresses, tuple((_decode(n).lower(), _decode(v)) for n, _, v in fields))
+
+
+def _news(parts: Parts, text: str) -> News:
+    server = None if parts.host is None else _server(parts, text)
+    name = _decode(_whole_path(parts))
+    if server is not None:
+        name = name.removeprefix("/")
+    if name == "*" or (not name and server is not None):
+        return News(server, "all", "*")
+    if not name:
+        raise _broken(text, len(text))
+    return News(server, "message" if "@" in name else "group", name)
+
+
+def _nntp(parts: Parts, text: str) -> Nntp:
+    server = _server(parts, text)
+    group, slash, article = parts.path.removeprefix("/").partition("/")
+    if not group or (slash and not article.isdecimal()):
+        raise _broken(text, len(text) - len(article))
+    return Nntp(server, _decode(group), article or None)
+
+
+def _terminal(parts: Parts, text: str) -> Terminal:
+    if parts.path not in {"", "/"}:
+        raise _broken(text, len(text) - len(parts.path))
+    return Terminal(_server(parts, text))
+
+
+def _wais(parts: Parts, text: str) -> Wais:
+    server = _server(parts, text)
+    database, *document = parts.path.removeprefix("/").split("/", 2)
+    if not database or len(document) == 1:
+        raise _broken(text, len(text) - len(_whole_path(parts)))
+    kind, path = map(_decode, document) if document else (None, None)
+    search = None if parts.query is None else _decode(parts.query)
+    return Wais(server, _decode(database), search, kind, path)
+
+
+_DRIVE = re.compile(r"/?([A-Za-z])[:|](/.*|\Z)", re.DOTALL)
+
+
+def _file(parts: Parts, _text: str) -> File:
+    host = (parts.host or "").lower()
+    path = _decode(parts.path)
+    drive = _DRIVE.match(path)
+    host = "" if host == "localhost" else host
+    return File(host, drive[1], drive[2]) if drive else File(host, None, path)
+
+
+def _prospero(parts: Parts, text: str) -> Prospero:
+    server = _server(parts, text)
+    name, *given = parts.path.removeprefix("/").split(";")
+    fields = [field.partition("=") for field in given]
+    if not name or not all(sign for _, sign, _ in fields):
+        raise _broken(text, len(text) - len(_whole_path(parts)))
+    name, zero, version = name.partition("%00")
+    pairs = tuple((_decode(key), _decode(value)) for key, _, value in fields)
+    return Prospero(server, _decode(name), _decode(version) if zero else None, pairs)
+
+
+_URN = re.compile(r"([A-Za-z0-9][A-Za-z0-9\-]{0,30}[A-Za-z0-9]):(.+)", re.DOTALL)
+_URN_QUERY = re.compile(r"(?:\+(.+?))?(?:\A=(.+)|\?=(.+))?", re.DOTALL)
+
+
+def _urn(parts: Parts, text: str) -> Urn:
+    name = _URN.fullmatch(parts.path)
+    given = None if parts.query is None else _URN_QUERY.fullmatch(parts.query)
+    if name is None or parts.host is not None or (parts.query is not None and not given):
+        raise _broken(text, len("urn:"))
+    resolution = given[1] if given else None
+    query = (given[2] or given[3]) if given else None
+    if given and resolution is None and query is None:
+        raise _broken(text, text.index("?"))
+    return Urn(name[1].lower(), name[2], resolution, query, parts.fragment)
+
+
+_NUMBER = re.compile(
+    r"\+[0-9\-.()]*[0-9][0-9\-.()]*|[0-9A-Fa-f*#\-.()]*[0-9A-Fa-f*#][0-9A-Fa-f*#\-.()]*"
+)
+_SEPARATORS = str.maketrans("", "", "-.()")
+
+
+def _tel(parts: Parts, text: str) -> Tel:
+    number, *given = parts.path.split(";")
+    pairs = [parameter.partition("=") for parameter in given]
+    named = {name.lower() for name, _, _ in pairs}
+    is_global = number.startswith("+")
+    if not _NUMBER.fullmatch(number) or not (is_global or "phone-context" in named):
+        raise _broken(text, len("tel:"))
+    parameters = tuple((n.lower(), _decode(v) if sign else None) for n, sign, v in pairs)
+    return Tel(number.translate(_SEPARATORS).upper(), is_global, parameters)
+
+
+def _data(parts: Parts, text: str) -> Data:
+    head, comma, body = _whole_path(parts).partition(",")
+    if not comma or parts.host is not None:
+        raise _broken(text, len(text))
+    media, *given = head.split(";")
+    encoded = bool(given) and given[-1].lower() == "base64"
+    pairs = [parameter.partition("=") for parameter in (given[:-1] if encoded else given)]
+    parameters = tuple((name.lower(), _decode(value)) for name, _, value in pairs)
+    if not media and not parameters:
+        parameters = (("charset", "US-ASCII"),)
+    content = unquote_to_bytes(body)
+    if encoded:
+        try:
+            content = base64.b64decode(content + b"=" * (-len(content) % 4), validate=True)
+        except binascii.Error:
+            raise _broken(text, len(text) - len(body)) from None
+    return Data(_decode(media).lower() or "text/plain", parameters, content)
+
+
+def _ldap(parts: Parts, text: str) -> Ldap:
+    server = _server(parts, text)
+    attributes, scope, condition, extensions = [*(parts.query or "").split("?"), "", "", ""][:4]
+    if scope.lower() not in {"", "base", "one", "sub"}:
+        raise _broken(text, text.index("?"))
+    return Ldap(
+        server,
+        _decode(parts.path.removeprefix("/")),
+        tuple(map(_decode, attributes.split(","))) if attributes else (),
+        scope.lower() or "base",
+        _decode(condition) or "(objectClass=*)",
+        tuple(map(_decode, extensions.split(","))) if extensions else (),
+    )
+
+
+def _script(parts: Parts, text: str) -> Script:
+    return Script(_decode(text[len(parts.scheme or "") + 1 :]))
+
+
+def _blob(parts: Parts, _text: str) -> Blob:
+    origin, _, name = parts.path.rpartition("/")
+    return Blob(origin, name)
+
+
+FORMS: dict[str, Callable[[Parts, str], Form]] = {
+    "http": _web,
+    "https": _web,
+    "ws": _web,
+    "wss": _web,
+    "ftp": _ftp,
+    "sftp": _ftp,
+    "gopher": _gopher,
+    "mailto": _mailto,
+    "news": _news,
+    "nntp": _nntp,
+    "telnet": _terminal,
+    "tn3270": _terminal,
+    "rlogin": _terminal,
+    "wais": _wais,
+    "file": _file,
+    "prospero": _prospero,
+    "urn": _urn,
+    "tel": _tel,
+    "data": _data,
+    "ldap": _ldap,
+    "ldaps": _ldap,
+    "javascript": _script,
+    "blob": _blob,
+}
