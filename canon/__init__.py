@@ -3,6 +3,7 @@
 It does no I/O: no network, no clock, no files but the policies that ship with it.
 """
 
+from canon import columns
 from canon.api import canonicalize, equivalent, key, surt
 from canon.base import establish_base
 from canon.canonicalizer import Canonical, Canonicalizer, Refused
@@ -31,6 +32,7 @@ __all__ = [
     "Rung",
     "Trace",
     "canonicalize",
+    "columns",
     "equivalent",
     "establish_base",
     "extract",

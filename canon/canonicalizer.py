@@ -102,8 +102,11 @@ class Canonicalizer:
         Raises:
             InvalidURL: as `__call__` does.
         """
-        lower_escapes = "letter-case" in self.policy.practice
-        return surt_of(self.identity(url, base), lower_escapes=lower_escapes)
+        return self.surt_of(self.identity(url, base))
+
+    def surt_of(self, identity: str) -> str:
+        """Return the SURT of an identity that this policy made."""
+        return surt_of(identity, lower_escapes="letter-case" in self.policy.practice)
 
     def plain(self, url: str | bytes, base: str | None = None) -> Canonical:
         """Do what `__call__` does without its fast paths, for which this is the oracle."""

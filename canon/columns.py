@@ -1,0 +1,131 @@
+"""Whole columns of URLs at once: lists, NumPy arrays, and whatever speaks Arrow."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from canon.api import compiled
+from canon.canonicalizer import Canonicalizer
+from canon.errors import InvalidURL
+from canon.keys import KEY_BYTES
+from canon.policy import Policy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Columns(NamedTuple):
+    """One column for each thing asked for, as long as what was given; None for the others.
+
+    A refused URL has its reason's name in ``reason`` and nothing (None; in a NumPy key, zero bytes)
+    in the other columns. A missing URL, None, has nothing in any.
+    """
+
+    url: Any = None
+    identity: Any = None
+    key: Any = None
+    surt: Any = None
+    reason: Any = None
+
+
+def canonicalize(
+    urls: object,
+    *,
+    policy: str | Policy = "web",
+    base: str | None = None,
+    columns: Sequence[str] = ("identity", "key", "reason"),
+) -> "Columns | pa.Table":
+    """Canonicalize a column of URLs; a bad one never stops it.
+
+    Args:
+        urls: a list or other iterable of str, bytes or None; a NumPy array of them; or an object
+            with Arrow's C interface: a pyarrow array, a pandas, Polars or DuckDB column.
+        policy: a preset's name, or a policy.
+        base: an absolute URL, against which all are resolved.
+        columns: which to make, of ``url`` (to request), ``identity``, ``key`` (16 bytes),
+            ``surt`` and ``reason``.
+
+    Returns:
+        For a list, `Columns` of lists. For a NumPy array, `Columns` of arrays (``object``; keys as
+        ``V16``). For Arrow, a ``pyarrow.Table`` with the columns in the order asked for.
+
+    Raises:
+        PolicyError: for a policy that does not exist.
+        ValueError: for a column that does not exist.
+        ImportError: for Arrow data where pyarrow is not installed (``pip install pyarrow``).
+    """
+    if unknown := [name for name in columns if name not in Columns._fields]:
+        message = f"no column {unknown[0]!r}; allowed: {', '.join(Columns._fields)}"
+        raise ValueError(message)
+    make = compiled(policy)
+    if hasattr(urls, "__arrow_c_array__") or hasattr(urls, "__arrow_c_stream__"):
+        return _arrow_table(make, urls, base, columns)
+    if type(urls).__module__ == "numpy":
+        return _numpy_columns(_columns_of(make, urls.tolist(), base, columns))  # type: ignore[attr-defined]
+    return _columns_of(make, urls, base, columns)  # type: ignore[arg-type]
+
+
+_Row = tuple[str | None, str | None, bytes | None, str | None]  # url, identity, key, reason
+
+
+def _columns_of(
+    make: Canonicalizer,
+    urls: Iterable[str | bytes | None],
+    base: str | None,
+    wanted: Sequence[str],
+) -> Columns:
+    """Return the wanted columns as lists."""
+    rows = [_row(make, url, base) for url in urls]
+    url, identity, key, reason = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
+    surt: list[str | None] = []
+    if "surt" in wanted:
+        surt = [None if text is None else make.surt_of(text) for text in identity]
+    made = Columns(url, identity, key, surt, reason)
+    return Columns(
+        *(
+            column if name in wanted else None
+            for name, column in zip(made._fields, made, strict=True)
+        )
+    )
+
+
+def _row(make: Canonicalizer, url: str | bytes | None, base: str | None) -> _Row:
+    """Return what comes of one URL."""
+    if url is None:
+        return None, None, None, None
+    try:
+        return *make(url, base), None
+    except InvalidURL as error:
+        return None, None, None, error.reason.name
+
+
+def _numpy_columns(lists: Columns) -> Columns:
+    """Return lists as arrays."""
+    import numpy as np  # noqa: PLC0415 - who has no arrays needs no NumPy
+
+    def array(name: str, column: list[Any] | None) -> Any:  # noqa: ANN401 - NumPy is not imported
+        if column is None:
+            return None
+        if name == "key":
+            joined = b"".join(key or bytes(KEY_BYTES) for key in column)
+            return np.frombuffer(joined, dtype=f"V{KEY_BYTES}")
+        made = np.empty(len(column), dtype=object)
+        made[:] = column
+        return made
+
+    return Columns(*map(array, lists._fields, lists))
+
+
+def _arrow_table(
+    make: Canonicalizer, urls: object, base: str | None, wanted: Sequence[str]
+) -> "pa.Table":
+    """Return the wanted columns as an Arrow table, chunk by chunk as they came."""
+    import pyarrow as pa  # noqa: PLC0415 - who has no Arrow data needs no pyarrow
+
+    types = {"key": pa.binary(KEY_BYTES)}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in wanted])
+    batches = []
+    for chunk in pa.chunked_array(urls).chunks:
+        columns = _columns_of(make, chunk.to_pylist(), base, wanted)
+        arrays = [pa.array(getattr(columns, f.name), type=f.type) for f in schema]
+        batches.append(pa.record_batch(arrays, schema=schema))
+    return pa.Table.from_batches(batches, schema=schema)
