@@ -7,6 +7,7 @@ from canon import columns
 from canon.api import canonicalize, equivalent, key, surt
 from canon.base import establish_base
 from canon.canonicalizer import Canonical, Canonicalizer, Refused
+from canon.cautions import Caution, cautions
 from canon.errors import InvalidURL, Reason
 from canon.extract import Found, extract
 from canon.forms import Form, interpret
@@ -21,6 +22,7 @@ __all__ = [
     "URI",
     "Canonical",
     "Canonicalizer",
+    "Caution",
     "Change",
     "Form",
     "Found",
@@ -32,6 +34,7 @@ __all__ = [
     "Rung",
     "Trace",
     "canonicalize",
+    "cautions",
     "columns",
     "equivalent",
     "establish_base",

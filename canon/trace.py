@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from canon.cautions import Caution, cautions
 from canon.ladder import Rule, Rung
 from canon.repair import REPAIRS, URL_STANDARD
 from canon.steps import STEPS
+from canon.uri import split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,11 @@ class Trace:
     key: bytes
     steps: tuple[Change, ...]
 
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """Return the reasons to look twice at the URL (RFC 3986 section 7)."""
+        return cautions(self.text if split(self.text).scheme else self.url)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; the key in hexadecimal, rungs by name."""
         return {
@@ -57,6 +64,7 @@ class Trace:
             "url": self.url,
             "identity": self.identity,
             "key": self.key.hex(),
+            "cautions": [caution.value for caution in self.cautions],
             "steps": [
                 {
                     "name": step.name,

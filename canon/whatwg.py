@@ -42,6 +42,8 @@ def diagnose(text: str, base: str | None) -> InvalidURL:
     lead = len(text) - len(text.lstrip(STRIPPED))
     bare = text.strip(STRIPPED).translate({9: None, 10: None, 13: None})
     uri = split(bare)
+    if base is not None and uri.scheme is None and _is_opaque(base):
+        return InvalidURL(Reason.BASE, base)
     if not bare:
         return InvalidURL(Reason.EMPTY, text)
     if uri.scheme is None and base is None:
@@ -49,6 +51,12 @@ def diagnose(text: str, base: str | None) -> InvalidURL:
         reason = Reason.SCHEME if colon >= 0 else Reason.RELATIVE
         return InvalidURL(reason, text, lead + max(colon, 0))
     return _diagnose_authority(text, bare, uri.scheme)
+
+
+def _is_opaque(base: str) -> bool:
+    """Say whether a base has a path that is no hierarchy, so that only fragments go with it."""
+    scheme, authority, path, _, _ = split(ada_url.normalize_url(base))
+    return scheme not in SPECIAL and authority is None and not path.startswith("/")
 
 
 def _diagnose_authority(text: str, bare: str, scheme: str | None) -> InvalidURL:

@@ -57,6 +57,8 @@ def trace(found: Trace) -> None:
     console.print(f"\n  request   {escape(found.url)}")
     console.print(f"  identity  [bold]{escape(found.identity)}[/]")
     console.print(f"  key       {found.key.hex()}  [dim](policy {found.policy})[/]")
+    for caution in found.cautions:
+        console.print(f"  [yellow]beware[/]    {escape(caution.value)}")
 
 
 def mark(before: str, after: str) -> tuple[str, str]:

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from click import Context, Option, Parameter
+from disagreements import DISAGREEMENTS, answers
 
 from canon.policy import preset
 from canon.presets import names
 from canon.repair import REPAIRS, RESOLVE, URL_STANDARD
+from canon.resolve import DIALECTS
 from canon.steps import STEPS
 from crawler.cli import main as command
 
@@ -117,7 +119,49 @@ def _default(option: Option) -> str:
     return f"`{option.default}`" if shown else ""
 
 
-PAGES = {"rules.md": rules_page, "commands.md": commands_page}
+def disagreements_page() -> str:
+    """Return the page of what the documents answer differently, from their dialects as they run."""
+    lines = [
+        "# Where the documents disagree",
+        "",
+        "Made by `make docs`: each answer is what `canon.resolve` gives under that `dialect`.",
+        "",
+        "The newest document wins by default: `rfc3986`, and for references found in documents",
+        "`whatwg`, which is what browsers do. The others tell what a text of their time meant.",
+        "",
+        "| | base | reference |" + "".join(f" `{dialect}` |" for dialect in DIALECTS),
+        "|---|---|---|" + "---|" * len(DIALECTS),
+    ]
+    for row in DISAGREEMENTS:
+        cells = [_code(text) if text else "(empty)" for text in (row.base, row.reference)]
+        cells += [text if text.startswith("refused") else _code(text) for text in answers(row)]
+        lines.append(f"| {row.question} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "Not of resolution:",
+        "",
+        "- **An empty or fragment-only reference.** Before RFC 3986 it means the current document,",
+        "  whatever the base says; give `document=` to `canon.resolve`. A FORM or IMG asks anew:",
+        "  leave it out for these. Since RFC 3986 section 4.4 the base alone counts",
+        "  (`canon.same_document`).",
+        "- **The base of a MIME part.** The draft of 1997 puts `Content-Base` before",
+        "  `Content-Location`; RFC 2557 no longer has the former. `canon.establish_base` takes",
+        "  both, in the order in which they are given.",
+        "- **`~`.** RFC 1738 calls it unsafe, RFC 2396 and all that follow unreserved: `%7E` and",
+        "  `~` are one (`percent-unreserved`).",
+        "- **`!`, `*`, `'`, `(` and `)`.** RFC 2396 has them unreserved, RFC 3986 reserves them:",
+        "  `%21` and `!` stay apart.",
+        "- **Hosts in brackets.** Unknown before RFC 2732; with a zone identifier (RFC 6874) no",
+        "  browser takes them, and neither do we.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {
+    "rules.md": rules_page,
+    "commands.md": commands_page,
+    "disagreements.md": disagreements_page,
+}
 
 
 def main() -> int:

@@ -68,7 +68,7 @@ def test_every_command_is_in_the_readme_and_on_its_page() -> None:
                 assert parameter.opts[0] in page
 
 
-@pytest.mark.parametrize("name", ["rules.md", "commands.md"])
+@pytest.mark.parametrize("name", ["rules.md", "commands.md", "disagreements.md"])
 def test_generated_pages_are_up_to_date(name: str) -> None:
     spec = util.spec_from_file_location("generate", ROOT / "docs/generate.py")
     assert spec is not None
@@ -96,3 +96,12 @@ def test_every_file_of_the_map_exists_and_every_file_is_on_the_map() -> None:
             name = path.relative_to(ROOT).as_posix()
             known = name in named or name.startswith(folders)
             assert known or path.name == "__init__.py", f"{name} is not on the map"
+
+
+def test_the_conformance_page_names_what_exists() -> None:
+    page = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|.*\| `([^`]+)` \| `([^`:]+)::(\w+)` \|$", page, re.MULTILINE)
+    assert len(rows) == sum(line.count(" | `") > 0 for line in page.splitlines()) > 40
+    for code, test, name in rows:
+        assert (ROOT / code).exists(), code
+        assert f"def {name}(" in (ROOT / test).read_text(encoding="utf-8"), (test, name)
