@@ -69,6 +69,7 @@ def best(work: Callable[[], object], rounds: int) -> float:
 def keep(given: argparse.Namespace, name: str, urls: Sequence[str], result: dict[str, Any]) -> None:
     """Print a result, and write it down when asked to."""
     packages = ("canonry", "ada-url", "can-ada", "w3lib", "url-normalize", "yarl", "aiohttp")
+    packages += ("courlan", "surt", "urlcanon")
     run = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": " ".join(Path(word).name if "/" in word else word for word in sys.argv),

@@ -30,7 +30,12 @@ def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Pol
         InvalidURL: when it has none.
         PolicyError: for a policy that does not exist.
     """
-    return compiled(policy).identity(url, base)
+    make = compiled(policy)
+    if base is None and make.native is not None:  # what `identity` does, a call less
+        found = make.native.identity(url)
+        if found is not None:
+            return found
+    return make.identity(url, base)
 
 
 def key(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> bytes:

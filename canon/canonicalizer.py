@@ -11,6 +11,7 @@ from canon.fastpath import clean_pattern, shortcut
 from canon.keys import hasher, surt_of
 from canon.ladder import Rung
 from canon.lossless import encode_disallowed
+from canon.native import kernel
 from canon.parts import Parts
 from canon.percent import to_text
 from canon.policy import Policy, preset
@@ -22,6 +23,7 @@ from canon.trace import Change, Trace
 from canon.uri import split
 
 _MAX_PORT = 65535
+_CHUNK = 1024
 
 
 class Canonical(NamedTuple):
@@ -64,6 +66,7 @@ class Canonicalizer:
         self._key = hasher(self.policy.label)
         self._is_clean = clean_pattern(self.policy)
         self._shortcut = shortcut(self.policy, self._steps)
+        self.native = kernel(self.policy, Canonical)  # None where there is none
 
     def __call__(self, url: str | bytes, base: str | None = None) -> Canonical:
         """Return what to request, what to compare, and the key.
@@ -75,6 +78,10 @@ class Canonicalizer:
         Raises:
             InvalidURL: when there is no canonical form; no other error, for any text.
         """
+        if base is None and self.native is not None:
+            found = self.native.canonical(url)
+            if found is not None:
+                return found
         text = url if isinstance(url, str) else to_text(url)
         if base is None and self._is_clean(text):  # the plain pipeline would change nothing
             return Canonical(text, text, self._key(text))
@@ -90,6 +97,10 @@ class Canonicalizer:
         Raises:
             InvalidURL: as `__call__` does.
         """
+        if base is None and self.native is not None:
+            identity = self.native.identity(url)
+            if identity is not None:
+                return identity
         text = url if isinstance(url, str) else to_text(url)
         if base is None and self._is_clean(text):
             return text
@@ -117,12 +128,25 @@ class Canonicalizer:
     def many(
         self, urls: Iterable[str | bytes], base: str | None = None
     ) -> Iterator[Canonical | Refused]:
-        """Yield one result for each URL, in order; a bad URL is a `Refused`, never an error."""
+        """Yield one result for each URL, in order; a bad URL is a `Refused`, never an error.
+
+        What comes from a generator is answered one by one as it comes; a list goes faster.
+        """
+        if isinstance(urls, list) and base is None and self.native is not None:
+            for start in range(0, len(urls), _CHUNK):
+                chunk = urls[start : start + _CHUNK]
+                for url, found in zip(chunk, self.native.canonicals(chunk), strict=True):
+                    yield found if found is not None else self._canonical_or_refused(url, None)
+            return
         for url in urls:
-            try:
-                yield self(url, base)
-            except InvalidURL as error:
-                yield Refused(error.text, error.reason, error.position)
+            yield self._canonical_or_refused(url, base)
+
+    def _canonical_or_refused(self, url: str | bytes, base: str | None) -> Canonical | Refused:
+        """Return what comes of a URL, and why nothing does where nothing does."""
+        try:
+            return self(url, base)
+        except InvalidURL as error:
+            return Refused(error.text, error.reason, error.position)
 
     def explain(self, url: str | bytes, base: str | None = None) -> Trace:
         """Return which rule did what; it ends where `__call__` does.

@@ -64,9 +64,6 @@ def canonicalize(
     return _columns_of(make, urls, base, columns)  # type: ignore[arg-type]
 
 
-_Row = tuple[str | None, str | None, bytes | None, str | None]  # url, identity, key, reason
-
-
 def _columns_of(
     make: Canonicalizer,
     urls: Iterable[str | bytes | None],
@@ -74,28 +71,30 @@ def _columns_of(
     wanted: Sequence[str],
 ) -> Columns:
     """Return the wanted columns as lists."""
-    rows = [_row(make, url, base) for url in urls]
-    url, identity, key, reason = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
-    surt: list[str | None] = []
+    texts = list(urls)
+    made = Columns(reason=[None] * len(texts))
+    if make.native is not None and base is None and set(wanted) <= {"identity", "reason"}:
+        made = made._replace(identity=make.native.identities(list(texts)))
+        for row in (n for n, found in enumerate(made.identity) if found is None):
+            found = _row(make, texts[row], base)
+            made.identity[row], made.reason[row] = found.identity, found.reason
+    else:
+        rows = [_row(make, url, base) for url in texts]
+        made = Columns(*map(list, zip(*rows, strict=True))) if rows else Columns([], [], [], [], [])
     if "surt" in wanted:
-        surt = [None if text is None else make.surt_of(text) for text in identity]
-    made = Columns(url, identity, key, surt, reason)
-    return Columns(
-        *(
-            column if name in wanted else None
-            for name, column in zip(made._fields, made, strict=True)
-        )
-    )
+        surts = [None if text is None else make.surt_of(text) for text in made.identity]
+        made = made._replace(surt=surts)
+    return Columns(*(c if n in wanted else None for n, c in zip(made._fields, made, strict=True)))
 
 
-def _row(make: Canonicalizer, url: str | bytes | None, base: str | None) -> _Row:
+def _row(make: Canonicalizer, url: str | bytes | None, base: str | None) -> Columns:
     """Return what comes of one URL."""
     if url is None:
-        return None, None, None, None
+        return Columns()
     try:
-        return *make(url, base), None
+        return Columns(*make(url, base))
     except InvalidURL as error:
-        return None, None, None, error.reason.name
+        return Columns(reason=error.reason.name)
 
 
 def _numpy_columns(lists: Columns) -> Columns:

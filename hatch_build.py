@@ -1,0 +1,39 @@
+"""Build hook: compile the kernel where there is a C compiler, and do without where there is none.
+
+CANONRY_PURE=1 in the environment leaves it out.
+"""
+
+import os
+import shlex
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CustomBuildHook(BuildHookInterface[Any]):
+    """Adds the compiled kernel to a wheel, or puts it into the checkout of an editable install."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, if possible."""
+        if os.environ.get("CANONRY_PURE"):
+            return
+        package = Path(self.root, "canon")
+        name = f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
+        editable = version == "editable"
+        target = (package if editable else Path(tempfile.mkdtemp())) / name
+        linker = shlex.split(sysconfig.get_config_var("LDSHARED") or "")
+        command = [*linker, "-O3", "-fPIC", f"-I{sysconfig.get_path('include')}"]
+        command += [str(package / "_kernel.c"), "-o", str(target)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - Python's own compiler
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.app.display_warning(f"no compiled kernel, so canonry will be slower: {error}")
+            return
+        if not editable:
+            build_data["force_include"][str(target)] = f"canon/{name}"
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
