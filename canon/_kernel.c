@@ -1,4 +1,4 @@
-/* The short way for the URLs that most URLs are: http or https, ASCII, an ordinary host.
+/* The short way for the URLs that most URLs are: http or https, an ordinary host in ASCII.
  *
  * A Kernel answers what the plain pipeline of canon/canonicalizer.py would, or None where it does
  * not know; the plain pipeline is its oracle in tests/canon/test_native.py. All that says which
@@ -12,7 +12,7 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 1 }; /* canon/native.py takes this one only: raise both when answers change */
+enum { VERSION = 2 }; /* canon/native.py takes this one only: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what a table says of a character */
 enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, BLOCK = 128, ROOM = 4096 };
 
@@ -312,7 +312,7 @@ static Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int ru
 }
 
 static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte *out, Py_ssize_t at) {
-    if (at == n && !memcmp(s, out, (size_t)n)) return Py_NewRef(given);
+    if (at == n && PyUnicode_CheckExact(given) && !memcmp(s, out, (size_t)n)) return Py_NewRef(given);
     PyObject *made = PyUnicode_New(at, 127);
     if (made) memcpy(PyUnicode_1BYTE_DATA(made), out, (size_t)at);
     return made;
@@ -334,9 +334,20 @@ static PyObject *key_of(const Kernel *k, const byte *text, Py_ssize_t n) {
 static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
     byte room[ROOM], *out = room;
     PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
-    if (!PyUnicode_CheckExact(given) || !PyUnicode_IS_COMPACT_ASCII(given)) Py_RETURN_NONE;
-    const byte *s = PyUnicode_1BYTE_DATA(given);
-    Py_ssize_t n = PyUnicode_GET_LENGTH(given), at;
+    const byte *s;
+    Py_ssize_t n, at;
+    if (PyUnicode_CheckExact(given) && PyUnicode_IS_COMPACT_ASCII(given)) {
+        s = PyUnicode_1BYTE_DATA(given), n = PyUnicode_GET_LENGTH(given);
+    } else if (PyUnicode_CheckExact(given)) {
+        if (!(s = (const byte *)PyUnicode_AsUTF8AndSize(given, &n))) { /* a lone surrogate */
+            PyErr_Clear();
+            Py_RETURN_NONE;
+        }
+    } else if (PyBytes_CheckExact(given)) { /* what is not UTF-8 in them is escaped all the same */
+        s = (const byte *)PyBytes_AS_STRING(given), n = PyBytes_GET_SIZE(given);
+    } else {
+        Py_RETURN_NONE;
+    }
     if (n < 8 || s[n - 1] <= ' ') Py_RETURN_NONE; /* white space at the end is no part of a URL */
     if (n > (ROOM - 8) / 3 && !(out = PyMem_Malloc(3 * (size_t)n + 8))) return PyErr_NoMemory();
     if ((at = write_url(k, s, n, 1, out)) < 0) {
@@ -349,8 +360,8 @@ static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
         goto end;
     }
     if (!(key = key_of(k, out, at))) goto end;
-    if (identity == given) {
-        url = Py_NewRef(given);
+    if (at == n && !memcmp(s, out, (size_t)n)) { /* canonical already */
+        url = Py_NewRef(identity);
     } else if ((at = write_url(k, s, n, 0, out)) < 0) {
         made = Py_NewRef(Py_None);
         goto end;

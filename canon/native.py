@@ -15,7 +15,7 @@ except ImportError:  # no compiler was there when Canonry was installed; all wor
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel left over from another version of the source is not taken.
-_VERSION = 1
+_VERSION = 2
 # The practice rules that the kernel knows.
 _COVERED = frozenset({"tracking", "empty-query", "fragment"})
 _LONGEST_NAME = 63
@@ -65,7 +65,7 @@ def _tables() -> bytes:
 
 def _request_table(before: str) -> bytes:
     """Ask the URL Standard's parser for the percent-encode set of a component (section 1.3)."""
-    table = bytearray(256)
+    table = bytearray(0x80) + bytes((_ENCODE,)) * 0x80  # UTF-8, or bytes that are not even that
     for code in range(0x20, 0x80):
         written = whatwg.serialize(f"http://a{before}a{chr(code)}a").removeprefix(
             f"http://a{before}a"

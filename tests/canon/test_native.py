@@ -43,8 +43,10 @@ PURE = pure("web")
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: str(sorted(make.policy.practice)))
-@given(url=tidy | urls | anything)
-def test_the_kernel_answers_as_the_plain_pipeline(make: canon.Canonicalizer, url: str) -> None:
+@given(url=tidy | urls | anything | raw | tidy.map(str.encode))
+def test_the_kernel_answers_as_the_plain_pipeline(
+    make: canon.Canonicalizer, url: str | bytes
+) -> None:
     assert make.native is not None
     found = make.native.canonical(url)
     if found is not None:
@@ -70,7 +72,7 @@ def test_policies_with_rules_that_it_does_not_know_have_no_kernel(policy: str) -
 
 
 def test_another_version_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "VERSION", 2)
+    monkeypatch.setattr(native, "VERSION", 1)
     assert canon.Canonicalizer("web").native is None
 
 
@@ -84,9 +86,12 @@ def test_another_version_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         ("http://a.example/?utm_source=1#x", "http://a.example/"),
         ("http://a_b.example/it's?q='|", "http://a_b.example/it's?q=%27%7C"),
         ("http://1.2.3.4:65535/", "http://1.2.3.4:65535/"),
+        ("http://a.example/é☕?ü", "http://a.example/%C3%A9%E2%98%95?%C3%BC"),
+        (b"http://a.example/\xe9/\xc3\xa9", "http://a.example/%E9/%C3%A9"),
+        (b"HTTP://a.example/#\xff", "http://a.example/"),
     ],
 )
-def test_it_is_the_kernel_that_answers(url: str, identity: str) -> None:
+def test_it_is_the_kernel_that_answers(url: str | bytes, identity: str) -> None:
     assert WEB.native is not None
     assert WEB.native.identity(url) == identity
 
@@ -99,10 +104,10 @@ def test_it_is_the_kernel_that_answers(url: str, identity: str) -> None:
         "http://01.2.3.4/", "http://256.2.3.4/", "http://0x7f.1/", "http://a.example:65536/",
         "http://a.example:x/", "http://a.example\\b", "http://a.example/ ", "http://a.example/\tb",
         "http://bücher.example/", f"http://{'a.' * 127}b/", "httpx://a.example/", "http://?x",
-        "http", b"http://a.example/",
+        "http", "http://a.example/\ud800", b"http://\xe9.example/", None, 1,
     ],
 )  # fmt: skip
-def test_what_it_does_not_know_it_says(url: str | bytes) -> None:
+def test_what_it_does_not_know_it_says(url: object) -> None:
     assert WEB.native is not None
     assert WEB.native.identity(url) is None
     assert WEB.native.canonical(url) is None
