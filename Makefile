@@ -40,6 +40,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/canonicalize.py
+	$(BIN)/python benchmarks/linear.py --rounds 1
 	$(BIN)/python benchmarks/dedup.py
 	$(BIN)/python benchmarks/crawl.py
 

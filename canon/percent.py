@@ -18,8 +18,9 @@ PATH = PCHAR + "/"  # section 3.3
 QUERY = PCHAR + "/?"  # section 3.4
 FRAGMENT = QUERY  # section 3.5
 
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-_UNESCAPED = frozenset(UNRESERVED)
+# Escapes that are not in upper case, and escapes of unreserved characters: those with work to do.
+_LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
+_UNRESERVED_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in UNRESERVED), re.IGNORECASE)
 _UNDECODABLE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -49,18 +50,17 @@ def _escape_undecodable(text: str, match: re.Match[str]) -> str:
 
 def upper_hex(text: str) -> str:
     """Write the hexadecimal digits of every escape in upper case (RFC 3986 section 6.2.2.1)."""
-    return _ESCAPE.sub(lambda match: match[0].upper(), text) if "%" in text else text
+    return _LOWER_ESCAPE.sub(lambda match: match[0].upper(), text) if "%" in text else text
 
 
 def decode_unreserved(text: str) -> str:
     """Decode the escapes of unreserved characters, and no others (RFC 3986 section 6.2.2.2)."""
-    return _ESCAPE.sub(_decode_if_unreserved, text) if "%" in text else text
+    return _UNRESERVED_ESCAPE.sub(_decode, text) if "%" in text else text
 
 
-def _decode_if_unreserved(match: re.Match[str]) -> str:
-    """Return the character when it is unreserved, else the escape as it is."""
-    character = chr(int(match[0][1:], 16))
-    return character if character in _UNESCAPED else match[0]
+def _decode(match: re.Match[str]) -> str:
+    """Return the character that an escape stands for."""
+    return chr(int(match[0][1:], 16))
 
 
 def encoder(allowed: str) -> re.Pattern[str]:
