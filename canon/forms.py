@@ -224,13 +224,19 @@ def _web(parts: Parts, text: str) -> Web:
     return Web(_server(parts, text), parts.path or "/", parts.query)
 
 
+_FTP_TYPE = re.compile(r";type=([^;/]*)\Z", re.IGNORECASE)
+
+
 def _ftp(parts: Parts, text: str) -> Ftp:
     server = _server(parts, text)
-    path, sign, kind = _whole_path(parts).partition(";type=")
-    if sign and kind.lower() not in {"a", "i", "d"}:
-        raise _broken(text, text.rindex(";type=") + len(sign))
+    path = _whole_path(parts)
+    kind = _FTP_TYPE.search(path)
+    if kind is not None and kind[1].lower() not in {"a", "i", "d"}:
+        raise _broken(text, len(text) - len(kind[1]))
+    path = path if kind is None else path[: kind.start()]
     *directories, name = path.removeprefix("/").split("/")
-    return Ftp(server, tuple(map(_decode, directories)), _decode(name), kind.lower() or None)
+    directories = [_decode(directory) for directory in directories]
+    return Ftp(server, tuple(directories), _decode(name), kind and kind[1].lower())
 
 
 def _gopher(parts: Parts, text: str) -> Gopher:
@@ -334,7 +340,7 @@ def _tel(parts: Parts, text: str) -> Tel:
     is_global = number.startswith("+")
     if not _NUMBER.fullmatch(number) or not (is_global or "phone-context" in named):
         raise _broken(text, len("tel:"))
-    parameters = tuple((n.lower(), _decode(v) if sign else None) for n, sign, v in pairs)
+    parameters = tuple((_decode(n).lower(), _decode(v) if s else None) for n, s, v in pairs)
     return Tel(number.translate(_SEPARATORS).upper(), is_global, parameters)
 
 
@@ -345,7 +351,7 @@ def _data(parts: Parts, text: str) -> Data:
     media, *given = head.split(";")
     encoded = bool(given) and given[-1].lower() == "base64"
     pairs = [parameter.partition("=") for parameter in (given[:-1] if encoded else given)]
-    parameters = tuple((name.lower(), _decode(value)) for name, _, value in pairs)
+    parameters = tuple((_decode(name).lower(), _decode(value)) for name, _, value in pairs)
     if not media and not parameters:
         parameters = (("charset", "US-ASCII"),)
     content = unquote_to_bytes(body)

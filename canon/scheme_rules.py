@@ -86,7 +86,7 @@ def name_no_local_host(parts: Parts, _policy: "Policy") -> Parts:
 
 def lower_transfer_type(parts: Parts, _policy: "Policy") -> Parts:
     """Write the type of a file transfer in lower case."""
-    if parts.scheme not in _FTP:
+    if parts.scheme not in _FTP or parts.query is not None:  # to FTP a question mark is a name's
         return parts
     return _with(parts, _FTP_TYPE.sub(lambda match: match[0].lower(), parts.path), parts.query)
 
