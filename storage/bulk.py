@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError
 
 _T = TypeVar("_T")
 _CHUNK = 500  # values in one IN list
@@ -18,7 +20,7 @@ def chunks(values: Sequence[_T]) -> Iterator[Sequence[_T]]:
 def insert_rows(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Insert rows into a table with one prepared statement.
+    """Insert rows into a table, past all that is done for each parameter.
 
     Args:
         connection: in a writing transaction.
@@ -28,7 +30,30 @@ def insert_rows(
     """
     if unknown := set(columns) - set(table.columns.keys()):
         raise KeyError(f"table {table.name} has no column {min(unknown)!r}")
-    if rows:
-        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-        statement = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"  # noqa: S608 - our names
-        connection.exec_driver_sql(statement, list(rows))
+    if not rows:
+        return
+    names = ", ".join(columns)
+    if connection.dialect.name == "postgresql":
+        _copy(connection, f"COPY {table.name} ({names}) FROM STDIN", rows)
+        return
+    marks = ", ".join("?" * len(columns))
+    statement = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"  # noqa: S608 - our names
+    connection.exec_driver_sql(statement, list(rows))
+
+
+def _copy(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Send rows by PostgreSQL's COPY."""
+    driver: Any = connection.connection.driver_connection
+    try:
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise OperationalError(statement, None, error) from error
+
+
+def upsert(connection: Connection, table: Table) -> "sqlite.Insert | postgresql.Insert":
+    """Return an insert that can say what to do where the row is there already."""
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table)
+    return sqlite.insert(table)

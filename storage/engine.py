@@ -4,33 +4,57 @@ import sqlite3
 import time
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from storage.errors import StoreError
 
 _BUSY_SECONDS = 60.0
 _CACHE_KIB = 256 * 1024
 _PAUSE_SECONDS = 0.02
+_WRITERS_TURN = int.from_bytes(b"canonry")  # names the lock of PostgreSQL that a writer holds
+
+
+def read_url(url: str) -> URL:
+    """Read a store's URL.
+
+    Raises:
+        StoreError: for a URL of no database that can hold a store.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise StoreError(f"store {url!r}: give sqlite:///FILE or postgresql://...") from None
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() != "sqlite":
+        raise StoreError(
+            f"store {parsed.render_as_string()!r}: stores are kept in SQLite or PostgreSQL; "
+            "give sqlite:///FILE or postgresql://..."
+        )
+    return parsed
 
 
 def open_engine(url: str, *, read_only: bool = False) -> Engine:
     """Return an engine for a store.
 
-    SQLite runs with a write-ahead log, so that ``status`` and ``export`` read while a crawl writes.
-    A writing transaction takes the write lock when it begins ("BEGIN IMMEDIATE"): what it reads
-    cannot be changed by another process before it commits, which is what claiming rests on.
+    A writing transaction takes the one lock of all writers when it begins: what it reads cannot be
+    changed by another process before it commits, which is what claiming rests on. Readers are not
+    kept waiting, and see the store at one moment of its life.
 
     Raises:
-        StoreError: for a URL that is not SQLite's.
+        StoreError: for a URL of no database that can hold a store, or without its driver.
     """
-    parsed = make_url(url)
-    if parsed.get_backend_name() != "sqlite":
-        raise StoreError(
-            f"store {parsed.render_as_string()!r}: this version keeps its stores in SQLite; "
-            "give sqlite:///FILE"
-        )
-    engine = create_engine(parsed, connect_args={"timeout": _BUSY_SECONDS})
+    parsed = read_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed, read_only=read_only)
+    return _postgresql(parsed, read_only=read_only)
+
+
+def _sqlite(url: URL, *, read_only: bool) -> Engine:
+    """Open SQLite with a write-ahead log, so that readers and the writer do not meet."""
+    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
     begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
 
     @event.listens_for(engine, "connect")
@@ -67,3 +91,24 @@ def _execute_patiently(cursor: sqlite3.Cursor, statement: str) -> None:
             time.sleep(_PAUSE_SECONDS)
         else:
             return
+
+
+def _postgresql(url: URL, *, read_only: bool) -> Engine:
+    """Open PostgreSQL; one writer at a time, on whatever machine, holds an advisory lock.
+
+    The lock belongs to the transaction: a writer that dies, or whose connection does, lets it go.
+    """
+    level = "REPEATABLE READ" if read_only else "READ COMMITTED"
+    try:
+        engine = create_engine(url, pool_pre_ping=True, isolation_level=level)
+    except ModuleNotFoundError:
+        message = "PostgreSQL needs its driver: pip install 'canonry[postgresql]'"
+        raise StoreError(message) from None
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        if not read_only:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_BUSY_SECONDS}s'")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_TURN})")
+
+    return engine

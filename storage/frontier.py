@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
+from storage import counts
 from storage.records import LeasedHost, Queued
 from storage.schema import State, hosts, urls
 
@@ -111,7 +112,7 @@ def pace(
 
 def pending(connection: Connection) -> int:
     """Return how many URLs are queued."""
-    return connection.scalar(select(func.coalesce(func.sum(hosts.c.pending), 0))) or 0
+    return counts.total_of(connection, counts.url(State.QUEUED, None))
 
 
 def next_due(connection: Connection) -> float | None:

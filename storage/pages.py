@@ -1,30 +1,40 @@
 """Pages, aliases and tallies: what came of the URLs that were fetched."""
 
+from collections import Counter
 from collections.abc import Iterable
 
-from sqlalchemy import Connection
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, select
 
+from storage import counts
+from storage.bulk import chunks, upsert
 from storage.records import Hop, Page
 from storage.schema import aliases, merges, pages, refusals
 
 
 def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: float) -> None:
     """Write down URLs' answers; a later answer takes the place of an earlier one."""
-    rows = [{"url_id": row, "fetched_at": now, **page._asdict()} for row, page in answers]
-    if rows:
-        new = insert(pages)
-        later = {name: new.excluded[name] for name in rows[0] if name != "url_id"}
-        connection.execute(new.on_conflict_do_update(index_elements=["url_id"], set_=later), rows)
+    latest = dict(answers)
+    rows = [{"url_id": row, "fetched_at": now, **page._asdict()} for row, page in latest.items()]
+    if not rows:
+        return
+    changes = Counter(counts.page(page.status) for page in latest.values())
+    for part in chunks(list(latest)):
+        replaced = select(pages.c.status).where(pages.c.url_id.in_(part))
+        changes.subtract(counts.page(status) for status in connection.scalars(replaced))
+    new = upsert(connection, pages)
+    later = {name: new.excluded[name] for name in rows[0] if name != "url_id"}
+    connection.execute(new.on_conflict_do_update(index_elements=["url_id"], set_=later), rows)
+    counts.add(connection, changes)
 
 
 def put_aliases(
     connection: Connection, from_row: int, edges: Iterable[tuple[Hop, int]], now: float
 ) -> None:
     """Write down which rows a URL named; an edge that is known is counted."""
+    changes: Counter[counts.Counted] = Counter()
     for hop, to_row in edges:
-        connection.execute(
-            insert(aliases)
+        seen = connection.scalar(
+            upsert(connection, aliases)
             .values(
                 from_id=from_row,
                 to_id=to_row,
@@ -39,7 +49,10 @@ def put_aliases(
                 index_elements=["from_id", "to_id", "kind", "status"],
                 set_={"last_seen": now, "count": aliases.c.count + 1},
             )
+            .returning(aliases.c.count)
         )
+        changes[counts.alias(hop.kind, hop.status)] += seen == 1
+    counts.add(connection, changes)
 
 
 class Tally:
@@ -61,7 +74,7 @@ def put_merges(connection: Connection, tally: Tally) -> None:
     for rules, count in tally.counts.items():
         spelling, same_as = tally.samples[rules]
         connection.execute(
-            insert(merges)
+            upsert(connection, merges)
             .values(rules=rules, count=count, spelling=spelling, same_as=same_as)
             .on_conflict_do_update(index_elements=["rules"], set_={"count": merges.c.count + count})
         )
@@ -71,7 +84,7 @@ def put_refusals(connection: Connection, tally: Tally) -> None:
     """Add to the counts of links that no one can fetch, by reason."""
     for reason, count in tally.counts.items():
         connection.execute(
-            insert(refusals)
+            upsert(connection, refusals)
             .values(reason=reason, count=count, sample=tally.samples[reason][0])
             .on_conflict_do_update(
                 index_elements=["reason"], set_={"count": refusals.c.count + count}

@@ -1,16 +1,17 @@
 """What a store holds, read without touching it: counts for people, rows for export."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DatabaseError
 
 from canon import redact
-from storage.engine import open_engine
+from storage import counts
+from storage.engine import open_engine, read_url
 from storage.errors import StoreError
 from storage.schema import State, aliases, hosts, jobs, keys, merges, pages, refusals, urls
 from storage.store import read_facts
@@ -23,52 +24,41 @@ def reading(url: str) -> Iterator[Connection]:
     Raises:
         StoreError: when there is none.
     """
-    database = make_url(url).database
-    if database and not Path(database).exists():
-        raise StoreError(
-            f"there is no store {database}; 'canonry crawl' makes one, --store names it"
-        )
+    parsed = read_url(url)
+    file = parsed.database if parsed.get_backend_name() == "sqlite" else None
+    if file and not Path(file).exists():
+        raise StoreError(f"there is no store {file}; 'canonry crawl' makes one, --store names it")
     engine = open_engine(url, read_only=True)
     try:
         with engine.begin() as connection:
             read_facts(connection)
             yield connection
     except DatabaseError as error:
-        raise StoreError(f"store {url}: {error.orig}") from None
+        raise StoreError(f"store {engine.url.render_as_string()}: {error.orig}") from None
     finally:
         engine.dispose()
 
 
 def status(connection: Connection) -> dict[str, Any]:
     """Return what the store holds, as plain data."""
-    states = _counts(connection, urls.c.state)
-    why = (
-        select(urls.c.state, urls.c.reason, func.count())
-        .where(urls.c.state.in_([State.HELD, State.FAILED]))
-        .group_by(urls.c.state, urls.c.reason)
-    )
-    held: dict[str, int] = {}
-    failed: dict[str, int] = {}
-    for state, reason, count in connection.execute(why):
-        (held if state == State.HELD else failed)[reason] = count
+    states: Counter[str] = Counter()
+    why: dict[str, dict[str, int]] = {"held": {}, "failed": {}}
+    for state, reason, count in counts.read(connection, "urls"):
+        states[state] += count
+        if state in why:
+            why[state][reason] = count
     facts = read_facts(connection)
     job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
     return {
         "policy": facts["policy"],
         "job": dict(job) if job else None,
-        "urls": {state.name.lower(): states.get(str(int(state)), 0) for state in State},
-        "hosts": connection.scalar(select(func.count()).select_from(hosts)),
-        "keys": connection.scalar(select(func.count()).select_from(keys)),
-        "pages_by_status": _counts(connection, pages.c.status),
-        "held": held,
-        "failed": failed,
+        "urls": {state.name.lower(): states[state.name.lower()] for state in State},
+        "hosts": connection.scalar(select(func.max(hosts.c.id))) or 0,  # ids count up from 1
+        "keys": connection.scalar(select(func.max(keys.c.id))) or 0,
+        "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
+        **why,
         "aliases": {
-            f"{kind} {status}": count
-            for kind, status, count in connection.execute(
-                select(aliases.c.kind, aliases.c.status, func.count())
-                .group_by(aliases.c.kind, aliases.c.status)
-                .order_by(aliases.c.kind.desc(), aliases.c.status)
-            )
+            name: n for name, _, n in sorted(counts.read(connection, "aliases"), reverse=True)
         },
         "merged": [
             {
@@ -84,12 +74,6 @@ def status(connection: Connection) -> dict[str, Any]:
             for row in connection.execute(select(refusals).order_by(refusals.c.count.desc()))
         ],
     }
-
-
-def _counts(connection: Connection, column: Any) -> dict[str, int]:  # noqa: ANN401 - any column
-    """Return how many rows have each value of a column."""
-    rows = connection.execute(select(column, func.count()).group_by(column).order_by(column))
-    return {str(value): count for value, count in rows}
 
 
 _SOURCE = urls.alias("source")

@@ -14,8 +14,10 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
 )
+from sqlalchemy.engine import Dialect
 
 VERSION = 1
 
@@ -28,6 +30,17 @@ class State(IntEnum):
     REDIRECTED = 2  # answered with a redirect; the target is in "aliases"
     FAILED = 3  # given up; "reason" says why
     HELD = 4  # known and not to be fetched; "reason" says why
+
+
+class Words(TypeDecorator[str]):
+    """Text from elsewhere. PostgreSQL's has no NUL, so everywhere it is written as its escape."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
+        """Return what is stored."""
+        return None if value is None else value.replace("\0", "%00")
 
 
 metadata = MetaData()
@@ -47,7 +60,7 @@ jobs = Table(
     metadata,
     Column("id", _Id, primary_key=True),
     Column("command", Text, nullable=False, comment="what ran: crawl"),
-    Column("settings", Text, nullable=False, comment="what it was asked to do, as JSON"),
+    Column("settings", Words, nullable=False, comment="what it was asked to do, as JSON"),
     Column("state", Text, nullable=False, comment="running, interrupted, finished or failed"),
     Column("started_at", Float, nullable=False, comment="seconds since 1970, UTC"),
     Column("ended_at", Float, comment="seconds since 1970, UTC; null while it runs"),
@@ -57,7 +70,7 @@ hosts = Table(
     "hosts",
     metadata,
     Column("id", _Id, primary_key=True),
-    Column("name", Text, nullable=False, unique=True, comment="host as in the URL, without port"),
+    Column("name", Words, nullable=False, comment="host as in the URL, without port"),
     Column("pending", BigInteger, nullable=False, comment="how many of its URLs are queued"),
     Column("ready_at", Float, nullable=False, comment="no request before; seconds since 1970"),
     Column("delay", Float, comment="seconds between requests, where robots.txt asks for it"),
@@ -66,15 +79,19 @@ hosts = Table(
     Index("hosts_with_work", "lease_until", "ready_at"),
 )
 
+Index("hosts_by_name", hosts.c.name, unique=True).ddl_if(dialect="sqlite")
+# PostgreSQL's trees take no long texts. Two rows of one name are ruled out by the writers' lock.
+Index("hosts_by_hash", hosts.c.name, postgresql_using="hash").ddl_if(dialect="postgresql")
+
 urls = Table(
     "urls",
     metadata,
     Column("id", _Id, primary_key=True),
     Column("url", Text, nullable=False, comment="what to request, as first found"),
-    Column("spelling", Text, comment="as it stood in the document, where that differs"),
+    Column("spelling", Words, comment="as it stood in the document, where that differs"),
     Column("host_id", ForeignKey("hosts.id"), nullable=False),
     Column("state", SmallInteger, nullable=False, comment="see State"),
-    Column("reason", Text, comment="why it is held or failed"),
+    Column("reason", Words, comment="why it is held or failed"),
     Column("depth", Integer, nullable=False, comment="links from a seed, redirects not counted"),
     Column("hops", Integer, nullable=False, comment="redirects that led here in a row"),
     Column("source_id", BigInteger, comment="the URL on whose page it was first found"),
@@ -108,11 +125,11 @@ pages = Table(
     Column("status", SmallInteger, nullable=False, comment="HTTP status"),
     Column("fetched_at", Float, nullable=False, comment="seconds since 1970, UTC"),
     Column("elapsed", Float, nullable=False, comment="seconds from request to end of body"),
-    Column("content_type", Text, comment="as the server sent it"),
+    Column("content_type", Words, comment="as the server sent it"),
     Column("size", BigInteger, nullable=False, comment="bytes of the decoded body"),
     Column("digest", LargeBinary(16), nullable=False, comment="BLAKE2b-128 of the decoded body"),
-    Column("title", Text, comment="of the HTML document"),
-    Column("canonical", Text, comment="its rel=canonical, resolved"),
+    Column("title", Words, comment="of the HTML document"),
+    Column("canonical", Words, comment="its rel=canonical, resolved"),
     Column("links", Integer, nullable=False, comment="links found in it"),
 )
 
@@ -124,7 +141,7 @@ aliases = Table(
     Column("to_id", ForeignKey("urls.id"), nullable=False, comment="the URL that it named"),
     Column("kind", Text, nullable=False, comment="redirect or canonical"),
     Column("status", SmallInteger, nullable=False, comment="HTTP status of the answer"),
-    Column("located", Text, nullable=False, comment="the target as it was given, resolved"),
+    Column("located", Words, nullable=False, comment="the target as it was given, resolved"),
     Column("first_seen", Float, nullable=False, comment="seconds since 1970, UTC"),
     Column("last_seen", Float, nullable=False, comment="seconds since 1970, UTC"),
     Column("count", Integer, nullable=False, comment="how often it was seen"),
@@ -135,8 +152,17 @@ robots = Table(
     "robots",
     metadata,
     Column("origin", Text, primary_key=True, comment="scheme, host and port"),
-    Column("rules", Text, nullable=False, comment="the robots.txt that holds, as text"),
+    Column("rules", Words, nullable=False, comment="the robots.txt that holds, as text"),
     Column("expires_at", Float, nullable=False, comment="ask again after; seconds since 1970"),
+)
+
+counts = Table(
+    "counts",
+    metadata,
+    Column("kind", Text, primary_key=True, comment="what is counted: urls, pages or aliases"),
+    Column("name", Text, primary_key=True, comment="state, status or kind of those counted"),
+    Column("reason", Text, primary_key=True, comment="why they are held or failed, else empty"),
+    Column("count", BigInteger, nullable=False, comment="how many, kept in every transaction"),
 )
 
 merges = Table(
@@ -144,8 +170,8 @@ merges = Table(
     metadata,
     Column("rules", Text, primary_key=True, comment="the rules that made two spellings one"),
     Column("count", BigInteger, nullable=False, comment="links merged by them"),
-    Column("spelling", Text, nullable=False, comment="one such link ..."),
-    Column("same_as", Text, nullable=False, comment="... and what it is the same as"),
+    Column("spelling", Words, nullable=False, comment="one such link ..."),
+    Column("same_as", Words, nullable=False, comment="... and what it is the same as"),
 )
 
 refusals = Table(
@@ -153,5 +179,10 @@ refusals = Table(
     metadata,
     Column("reason", Text, primary_key=True, comment="why links could not be URLs to fetch"),
     Column("count", BigInteger, nullable=False, comment="how many"),
-    Column("sample", Text, nullable=False, comment="one of them"),
+    Column("sample", Words, nullable=False, comment="one of them"),
 )
+
+# All ids are made under the writers' lock, so no database needs to look after them once more.
+for _table in metadata.tables.values():
+    for _constraint in _table.foreign_key_constraints:
+        _constraint.ddl_if(callable_=lambda *_given, **_more: False)

@@ -1,5 +1,6 @@
 """Store: the one door to the database, for the crawl and the batch job alike."""
 
+import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -51,19 +52,19 @@ class Store:
             StoreError: when it was made by another version or under another policy, or is none.
         """
         self._say = say
-        self._url = url
         self._engine = open_engine(url)
-        self._snapshot = _snapshot_path(self._engine)
+        self._url = self._engine.url.render_as_string()  # without a password
         try:
             with self._engine.begin() as connection:
                 self._id = _establish(connection, policy, fingerprint)
+                self._snapshot = _snapshot_path(self._engine, self._id)
                 self.seen = self._load_seen(connection)
         except DatabaseError as error:
             self._engine.dispose()
-            raise StoreError(f"store {url}: {error.orig}") from None
+            raise StoreError(f"store {self._url}: {error.orig}") from None
         except StoreError as error:
             self._engine.dispose()
-            raise StoreError(f"store {url}: {error}") from None
+            raise StoreError(f"store {self._url}: {error}") from None
         self._merge_names = MergeNames()
 
     @contextmanager
@@ -150,6 +151,7 @@ class Store:
         """Keep the filter for the next time, and let go of the database."""
         if self._snapshot is not None:
             try:
+                self._snapshot.parent.mkdir(parents=True, exist_ok=True)
                 snapshot.save(self._snapshot, self.seen.filter, self._id, self.seen.known_up_to)
             except OSError as error:
                 self._say(f"the filter was not kept ({error}); the next start makes it anew")
@@ -177,9 +179,12 @@ class Store:
         return seen
 
 
-def _snapshot_path(engine: Engine) -> Path | None:
-    """Return where the filter of a store is kept: beside its file, if it has one."""
+def _snapshot_path(engine: Engine, store_id: str) -> Path | None:
+    """Return where the filter of a store is kept: beside its file, or in the user's cache."""
     database = engine.url.database
+    if engine.dialect.name != "sqlite":
+        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Path(cache) / "canonry" / f"{store_id}.bloom"
     return Path(f"{database}.bloom") if database and database != ":memory:" else None
 
 

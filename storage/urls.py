@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
+from storage import counts
 from storage.bulk import chunks, insert_rows
 from storage.records import Admission, Candidate, Outcome
 from storage.schema import State, hosts, urls
@@ -43,7 +44,7 @@ def admit(
             (
                 row,
                 c.url,
-                None if c.spelling == c.url else c.spelling,
+                None if c.spelling == c.url else c.spelling.replace("\0", "%00"),
                 host_ids[c.host],
                 _QUEUED if c.held is None else _HELD,
                 c.held,
@@ -58,7 +59,13 @@ def admit(
         ]
         insert_rows(connection, urls, _COLUMNS, rows)
         _more_pending(connection, Counter(host_ids[c.host] for c, _row in new if c.held is None))
+        counts.add(connection, Counter(map(_counted, (c.held for c, _row in new))))
     return claims
+
+
+def _counted(held: str | None) -> counts.Counted:
+    """Return under what a new URL is counted."""
+    return counts.url(State.QUEUED if held is None else State.HELD, held)
 
 
 def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
@@ -117,6 +124,9 @@ def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
         change = update(urls).where(here).values(state=bindparam("now"), reason=bindparam("why"))
         connection.execute(change, settled)
         _more_pending(connection, done)
+        changes = Counter(counts.url(State(row["now"]), row["why"]) for row in settled)
+        changes[counts.url(State.QUEUED, None)] -= len(settled)
+        counts.add(connection, changes)
     if postponed:
         again = update(urls).where(here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
         connection.execute(again, postponed)
@@ -144,10 +154,12 @@ def review(
     if reasons:
         wanted = wanted.where(urls.c.reason.in_(reasons))
     changed = []
+    changes: Counter[counts.Counted] = Counter()
     for row in connection.execute(wanted):
         reason = judge(row.url, row.depth, row.hops)
         if (reason is None) == (state is State.HELD):
             changed.append((row.id, row.host_id, reason))
+            changes[counts.url(state, row.reason)] -= 1
     if changed:
         other = State.QUEUED if state is State.HELD else State.HELD
         connection.execute(
@@ -156,9 +168,11 @@ def review(
             .values(state=other, reason=bindparam("why")),
             [{"row": row, "why": reason} for row, _host, reason in changed],
         )
+        changes.update(counts.url(other, reason) for _row, _host, reason in changed)
+        counts.add(connection, changes)
         sign = 1 if other is State.QUEUED else -1
-        counts = Counter(host for _row, host, _reason in changed)
-        _more_pending(connection, Counter({host: sign * n for host, n in counts.items()}))
+        moved = Counter(host for _row, host, _reason in changed)
+        _more_pending(connection, Counter({host: sign * n for host, n in moved.items()}))
     return len(changed)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from databases import url_of
+
 import canon
 from crawler.door import why
 from crawler.scope import host_of
@@ -10,11 +12,6 @@ from storage import Admission, Candidate, LeasedHost, Store
 from storage import frontier as rows
 
 MAKE = canon.Canonicalizer("web")
-
-
-def url_of(folder: Path) -> str:
-    """Return the URL of a store in a folder."""
-    return f"sqlite:///{folder / 'store.db'}"
 
 
 def open_store(folder: Path, policy: str = "web", say: list[str] | None = None) -> Store:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, update
 from stores import admit, candidate, explain, lease, open_store, url_of
 
 import storage.store
 from storage import Hop, Outcome, Page, State, StoreError, report
 from storage import frontier as rows
+from storage.engine import open_engine
+from storage.schema import meta
 from storage.urls import review
 
 PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
@@ -20,12 +23,41 @@ PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
 
 def queued(folder: Path) -> list[str]:
     """Return the URLs that are queued, read by another hand."""
-    with sqlite3.connect(folder / "store.db") as connection:
-        found = [row[0] for row in connection.execute("SELECT url FROM urls WHERE state = 0")]
-        pending = connection.execute("SELECT coalesce(sum(pending), 0) FROM hosts").fetchone()[0]
-    connection.close()
-    assert pending == len(found), "the hosts' counts say the same"
+    with report.reading(url_of(folder)) as connection:
+        rows = connection.exec_driver_sql("SELECT url FROM urls WHERE state = 0 ORDER BY id")
+        found = [url for (url,) in rows]
+        pending = connection.exec_driver_sql("SELECT coalesce(sum(pending), 0) FROM hosts")
+        assert pending.scalar() == len(found), "the hosts' counts say the same"
+        assert report.status(connection)["urls"]["queued"] == len(found)
+        assert_counts_are_right(connection)
     return found
+
+
+def assert_counts_are_right(connection: Connection) -> None:
+    """Count the rows, and compare with the counts that were kept."""
+
+    def counted(sql: str) -> dict[tuple[object, ...], int]:
+        return {tuple(row[:-1]): row[-1] for row in connection.exec_driver_sql(sql) if row[-1]}
+
+    kept = "SELECT name, reason, count FROM counts WHERE kind = '{}'"
+    states = counted("SELECT state, coalesce(reason, ''), count(*) FROM urls GROUP BY 1, 2")
+    assert counted(kept.format("urls")) == {
+        (State(state).name.lower(), reason): n for (state, reason), n in states.items()
+    }
+    statuses = counted("SELECT status, count(*) FROM pages GROUP BY 1")
+    assert counted(kept.format("pages")) == {(str(s), ""): n for (s,), n in statuses.items()}
+    kinds = counted("SELECT kind, status, count(*) FROM aliases GROUP BY 1, 2")
+    assert counted(kept.format("aliases")) == {(f"{k} {s}", ""): n for (k, s), n in kinds.items()}
+    for name in ("hosts", "keys"):
+        sizes = connection.exec_driver_sql(f"SELECT count(*), coalesce(max(id), 0) FROM {name}")  # noqa: S608
+        assert len(set(sizes.one())) == 1, "ids count up from 1 without a gap"
+
+
+def test_each_database_is_really_asked(tmp_path: Path, database: str) -> None:
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        assert connection.dialect.name == database
+    store.close()
 
 
 def test_what_is_new_is_queued_and_what_is_held_is_not(tmp_path: Path) -> None:
@@ -197,13 +229,15 @@ def test_a_store_of_another_version_is_refused(
     tmp_path: Path, fact: str, value: str, message: str
 ) -> None:
     open_store(tmp_path).close()
-    with sqlite3.connect(tmp_path / "store.db") as connection:
-        connection.execute("UPDATE meta SET value = ? WHERE name = ?", (value, fact))
-    connection.close()
+    engine = open_engine(url_of(tmp_path))
+    with engine.begin() as connection:
+        connection.execute(update(meta).where(meta.c.name == fact).values(value=value))
+    engine.dispose()
     with pytest.raises(StoreError, match=message):
         open_store(tmp_path)
 
 
+@pytest.mark.sqlite
 def test_what_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.write_bytes(b"this is no database" * 100)
@@ -218,6 +252,7 @@ def test_what_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
         open_store(tmp_path)
 
 
+@pytest.mark.sqlite
 def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no store"), report.reading(url_of(tmp_path)):
         pass
@@ -233,6 +268,7 @@ def test_urls_have_no_length_limit(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.sqlite
 def test_a_database_that_is_locked_is_told_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +308,7 @@ print(*said)
 """
 
 
+@pytest.mark.sqlite
 def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
     tests = str(Path(__file__).parents[1])
     done = subprocess.run(

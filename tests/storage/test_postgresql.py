@@ -1,0 +1,143 @@
+"""PostgreSQL: what can happen to a server and to the way to it, and stores on several machines."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import databases
+import psycopg
+import pytest
+from databases import url_of
+from stores import admit, candidate, explain, lease, open_store
+
+from storage import Hop, Outcome, Page, State, StoreError, report
+from storage.engine import open_engine
+
+
+@pytest.fixture(autouse=True)
+def _on_postgresql(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(databases.SERVER, server)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_a_connection_that_is_cut_is_told_and_the_next_step_goes_on(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/1"])
+    told = pytest.raises(StoreError, match="nothing of the last step was kept")
+    with told, store.transaction() as connection:
+        store.admit_in(connection, [candidate("http://a.example/2")], 0.0, explain)
+        own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+        with psycopg.connect(url_of(tmp_path), autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", (own,))
+        store.admit_in(connection, [candidate("http://a.example/3")], 0.0, explain)
+    answers = admit(store, [f"http://a.example/{n}" for n in (1, 2, 3)])
+    assert [answer.new for answer in answers] == [False, True, True]
+    store.close()
+
+
+def test_a_server_that_is_started_again_in_the_middle(tmp_path: Path) -> None:
+    with databases.server(tmp_path / "own") as uri, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(databases.SERVER, uri)
+        store = open_store(tmp_path)
+        assert admit(store, ["http://a.example/1"])[0].new
+        databases.restart(tmp_path / "own")
+        assert not admit(store, ["http://a.example/1"])[0].new, "its row was durable"
+        databases.stop(tmp_path / "own")
+        with pytest.raises(StoreError, match="the same command resumes"):
+            admit(store, ["http://a.example/2"])
+        databases.start(tmp_path / "own")
+        answers = admit(store, ["http://a.example/1", "http://a.example/2"])
+        assert [answer.new for answer in answers] == [False, True]
+        store.close()
+
+
+def test_a_writer_waits_its_turn_and_says_when_it_does_not_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.engine._BUSY_SECONDS", 0.2)
+    one, other = open_store(tmp_path), open_store(tmp_path)
+    with one.transaction() as connection:
+        one.admit_in(connection, [candidate("http://a.example/1")], 0.0, explain)
+        with pytest.raises(StoreError, match="lock timeout"):
+            admit(other, ["http://a.example/1"])
+    assert not admit(other, ["http://a.example/1"])[0].new
+    one.close()
+    other.close()
+
+
+def test_readers_are_not_kept_waiting_and_see_one_moment(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/1"])
+    with store.transaction() as writing, report.reading(url_of(tmp_path)) as reading:
+        store.admit_in(writing, [candidate("http://a.example/2")], 0.0, explain)
+        assert report.status(reading)["urls"]["queued"] == 1
+    store.close()
+
+
+def test_text_that_postgresql_cannot_hold_is_escaped(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    given = candidate("http://a.example/x")._replace(spelling="http://a.example/x\0#\t\\N\n")
+    store.admit([given], 0.0, explain)
+    page = Page(200, 0.1, "text/\0html", 1, bytes(16), "ti\0tle", None, 0)
+    hop = Hop("canonical", 200, candidate("http://a.example/y"))
+    outcome = Outcome(1, State.FETCHED, page=page, hops=(hop,), refused=(("host", "http://\0["),))
+    store.record([outcome], 1.0, explain)
+    store.close()
+    with report.reading(url_of(tmp_path)) as connection:
+        [row] = report.rows(connection, "pages")
+        assert (row["title"], row["content_type"]) == ("ti%00tle", "text/%00html")
+        spelling = connection.exec_driver_sql("SELECT spelling FROM urls WHERE id = 1").scalar()
+        assert spelling == "http://a.example/x%00#\t\\N\n"
+
+
+def test_a_host_of_any_length_is_kept(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    long = [candidate("http://a.example/")._replace(host="x" * 5_000 + end) for end in "ab"]
+    long = [c._replace(key=bytes([n]) * 16) for n, c in enumerate(long)]
+    assert [answer.new for answer in store.admit(long, 0.0, explain)] == [True, True]
+    assert len(lease(store)) == 2
+    store.close()
+
+
+def test_the_filter_is_kept_in_the_users_cache(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/1"])
+    store.close()
+    [kept] = (tmp_path / "cache" / "canonry").iterdir()
+    said: list[str] = []
+    open_store(tmp_path, say=said).close()
+    assert said == []
+    kept.unlink()
+    open_store(tmp_path, say=said).close()
+    assert said == ["there is no filter file; making it anew from 1 keys"]
+
+
+def test_wrong_urls_are_answered_and_show_no_password() -> None:
+    with pytest.raises(StoreError, match="give sqlite:///FILE or postgresql"):
+        open_engine("canonry.db")
+    with pytest.raises(StoreError, match="kept in SQLite or PostgreSQL"):
+        open_engine("mysql://u:secret@h/d")
+    with pytest.raises(StoreError) as caught, report.reading("postgresql://u:secret@127.0.0.1:9/d"):
+        pass
+    assert "secret" not in str(caught.value)
+
+
+def test_without_the_driver_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(StoreError, match=r"pip install 'canonry\[postgresql\]'"):
+        open_engine("postgresql://h/d")
+
+
+def test_the_command_works_on_it(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "crawler"]
+    store = ["--store", url_of(tmp_path)]
+    lines = b"http://a.example/\nhttp://A.example/#x\nhttp://b.example/\n"
+    for expected in (b"http://a.example/\nhttp://b.example/\n", b""):
+        done = subprocess.run(
+            [*words, "dedup", "-", *store], input=lines, capture_output=True, check=True, timeout=60
+        )
+        assert done.stdout == expected
+    done = subprocess.run(
+        [*words, "export", "urls", *store], capture_output=True, check=True, timeout=60
+    )
+    assert len(done.stdout.splitlines()) == 2
