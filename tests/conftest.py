@@ -1,5 +1,9 @@
-"""Settings of the whole suite: how hard Hypothesis tries, and where vectors are read from."""
+"""What the whole suite shares: how hard Hypothesis tries, and one PostgreSQL server."""
 
+from collections.abc import Iterator
+
+import databases
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -13,3 +17,10 @@ settings.register_profile(
 # For a long look: pytest --hypothesis-profile=hard
 settings.register_profile("hard", settings.get_profile("canonry"), max_examples=50_000)
 settings.load_profile("canonry")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run one PostgreSQL for all tests that want it."""
+    with databases.server(tmp_path_factory.mktemp("postgresql")) as uri:
+        yield uri

@@ -88,8 +88,8 @@ def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
         time.sleep(0.002)
 
 
-def exported(folder: Path, what: str) -> list[dict[str, Any]]:
-    """Return an export of the folder's store."""
-    done = canonry("export", what, folder=folder)
+def exported(folder: Path, what: str, *words: str) -> list[dict[str, Any]]:
+    """Return an export of the folder's store, or of the one that the words name."""
+    done = canonry("export", what, *words, folder=folder)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

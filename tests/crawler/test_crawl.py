@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import databases
 import pytest
 from sites import canonry, crawl_words, demo_site, exported, start, wait_for
 
@@ -49,12 +50,14 @@ def test_the_demo_sees_what_is_wrong() -> None:
     assert set(result.again_for_want_of) <= {rule for _sign, rule in before}
 
 
-def pages_of(folder: Path) -> set[tuple[str, int]]:
+def pages_of(folder: Path, *words: str) -> set[tuple[str, int]]:
     """Return what is in a store's pages, by what tells resources apart.
 
     Which of a resource's names was asked first differs from crawl to crawl; its title does not.
     """
-    return {(page["title"] or page["url"], page["status"]) for page in exported(folder, "pages")}
+    return {
+        (page["title"] or page["url"], page["status"]) for page in exported(folder, "pages", *words)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -135,11 +138,23 @@ def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
         assert process.returncode == 3
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Return the words that name a store, on each database."""
+    if request.param == "sqlite":
+        return []
+    monkeypatch.setenv(databases.SERVER, request.getfixturevalue("server"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return ["--store", databases.url_of(tmp_path)]
+
+
 def test_two_processes_share_a_store_and_ask_nothing_twice(
-    tmp_path: Path, undisturbed: set[tuple[str, int]]
+    tmp_path: Path, undisturbed: set[tuple[str, int]], store: list[str]
 ) -> None:
     with demo_site(pause=0.002) as served:
-        words = crawl_words(served)
+        words = crawl_words(served, *store)
         both = [start(tmp_path, *words) for _ in range(2)]
         said = [process.communicate(timeout=60)[1] for process in both]
         assert [process.returncode for process in both] == [0, 0], said
@@ -149,7 +164,33 @@ def test_two_processes_share_a_store_and_ask_nothing_twice(
             if n > 1 and not any(sign in target for sign in ("/wall/", "/loop/", "/robots.txt"))
         }
     assert twice == set()
-    assert pages_of(tmp_path) == undisturbed
+    assert pages_of(tmp_path, *store) == undisturbed
+
+
+def test_workers_on_postgresql_that_are_killed_lose_nothing(
+    tmp_path: Path, undisturbed: set[tuple[str, int]], store: list[str]
+) -> None:
+    rng = random.Random(7)
+    concurrency, kills = 8, 4
+    with demo_site(pause=0.002) as served:
+        words = crawl_words(served, "--concurrency", str(concurrency), *store)
+        running = [start(tmp_path, *words) for _ in range(2)]
+        for _ in range(kills):
+            until = served.requests + rng.randrange(10, 60)
+            wait_for(partial(reached, served, running[0], until))
+            running[0].send_signal(signal.SIGKILL)
+            running[0].communicate()
+            running = [running[1], start(tmp_path, *words)]
+        for process in running:
+            _, said = process.communicate(timeout=100)
+            assert process.returncode == 0, said
+        again = sum(
+            n - 1
+            for target, n in served.targets.items()
+            if not any(sign in target for sign in ("/wall/", "/loop/", "/robots.txt"))
+        )
+    assert pages_of(tmp_path, *store) == undisturbed
+    assert again <= kills * concurrency
 
 
 def test_the_same_command_on_a_finished_store_asks_nothing(tmp_path: Path) -> None:

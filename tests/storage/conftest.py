@@ -16,13 +16,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("database", names, indirect=True)
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run one PostgreSQL for all tests that want it."""
-    with databases.server(tmp_path_factory.mktemp("postgresql")) as uri:
-        yield uri
-
-
 @pytest.fixture(autouse=True)
 def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
