@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pybloom_live import BloomFilter
 
 _KEY_BYTES = 16
-_FIRST_CAPACITY = 1 << 20
+FIRST_CAPACITY = 1 << 20
+_REST = 0.05  # of the error budget, for all filters behind the first
 
 
 def as_halves(keys: Sequence[bytes]) -> NDArray[np.uint64]:
@@ -25,14 +26,15 @@ def as_halves(keys: Sequence[bytes]) -> NDArray[np.uint64]:
 class KeyFilter:
     """A set of keys that answers "surely not" or "perhaps", and grows.
 
-    When a filter is full, another of twice its size is chained behind it. The i-th gets the share
-    ``error_rate / 2**(i+1)`` of the error budget, so that the whole never exceeds ``error_rate``
-    (Almeida et al., "Scalable Bloom filters", 2007).
+    When a filter is full, another of twice its size is chained behind it (Almeida et al., "Scalable
+    Bloom filters", 2007). The first gets nearly all of the error budget, and the others halves of
+    halves of the rest, so that the whole never exceeds ``error_rate``. Those behind the first take
+    more bits a key: who can make the whole anew, with room for what has come, should.
 
     Not safe for concurrent writing: it belongs to the writer thread.
     """
 
-    def __init__(self, error_rate: float = 0.01, first_capacity: int = _FIRST_CAPACITY) -> None:
+    def __init__(self, error_rate: float = 0.01, first_capacity: int = FIRST_CAPACITY) -> None:
         """Make an empty filter.
 
         Args:
@@ -52,6 +54,11 @@ class KeyFilter:
     def bits(self) -> int:
         """Return the size of the whole in bits."""
         return sum(link.num_bits for link in self._chain)
+
+    @property
+    def links(self) -> int:
+        """Return how many filters are chained."""
+        return len(self._chain)
 
     def perhaps(self, keys: Sequence[bytes]) -> NDArray[np.bool_]:
         """Return for each key whether it was perhaps added; False is certain."""
@@ -76,9 +83,11 @@ class KeyFilter:
             start += len(part)
 
     def _grow(self) -> None:
-        """Chain another filter, twice as large and twice as strict as the last."""
+        """Chain another filter, twice as large as the last, with its share of the error budget."""
         n = len(self._chain)
-        self._chain.append(BloomFilter(self.first_capacity << n, self.error_rate / 2 ** (n + 1)))
+        share = 1 - _REST if n == 0 else _REST / 2**n
+        capacity = 2 * self._chain[-1].capacity if self._chain else self.first_capacity
+        self._chain.append(BloomFilter(capacity, self.error_rate * share))
 
     def dumps(self) -> bytes:
         """Return the chain in pybloom-live's own file form, each filter behind its length."""

@@ -52,6 +52,25 @@ def _copy(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]
         raise OperationalError(statement, None, error) from error
 
 
+def rows_of(
+    connection: Connection, question: str, values: Sequence[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows whose last-named column is one of many values, past SQLAlchemy's compiler.
+
+    Args:
+        connection: in a transaction.
+        question: a SELECT that ends with ``WHERE column``.
+        values: what the column is compared with.
+    """
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "postgresql":
+        if values:
+            yield from driver.execute(f"{question} = ANY(%s)", (list(values),))
+        return
+    for part in chunks(values):
+        yield from driver.execute(f"{question} IN ({', '.join('?' * len(part))})", part)
+
+
 def upsert(connection: Connection, table: Table) -> "sqlite.Insert | postgresql.Insert":
     """Return an insert that can say what to do where the row is there already."""
     if connection.dialect.name == "postgresql":

@@ -13,7 +13,7 @@ from storage.schema import State, counts
 class Counted(NamedTuple):
     """What is counted together."""
 
-    kind: str  # "urls", "pages" or "aliases"
+    kind: str  # "urls", "levels", "pages" or "aliases"
     name: str
     reason: str = ""
 
@@ -21,6 +21,11 @@ class Counted(NamedTuple):
 def url(state: State, reason: str | None) -> Counted:
     """Return under what a URL row is counted."""
     return Counted("urls", state.name.lower(), reason or "")
+
+
+def level(depth: int) -> Counted:
+    """Return under what a queued URL is counted besides: its depth."""
+    return Counted("levels", str(depth))
 
 
 def page(status: int) -> Counted:

@@ -76,9 +76,8 @@ def renew(connection: Connection, owner: str, names: Collection[str], until: flo
 
 def _level(connection: Connection) -> int | None:
     """Return the lowest depth that has queued URLs."""
-    return connection.scalar(
-        select(urls.c.depth).where(urls.c.state == State.QUEUED).order_by(urls.c.depth).limit(1)
-    )
+    levels = [int(depth) for depth, _, _ in counts.read(connection, "levels")]
+    return min(levels, default=None)
 
 
 def give_back(connection: Connection, owners: Collection[str]) -> None:

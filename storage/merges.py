@@ -33,22 +33,23 @@ class MergeNames:
         why: Why,
     ) -> Tally:
         """Count those of the admitted URLs that were known under another spelling."""
-        if len(self._names) > _REMEMBERED:
-            self._names.clear()
-        pairs = list(zip(candidates, admissions, strict=True))
-        unnamed = {a.row for c, a in pairs if not a.new and c.spelling not in self._names}
-        first = spellings(connection, unnamed)
+        names = self._names
+        if len(names) > _REMEMBERED:
+            names.clear()
         tally = Tally()
-        for candidate, admission in pairs:
-            if admission.new:
-                self._names[candidate.spelling] = ""
-                continue
-            same_as = first.get(admission.row, "")
-            rules = self._names.get(candidate.spelling)
+        merged: list[tuple[str, str | None, int]] = []  # spelling, rules if known, row
+        for (_, spelling, *_), (row, new) in zip(candidates, admissions, strict=True):
+            if new:
+                names[spelling] = ""
+            elif (rules := names.get(spelling)) != "":
+                merged.append((spelling, rules, row))
+        first = spellings(connection, {row for _spelling, _rules, row in merged})
+        for spelling, known, row in merged:
+            rules = names.get(spelling) if known is None else known
             if rules is None:
-                rules = self._names[candidate.spelling] = why(candidate.spelling, same_as)
+                rules = names[spelling] = why(spelling, first.get(row, ""))
             if rules:
-                tally.add(rules, candidate.spelling, same_as)
+                tally.add(rules, spelling, first.get(row, ""))
         return tally
 
     def forget(self) -> None:

@@ -108,7 +108,6 @@ Index(
     sqlite_where=_queued,
     postgresql_where=_queued,
 )
-Index("urls_level", urls.c.depth, sqlite_where=_queued, postgresql_where=_queued)
 
 keys = Table(
     "keys",
@@ -159,8 +158,8 @@ robots = Table(
 counts = Table(
     "counts",
     metadata,
-    Column("kind", Text, primary_key=True, comment="what is counted: urls, pages or aliases"),
-    Column("name", Text, primary_key=True, comment="state, status or kind of those counted"),
+    Column("kind", Text, primary_key=True, comment="what is counted: urls, levels, pages, aliases"),
+    Column("name", Text, primary_key=True, comment="state, depth, status or kind of those counted"),
     Column("reason", Text, primary_key=True, comment="why they are held or failed, else empty"),
     Column("count", BigInteger, nullable=False, comment="how many, kept in every transaction"),
 )

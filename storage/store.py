@@ -1,5 +1,6 @@
 """Store: the one door to the database, for the crawl and the batch job alike."""
 
+import gc
 import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, Engine, func, insert, inspect, select, update
 from sqlalchemy.exc import DatabaseError
 
 from storage import pages, snapshot, urls
-from storage.bloom import KeyFilter
+from storage.bloom import FIRST_CAPACITY, KeyFilter
 from storage.engine import open_engine
 from storage.errors import StoreError
 from storage.merges import MergeNames, Why
@@ -76,7 +77,7 @@ class Store:
                 file damaged. Nothing of the block is kept then; what was there before, is.
         """
         try:
-            with self._engine.begin() as connection:
+            with _no_collecting(), self._engine.begin() as connection:
                 yield connection
         except BaseException as error:
             self.seen.forget()
@@ -165,10 +166,12 @@ class Store:
             kept = snapshot.load(self._snapshot, self._id)
         if not isinstance(kept, str) and kept.generation > newest:
             kept = "the filter file is ahead of the table"
+        elif not isinstance(kept, str) and kept.filter.links > 1:
+            kept = "the filter has outgrown its first size"
         if isinstance(kept, str):
             if newest:
                 self._say(f"{kept}; making it anew from {newest:,} keys")
-            seen = SeenSet(KeyFilter(), 0)
+            seen = SeenSet(KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest)), 0)
         else:
             seen = SeenSet(*kept)
         done = 0
@@ -177,6 +180,21 @@ class Store:
             if done % 1_000_000 < n:
                 self._say(f"filter: {done:,} of {newest:,} keys")
         return seen
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Keep the garbage collector from walking through a batch again and again: nothing is cyclic.
+
+    Measured: a quarter of the time of a large batch.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _snapshot_path(engine: Engine, store_id: str) -> Path | None:

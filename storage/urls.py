@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from storage import counts
-from storage.bulk import chunks, insert_rows
+from storage.bulk import chunks, insert_rows, rows_of
 from storage.records import Admission, Candidate, Outcome
 from storage.schema import State, hosts, urls
 from storage.seen import SeenSet
@@ -59,13 +59,19 @@ def admit(
         ]
         insert_rows(connection, urls, _COLUMNS, rows)
         _more_pending(connection, Counter(host_ids[c.host] for c, _row in new if c.held is None))
-        counts.add(connection, Counter(map(_counted, (c.held for c, _row in new))))
+        held = Counter((c.held, c.depth) for c, _row in new)
+        counts.add(connection, _counted(held))
     return claims
 
 
-def _counted(held: str | None) -> counts.Counted:
-    """Return under what a new URL is counted."""
-    return counts.url(State.QUEUED if held is None else State.HELD, held)
+def _counted(new: Counter[tuple[str | None, int]]) -> Counter[counts.Counted]:
+    """Return under what new URLs are counted, by why they are held and by depth."""
+    changes: Counter[counts.Counted] = Counter()
+    for (held, depth), number in new.items():
+        changes[counts.url(State.QUEUED if held is None else State.HELD, held)] += number
+        if held is None:
+            changes[counts.level(depth)] += number
+    return changes
 
 
 def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
@@ -107,24 +113,26 @@ def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
     Those that another worker took out before are left as they are.
     """
     wanted = {outcome.row: outcome for outcome in outcomes}
-    queued = select(urls.c.id, urls.c.host_id).where(
+    queued = select(urls.c.id, urls.c.host_id, urls.c.depth).where(
         urls.c.id.in_(list(wanted)), urls.c.state == State.QUEUED
     )
     settled, postponed = [], []
     done: Counter[int] = Counter()
-    for row, host_id in connection.execute(queued):
+    changes: Counter[counts.Counted] = Counter()
+    for row, host_id, depth in connection.execute(queued):
         outcome = wanted[row]
         if outcome.retry_at is not None:
             postponed.append({"row": row, "at": outcome.retry_at})
         else:
             settled.append({"row": row, "now": outcome.state, "why": outcome.reason})
             done[host_id] -= 1
+            changes[counts.level(depth)] -= 1
     here = urls.c.id == bindparam("row")
     if settled:
         change = update(urls).where(here).values(state=bindparam("now"), reason=bindparam("why"))
         connection.execute(change, settled)
         _more_pending(connection, done)
-        changes = Counter(counts.url(State(row["now"]), row["why"]) for row in settled)
+        changes.update(counts.url(State(row["now"]), row["why"]) for row in settled)
         changes[counts.url(State.QUEUED, None)] -= len(settled)
         counts.add(connection, changes)
     if postponed:
@@ -160,6 +168,7 @@ def review(
         if (reason is None) == (state is State.HELD):
             changed.append((row.id, row.host_id, reason))
             changes[counts.url(state, row.reason)] -= 1
+            changes[counts.level(row.depth)] += 1 if state is State.HELD else -1
     if changed:
         other = State.QUEUED if state is State.HELD else State.HELD
         connection.execute(
@@ -178,12 +187,8 @@ def review(
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     """Return how each URL was spelled where it was first found."""
-    found: dict[int, str] = {}
-    for part in chunks(list(rows)):
-        spelled = func.coalesce(urls.c.spelling, urls.c.url)
-        lines = connection.execute(select(urls.c.id, spelled).where(urls.c.id.in_(part)))
-        found.update((row, spelling) for row, spelling in lines)
-    return found
+    question = "SELECT id, coalesce(spelling, url) FROM urls WHERE id"
+    return dict(rows_of(connection, question, list(rows)))
 
 
 def seed_targets(connection: Connection) -> list[str]:

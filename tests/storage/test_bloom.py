@@ -44,16 +44,25 @@ def test_the_error_rate_holds_however_far_it_grew(rate: float, growths: int) -> 
     found = KeyFilter(rate, first)
     for start in range(0, total, 10_000):
         found.add(keys(start, min(10_000, total - start)))
-    asked = 200_000
+    asked = 600_000
     wrong = int(found.perhaps(keys(10_000_000, asked)).sum())
-    assert wrong / asked <= rate * 1.1
+    assert wrong / asked <= rate * 1.12
     assert found.count == total
 
 
-def test_it_needs_no_more_than_sixteen_bits_a_key() -> None:
+def test_at_its_capacity_it_is_small_and_as_wrong_as_asked() -> None:
+    found = KeyFilter(0.01, 100_000)
+    found.add(keys(0, 100_000))
+    assert found.bits / found.count <= 12
+    wrong = int(found.perhaps(keys(10_000_000, 500_000)).sum()) / 500_000
+    assert 0.009 <= wrong <= 0.011
+
+
+def test_after_a_growth_it_needs_no_more_than_sixteen_bits_a_key() -> None:
     found = KeyFilter(0.01, 50_000)
     found.add(keys(0, 150_000))
     assert found.bits / found.count <= 16
+    assert found.links == 2
 
 
 def test_bits_and_file_form_are_pybloom_lives() -> None:

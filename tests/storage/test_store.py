@@ -259,6 +259,24 @@ def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_filter_that_has_grown_is_made_anew_with_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.store.FIRST_CAPACITY", 100)
+    said: list[str] = []
+    store = open_store(tmp_path)
+    store.seen.filter.first_capacity = 100
+    urls = [f"http://a.example/{n}" for n in range(250)]
+    admit(store, urls)
+    assert store.seen.filter.links == 2
+    store.close()
+    store = open_store(tmp_path, say=said)
+    assert said == ["the filter has outgrown its first size; making it anew from 250 keys"]
+    assert (store.seen.filter.links, store.seen.filter.count) == (1, 250)
+    assert not any(answer.new for answer in admit(store, urls))
+    store.close()
+
+
 def test_urls_have_no_length_limit(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     long = "http://a.example/" + "x" * 1_000_000

