@@ -24,6 +24,7 @@ from crawler.demo import run as demo_run
 from crawler.documents import html
 from crawler.settings import Settings, SettingsError, load
 from storage import StoreError, report
+from storage.schema import VERSION
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 3
 _DEFAULT_STORE = "sqlite:///canonry.db"
@@ -290,6 +291,21 @@ def status(store: str, *, as_json: bool) -> int:
         _print_json(found)
     else:
         show.status(found)
+    return 0
+
+
+@main.command()
+@_store
+@_answering
+def upgrade(store: str) -> int:
+    """Bring a store that an earlier version made to the schema of this one.
+
+    Nothing that it holds is lost, and its keys stay what they are. Stop the crawls that use it.
+    """
+    from storage import migrations  # noqa: PLC0415 - no other command needs Alembic
+
+    before = migrations.upgrade(store, show.say)
+    show.say(f"it had schema {before}, and has schema {VERSION} now")
     return 0
 
 

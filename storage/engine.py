@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from storage.errors import StoreError
 
@@ -22,12 +21,10 @@ def read_url(url: str) -> URL:
     """Read a store's URL.
 
     Raises:
+        ArgumentError: for what is no URL.
         StoreError: for a URL of no database that can hold a store.
     """
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise StoreError(f"store {url!r}: give sqlite:///FILE or postgresql://...") from None
+    parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite":

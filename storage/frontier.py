@@ -8,6 +8,8 @@ from storage import counts
 from storage.records import LeasedHost, Queued
 from storage.schema import State, hosts, urls
 
+_FAR = 86_400.0  # seconds; nothing waits longer by its own will
+
 
 def lease(
     connection: Connection,
@@ -36,8 +38,10 @@ def lease(
         level_by_level: only the lowest depth that has queued URLs, so that depths are exact.
     """
     mine = hosts.c.lease_owner == owner
-    free = or_(mine, hosts.c.lease_until <= now)
-    ready = or_(mine, hosts.c.ready_at <= now + seconds / 2)
+    # A clock that was set back must not lock a host away: no lease and no pause is that long.
+    until, ready_at, far = hosts.c.lease_until, hosts.c.ready_at, now + _FAR
+    free = or_(mine, until <= now, until > now + 2 * seconds)
+    ready = or_(mine, ready_at <= now + seconds / 2, ready_at > far)
     found = connection.execute(
         select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay)
         .where(hosts.c.pending > 0, free, ready)
@@ -50,7 +54,8 @@ def lease(
         held = loaded.get(name, ())
         queue = (
             select(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts)
-            .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED, urls.c.due <= now)
+            .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
+            .where(or_(urls.c.due <= now, urls.c.due > far))
             .order_by(urls.c.depth, urls.c.id)
             .limit(per_host + len(held))
         )

@@ -14,7 +14,7 @@ from storage import counts
 from storage.engine import open_engine, read_url
 from storage.errors import StoreError
 from storage.schema import State, aliases, hosts, jobs, keys, merges, pages, refusals, urls
-from storage.store import read_facts
+from storage.store import check_schema, read_facts
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def reading(url: str) -> Iterator[Connection]:
     engine = open_engine(url, read_only=True)
     try:
         with engine.begin() as connection:
-            read_facts(connection)
+            check_schema(read_facts(connection))
             yield connection
     except DatabaseError as error:
         raise StoreError(f"store {engine.url.render_as_string()}: {error.orig}") from None

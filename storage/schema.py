@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-VERSION = 1
+VERSION = 2  # raise it with every change, and write the way from the last in migrations.py
 
 
 class State(IntEnum):

@@ -216,11 +216,7 @@ def _establish(connection: Connection, policy: str, fingerprint: str) -> str:
         connection.execute(insert(meta), [{"name": n, "value": v} for n, v in facts.items()])
         return facts["id"]
     facts = read_facts(connection)
-    if facts["schema"] != ours["schema"]:
-        raise StoreError(
-            f"it has schema {facts['schema']}, and this program reads schema {VERSION}; "
-            "use the program that made it, or another --store"
-        )
+    check_schema(facts)
     if facts["policy"] != policy:
         raise StoreError(
             f"its keys were made under policy {facts['policy']}, not {policy}; "
@@ -232,6 +228,24 @@ def _establish(connection: Connection, policy: str, fingerprint: str) -> str:
             "give it a new version and another --store, or take the change back"
         )
     return facts["id"]
+
+
+def check_schema(facts: dict[str, str]) -> None:
+    """Refuse a store of another schema, with the command that mends it.
+
+    Raises:
+        StoreError: saying which it has.
+    """
+    if int(facts["schema"]) < VERSION:
+        raise StoreError(
+            f"it has schema {facts['schema']}, and this program reads schema {VERSION}; "
+            "bring it there: canonry upgrade --store URL"
+        )
+    if int(facts["schema"]) > VERSION:
+        raise StoreError(
+            f"it has schema {facts['schema']}, and this program reads schema {VERSION}; "
+            "use the program that made it, or another --store"
+        )
 
 
 def read_facts(connection: Connection) -> dict[str, str]:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from databases import url_of
+from sqlalchemy import Connection
 
 import canon
 from crawler.door import why
 from crawler.scope import host_of
-from storage import Admission, Candidate, LeasedHost, Store
+from storage import Admission, Candidate, LeasedHost, State, Store
 from storage import frontier as rows
 
 MAKE = canon.Canonicalizer("web")
@@ -58,3 +59,23 @@ def lease(
             loaded=loaded or {},
             level_by_level=level_by_level,
         )
+
+
+def assert_counts_are_right(connection: Connection) -> None:
+    """Count the rows, and compare with the counts that were kept."""
+
+    def counted(sql: str) -> dict[tuple[object, ...], int]:
+        return {tuple(row[:-1]): row[-1] for row in connection.exec_driver_sql(sql) if row[-1]}
+
+    kept = "SELECT name, reason, count FROM counts WHERE kind = '{}'"
+    states = counted("SELECT state, coalesce(reason, ''), count(*) FROM urls GROUP BY 1, 2")
+    assert counted(kept.format("urls")) == {
+        (State(state).name.lower(), reason): n for (state, reason), n in states.items()
+    }
+    statuses = counted("SELECT status, count(*) FROM pages GROUP BY 1")
+    assert counted(kept.format("pages")) == {(str(s), ""): n for (s,), n in statuses.items()}
+    kinds = counted("SELECT kind, status, count(*) FROM aliases GROUP BY 1, 2")
+    assert counted(kept.format("aliases")) == {(f"{k} {s}", ""): n for (k, s), n in kinds.items()}
+    for name in ("hosts", "keys"):
+        sizes = connection.exec_driver_sql(f"SELECT count(*), coalesce(max(id), 0) FROM {name}")  # noqa: S608
+        assert len(set(sizes.one())) == 1, "ids count up from 1 without a gap"

@@ -1,18 +1,22 @@
 """The store's promises: nothing lost, leases, whole outcomes, versions kept apart."""
 
 import multiprocessing
+import os
+import random
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, update
-from stores import admit, candidate, explain, lease, open_store, url_of
+from sqlalchemy import update
+from stores import admit, assert_counts_are_right, candidate, explain, lease, open_store, url_of
 
 import storage.store
-from storage import Hop, Outcome, Page, State, StoreError, report
+from canon.policy import preset
+from storage import Hop, Outcome, Page, State, Store, StoreError, report
 from storage import frontier as rows
 from storage.engine import open_engine
 from storage.schema import meta
@@ -31,26 +35,6 @@ def queued(folder: Path) -> list[str]:
         assert report.status(connection)["urls"]["queued"] == len(found)
         assert_counts_are_right(connection)
     return found
-
-
-def assert_counts_are_right(connection: Connection) -> None:
-    """Count the rows, and compare with the counts that were kept."""
-
-    def counted(sql: str) -> dict[tuple[object, ...], int]:
-        return {tuple(row[:-1]): row[-1] for row in connection.exec_driver_sql(sql) if row[-1]}
-
-    kept = "SELECT name, reason, count FROM counts WHERE kind = '{}'"
-    states = counted("SELECT state, coalesce(reason, ''), count(*) FROM urls GROUP BY 1, 2")
-    assert counted(kept.format("urls")) == {
-        (State(state).name.lower(), reason): n for (state, reason), n in states.items()
-    }
-    statuses = counted("SELECT status, count(*) FROM pages GROUP BY 1")
-    assert counted(kept.format("pages")) == {(str(s), ""): n for (s,), n in statuses.items()}
-    kinds = counted("SELECT kind, status, count(*) FROM aliases GROUP BY 1, 2")
-    assert counted(kept.format("aliases")) == {(f"{k} {s}", ""): n for (k, s), n in kinds.items()}
-    for name in ("hosts", "keys"):
-        sizes = connection.exec_driver_sql(f"SELECT count(*), coalesce(max(id), 0) FROM {name}")  # noqa: S608
-        assert len(set(sizes.one())) == 1, "ids count up from 1 without a gap"
 
 
 def test_each_database_is_really_asked(tmp_path: Path, database: str) -> None:
@@ -190,6 +174,19 @@ def test_a_retry_waits_its_time_and_counts(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_clock_that_is_set_back_locks_nothing_away(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    [seed] = admit(store, ["http://a.example/"])
+    days = 10 * 86_400.0
+    store.record([Outcome(seed.row, State.QUEUED, retry_at=days + 50)], days, explain)
+    assert len(lease(store, "dead", now=days + 60)) == 1
+    with store.transaction() as connection:
+        rows.pace(connection, {"a.example": days + 90}, {"a.example": None})
+    assert [host.name for host in lease(store, "other", now=1_000)] == ["a.example"]
+    assert lease(store, "third", now=1_010) == [], "and from then on it is leased as ever"
+    store.close()
+
+
 def test_limits_that_change_let_out_and_hold(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/shallow"], depth=1)
@@ -221,7 +218,7 @@ def test_a_store_of_another_policy_is_refused_with_the_command_that_mends_it(
 @pytest.mark.parametrize(
     ("fact", "value", "message"),
     [
-        ("schema", "99", "it has schema 99, and this program reads schema 1"),
+        ("schema", "99", "it has schema 99, and this program reads schema 2"),
         ("fingerprint", "0" * 16, "has changed since the store was made, but not its version"),
     ],
 )
@@ -324,6 +321,55 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 store.close()
 print(*said)
 """
+
+
+@pytest.mark.sqlite
+def test_a_store_that_may_only_be_read_is_told(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    found = preset("web")
+    with pytest.raises(StoreError, match="readonly database"):
+        Store(
+            f"sqlite:///file:{tmp_path / 'store.db'}?mode=ro&uri=true",
+            policy=found.label,
+            fingerprint=found.fingerprint,
+        ).begin_job("crawl", "{}", 0.0)
+
+
+_BUSY = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from stores import admit, open_store
+number = int(sys.argv[3])
+store = open_store(Path(sys.argv[2]))
+print("open", flush=True)
+while True:
+    urls = [f"http://h{n % 7}.example/{n}" for n in range(number, number + 40)]
+    new = [n for n, a in zip(range(number, number + 40), admit(store, urls)) if a.new]
+    print(*new, flush=True)
+    number += 20
+"""
+
+
+def test_what_was_said_to_be_new_is_queued_whenever_the_process_dies(tmp_path: Path) -> None:
+    tests, rng = str(Path(__file__).parents[1]), random.Random(5)
+    told: list[int] = []
+    for _ in range(int(os.environ.get("CANONRY_TEST_KILLS", "12"))):
+        words = [sys.executable, "-c", _BUSY, tests, str(tmp_path), str(max(told, default=0))]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "open\n"
+            time.sleep(rng.random() * 0.1)
+            process.kill()
+            lines = process.stdout.read().splitlines(keepends=True)
+        told += [int(n) for line in lines if line.endswith("\n") for n in line.split()]
+    assert len(told) == len(set(told)), "nobody is told twice"
+    there = {int(url.rpartition("/")[2]) for url in queued(tmp_path)}
+    assert set(told) <= there, "nothing is lost"
+    assert there == set(range(len(there))), "and all else is what one batch was about to be told"
+    store = open_store(tmp_path)
+    assert not any(a.new for a in admit(store, [f"http://h{n % 7}.example/{n}" for n in there]))
+    store.close()
 
 
 @pytest.mark.sqlite

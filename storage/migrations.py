@@ -1,0 +1,89 @@
+"""Migrations: a store of an earlier schema becomes one of today's, in one transaction."""
+
+from collections.abc import Callable
+
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.exc import DatabaseError
+
+from storage.engine import open_engine
+from storage.errors import StoreError
+from storage.schema import VERSION, State, aliases, hosts, meta, metadata, pages, urls
+from storage.store import read_facts
+
+
+def upgrade(url: str, say: Callable[[str], None]) -> int:
+    """Bring a store to the schema that this program reads.
+
+    Keys, URLs and queue stay what they are. A process that dies on the way leaves the store as it
+    was.
+
+    Args:
+        url: a SQLAlchemy URL.
+        say: takes sentences for people, one for each step.
+
+    Returns:
+        The schema that the store had.
+
+    Raises:
+        StoreError: when it is no store, or one of a later schema.
+    """
+    engine = open_engine(url)
+    name = engine.url.render_as_string()
+    try:
+        with engine.begin() as connection:
+            return _steps(connection, say)
+    except DatabaseError as error:
+        raise StoreError(f"store {name}: {error.orig}") from None
+    except StoreError as error:
+        raise StoreError(f"store {name}: {error}") from None
+    finally:
+        engine.dispose()
+
+
+def _steps(connection: Connection, say: Callable[[str], None]) -> int:
+    """Take all steps from the schema that a store has; return that schema."""
+    before = int(read_facts(connection)["schema"])
+    if before > VERSION:
+        raise StoreError(f"it has schema {before}, and this program reads up to {VERSION}")
+    operations = Operations(MigrationContext.configure(connection))
+    for schema in range(before, VERSION):
+        say(f"from schema {schema} to schema {schema + 1}")
+        _STEPS[schema](connection, operations)
+    fact = update(meta).where(meta.c.name == "schema")
+    connection.execute(fact.values(value=str(VERSION)))
+    return before
+
+
+def _count_as_rows_change(connection: Connection, operations: Operations) -> None:
+    """Keep counts in a table of their own; the index that only answered for the depth may go."""
+    table = metadata.tables["counts"]
+    table.create(connection)
+    operations.drop_index("urls_level", table_name="urls")
+    operations.create_index("hosts_by_name", "hosts", [hosts.c.name.name], unique=True)
+    queued = urls.c.state == State.QUEUED
+    names = {int(state): state.name.lower() for state in State}
+    reason = func.coalesce(urls.c.reason, "")
+    by_state = select(urls.c.state, reason, func.count()).group_by(urls.c.state, reason)
+    found = [
+        ("urls", names[state], why, count) for state, why, count in connection.execute(by_state)
+    ]
+    by_depth = select(urls.c.depth, func.count()).where(queued).group_by(urls.c.depth)
+    found += [("levels", str(depth), "", count) for depth, count in connection.execute(by_depth)]
+    by_status = select(pages.c.status, func.count()).group_by(pages.c.status)
+    found += [("pages", str(status), "", count) for status, count in connection.execute(by_status)]
+    kind = (aliases.c.kind, aliases.c.status)
+    by_kind = select(*kind, func.count()).group_by(*kind)
+    found += [
+        ("aliases", f"{name} {status}", "", count)
+        for name, status, count in connection.execute(by_kind)
+    ]
+    columns = ("kind", "name", "reason", "count")
+    rows = [dict(zip(columns, row, strict=True)) for row in found]
+    if rows:
+        connection.execute(insert(table), rows)
+
+
+# From each schema to the next.
+_STEPS: dict[int, Callable[[Connection, Operations], None]] = {1: _count_as_rows_change}
