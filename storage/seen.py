@@ -18,21 +18,21 @@ class Recent:
     """An exact, bounded memory of the keys asked for last: two generations of a dict."""
 
     def __init__(self, size: int = _RECENT) -> None:
-        """Make an empty one that holds between ``size`` and twice ``size`` keys."""
+        """Make an empty one that holds up to twice ``size`` keys, and a batch."""
         self._size = size
         self._young: dict[bytes, int] = {}
         self._old: dict[bytes, int] = {}
 
-    def get(self, key: bytes) -> int | None:
-        """Return the row that a key stands for, if it is remembered."""
-        row = self._young.get(key)
-        return self._old.get(key) if row is None else row
-
-    def put(self, key: bytes, row: int) -> None:
-        """Remember a key; when the young generation is full, the old one is forgotten."""
-        if len(self._young) >= self._size:
+    def update(self, answers: dict[bytes, int]) -> None:
+        """Remember keys; when the young generation gets too large, the old one is forgotten."""
+        if len(self._young) + len(answers) > self._size:
             self._old, self._young = self._young, {}
-        self._young[key] = row
+        self._young.update(answers)
+
+    @property
+    def generations(self) -> tuple[dict[bytes, int], dict[bytes, int]]:
+        """Return what is remembered, the young first."""
+        return self._young, self._old
 
 
 class SeenSet:
@@ -101,14 +101,10 @@ class SeenSet:
     def _look_up(self, connection: Connection, wanted: dict[bytes, None]) -> dict[bytes, int]:
         """Return the rows of those keys that are known."""
         known: dict[bytes, int] = {}
-        rest: list[bytes] = []
-        for key in wanted:
-            row = self._fresh.get(key)
-            row = self._recent.get(key) if row is None else row
-            if row is None:
-                rest.append(key)
-            else:
-                known[key] = row
+        for memory in (*self._recent.generations, self._fresh):  # the last word is the newest
+            found = memory.keys() & wanted.keys()
+            known.update(zip(found, map(memory.__getitem__, found), strict=True))
+        rest = [key for key in wanted if key not in known]
         perhaps = self.filter.perhaps(rest)
         doubtful = [key for key, maybe in zip(rest, perhaps, strict=True) if maybe]
         known.update(rows_of(connection, "SELECT key, url_id FROM keys WHERE key", doubtful))
@@ -116,8 +112,7 @@ class SeenSet:
 
     def settle(self) -> None:
         """Take over what was claimed: its transaction is durable."""
-        for key, row in self._fresh.items():
-            self._recent.put(key, row)
+        self._recent.update(self._fresh)
         self.known_up_to = self._last_id
         self._fresh.clear()
         self._wrote = False

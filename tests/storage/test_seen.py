@@ -140,12 +140,14 @@ def test_threads_that_claim_the_same_keys_have_one_winner_each(tmp_path: Path) -
 
 def test_recent_keys_are_bounded_and_never_wrong() -> None:
     recent = Recent(size=10)
-    for n in range(1000):
-        recent.put(n.to_bytes(16, "big"), n)
-        assert recent.get(n.to_bytes(16, "big")) == n
-    remembered = [n for n in range(1000) if recent.get(n.to_bytes(16, "big")) is not None]
-    assert 10 <= len(remembered) <= 20
-    assert all(recent.get(n.to_bytes(16, "big")) == n for n in remembered)
+    for n in range(0, 1000, 3):
+        recent.update({(n + m).to_bytes(16, "big"): n + m for m in range(3)})
+        young, old = recent.generations
+        assert young[(n + 2).to_bytes(16, "big")] == n + 2
+        assert len(young) <= 10
+        assert len(old) <= 10
+        assert all(key == row.to_bytes(16, "big") for key, row in {**young, **old}.items())
+    assert len({**young, **old}) >= 10
 
 
 def test_the_rules_that_merged_a_link_are_counted_once_for_each_link(tmp_path: Path) -> None:
