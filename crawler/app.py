@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from canon import Canonicalizer, Policy
 from canon.errors import InvalidURL
@@ -23,12 +23,12 @@ from crawler.refusal import Refusal
 from crawler.scope import Scope
 from crawler.settings import Settings, SettingsError
 from crawler.visit import Visitor
-from storage import Candidate, State, Store, StoreError, frontier, robots, urls
-from storage.schema import jobs, pages
+from storage import Candidate, State, Store, StoreError, counts, frontier, robots, urls
+from storage.schema import jobs
 from storage.writer import Writer
 
 # What a new run judges again: limits that it may have lifted or set.
-_LIMITS = frozenset(Refusal) - {Refusal.ROBOTS, Refusal.SCHEME}
+_LIMITS = frozenset(Refusal) - {Refusal.ROBOTS, Refusal.SCHEME, Refusal.OURS}
 
 
 def find_policy(name: str) -> Policy:
@@ -97,7 +97,7 @@ async def crawl(
         job, pages_before = _prepare(store, door, candidates, settings, seeds)
         try:
             async with client:
-                run = _wire(store, writer, client, door, settings, pages_before)
+                run = _wire(store, writer, client, door, settings, pages_before, say)
                 watch(run)
                 with _signals(run, say):
                     start = time.monotonic()
@@ -141,9 +141,10 @@ def _prepare(
         frontier.give_back(connection, gone)
         for url in urls.seed_targets(connection):
             door.scope.widen(url)
+        _judge_again(connection, door, frozenset({Refusal.OURS}))
         if asked != _asked_before(connection):
-            _judge_again(connection, door)
-        count = connection.scalar(select(func.count()).select_from(pages)) or 0
+            _judge_again(connection, door, _LIMITS)
+        count = counts.total(connection, "pages")
     store.admit(candidates, now, door.why)
     return store.begin_job("crawl", asked, now), count
 
@@ -154,15 +155,16 @@ def _asked_before(connection: Connection) -> str | None:
     return connection.scalar(last.limit(1))
 
 
-def _judge_again(connection: Connection, door: Door) -> None:
-    """Let out what other limits held, and hold what the present ones do not allow."""
+def _judge_again(connection: Connection, door: Door, held_for: frozenset[Refusal]) -> None:
+    """Let out what was held for some reasons, and hold what the present limits do not allow."""
 
     def judge(url: str, depth: int, hops: int) -> str | None:
         refusal = door.judge(url, depth, hops) if is_fetched(url) else Refusal.SCHEME
         return None if refusal is None else refusal.label
 
-    urls.review(connection, State.HELD, judge, {refusal.label for refusal in _LIMITS})
-    urls.review(connection, State.QUEUED, judge)
+    urls.review(connection, State.HELD, judge, {refusal.label for refusal in held_for})
+    if held_for & _LIMITS:
+        urls.review(connection, State.QUEUED, judge)
 
 
 def _wire(
@@ -172,6 +174,7 @@ def _wire(
     door: Door,
     settings: Settings,
     pages_before: int,
+    say: Callable[[str], None],
 ) -> Crawl:
     """Join the parts of a crawl."""
     token = settings.crawl.user_agent.partition("/")[0]
@@ -185,6 +188,7 @@ def _wire(
         settings,
         worker=worker.own_name(),
         pages_before=pages_before,
+        say=say,
     )
 
 

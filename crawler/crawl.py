@@ -2,17 +2,20 @@
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from canon import redact
 from crawler.door import Door
 from crawler.frontier import Frontier
+from crawler.refusal import Refusal
 from crawler.settings import Settings
 from crawler.visit import Visited, Visitor
-from storage import Admission, LeasedHost, Outcome, Queued, State, Store
+from storage import Admission, LeasedHost, Outcome, Queued, State, Store, StoreError
 from storage import frontier as rows
 from storage.writer import Writer
 
@@ -21,6 +24,7 @@ _HEARTBEAT = _LEASE_SECONDS / 4
 _GROUP = 64  # outcomes in one transaction at most
 _PER_HOST = 256  # URLs of one host in memory at most
 _LONGEST_WAIT = 0.5
+_FAULTS_IN_A_ROW = 10  # of our own: then it is not the pages
 
 
 @dataclass(slots=True)
@@ -66,6 +70,7 @@ class Crawl:
         *,
         worker: str,
         pages_before: int,
+        say: Callable[[str], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Bind what a crawl needs.
@@ -78,6 +83,7 @@ class Crawl:
             settings: the limits.
             worker: the name under which hosts are leased.
             pages_before: pages that the store held when the run began; ``max_pages`` counts them.
+            say: takes sentences for people.
             clock: seconds since 1970.
         """
         self._store = store
@@ -86,7 +92,9 @@ class Crawl:
         self._door = door
         self._crawl = settings.crawl
         self._worker = worker
+        self._say = say
         self._clock = clock
+        self._faults = 0  # of our own, in a row
         self._frontier = Frontier(settings.crawl.delay, settings.crawl.requests_per_host)
         self._out = 0  # URLs taken and not yet recorded
         self._visits: set[asyncio.Task[None]] = set()
@@ -215,20 +223,36 @@ class Crawl:
 
     async def _visit(self, host: str, queued: Queued) -> None:
         """Visit one URL and hand its outcome to the recorder."""
+        visited: Visited | None = None
         try:
             visited = await self._visitor.visit(queued, partial(self._another_turn, host))
-            self._frontier.slow_down(host, until=visited.not_before)
-            self._outbox.append(_Done(host, queued, visited))
-            self._arrived.set()
-        except asyncio.CancelledError:
-            self._out -= 1
-            raise
-        except Exception as error:  # noqa: BLE001 - a fault of ours ends the run and is raised there
-            self._out -= 1
-            self._fatal = error
+            self._faults = 0
+        except Exception as error:  # noqa: BLE001 - no fault of the network's: one of our own
+            visited = self._own_fault(queued, error)
         finally:
+            if visited is None:
+                self._out -= 1
+            else:
+                self._frontier.slow_down(host, until=visited.not_before)
+                self._outbox.append(_Done(host, queued, visited))
+                self._arrived.set()
             self._frontier.done(host)
             self._wake.set()
+
+    def _own_fault(self, queued: Queued, error: Exception) -> Visited | None:
+        """Tell of a fault of our own, and set its page aside; too many in a row end the run.
+
+        A crawl of days must not end, nor every resumed run meet the same end, for one page.
+        """
+        self._faults += 1
+        if isinstance(error, StoreError) or self._faults >= _FAULTS_IN_A_ROW:
+            self._fatal = error
+            return None
+        self._say(
+            f"Canonry failed on {redact(queued.url)}, which is set aside; please report this:\n"
+            + "".join(traceback.format_exception(error)).rstrip()
+        )
+        return Visited(Outcome(queued.row, State.HELD, Refusal.OURS.label), 0.0)
 
     async def _another_turn(self, host: str, delay: float | None) -> None:
         """Wait for another turn at a host, whose robots.txt asks for a delay."""

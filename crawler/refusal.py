@@ -14,6 +14,7 @@ class Refusal(Enum):
     REPEATING_PATH = "its path repeats a segment, as relative links on endless sites do"
     ROBOTS = "the host's robots.txt does not allow it (RFC 9309)"
     SCHEME = "its scheme is not http or https, and nothing else is fetched"
+    OURS = "Canonry itself failed on it, which is told where it happened; the next run tries again"
 
     @property
     def label(self) -> str:

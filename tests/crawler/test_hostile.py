@@ -13,6 +13,7 @@ import pytest
 from servers import Answer, ok, raw_server
 
 from crawler import app
+from crawler.documents import html
 from crawler.settings import load
 from storage import report
 
@@ -35,6 +36,7 @@ def crawl(
     answer: Callable[[bytes], Answer],
     timeout: float = 10.0,
     retries: int = 3,
+    said: list[str] | None = None,
     **crawl_keys: object,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Crawl a server of our own; return the status and the pages."""
@@ -54,7 +56,9 @@ def crawl(
                     },
                 },
             )
-            result = await app.crawl([SEED], store, settings, say=lambda _message: None)
+            result = await app.crawl(
+                [SEED], store, settings, say=(said if said is not None else []).append
+            )
             assert result.finished
 
     asyncio.run(run())
@@ -199,21 +203,55 @@ def test_bytes_that_no_server_should_send_end_one_visit_and_not_the_crawl(
     assert found["urls"]["queued"] == 0
 
 
-def test_a_run_that_fails_says_so_in_the_store_and_can_be_resumed(
+def test_a_page_that_we_fail_on_is_set_aside_told_and_tried_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def answer(head: bytes) -> Answer:
+        return page("/1", "/2") if target_of(head) == "/" else page("/3")
+
+    read = html.read
+
+    def faulty(body: bytes, content_type: str | None, url: str) -> html.Document:
+        return 1 / 0 if url.endswith("/1") else read(body, content_type, url)  # type: ignore[return-value]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("crawler.documents.html.read", faulty)
+        found, pages = crawl(tmp_path, answer, said=said)
+    assert found["job"]["state"] == "finished"
+    assert found["held"] == {"ours": 1}
+    assert {p["url"] for p in pages} == {SEED, "http://a.example/2", "http://a.example/3"}
+    [told] = said
+    assert told.startswith("Canonry failed on http://a.example/1, which is set aside")
+    assert "ZeroDivisionError" in told
+    found, pages = crawl(tmp_path, answer)
+    assert found["held"] == {}
+    assert len(pages) == 4
+
+
+def test_when_every_page_fails_it_is_not_the_pages_and_the_run_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(head: bytes) -> Answer:
-        return page("/1") if target_of(head) == "/" else page()
+        return page(*(f"/{n}" for n in range(40))) if target_of(head) == "/" else page()
+
+    read = html.read
+
+    def faulty(body: bytes, content_type: str | None, url: str) -> html.Document:
+        return read(body, content_type, url) if url == SEED else 1 / 0  # type: ignore[return-value]
 
     with monkeypatch.context() as patch:
-        patch.setattr("crawler.documents.html.read", lambda *_args: 1 / 0)
+        patch.setattr("crawler.documents.html.read", faulty)
         with pytest.raises(ZeroDivisionError):
             crawl(tmp_path, answer)
     with report.reading(f"sqlite:///{tmp_path / 'store.db'}") as connection:
-        assert report.status(connection)["job"]["state"] == "failed"
+        found = report.status(connection)
+        assert found["job"]["state"] == "failed"
+        assert found["urls"]["queued"] >= 30
     found, pages = crawl(tmp_path, answer)
     assert found["job"]["state"] == "finished"
-    assert {p["url"] for p in pages} == {SEED, "http://a.example/1"}
+    assert len(pages) == 41
 
 
 def test_the_delay_is_kept_between_the_starts_of_requests(tmp_path: Path) -> None:
