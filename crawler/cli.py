@@ -313,19 +313,26 @@ def upgrade(store: str) -> int:
 @click.argument("what", type=click.Choice(sorted(report.EXPORTS)))
 @_store
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "parquet"]),
+    default="jsonl",
+    show_default=True,
 )
 @click.option(
     "-o", "out", help="Write here, whole or not at all; .gz compresses.  [default: stdout]"
 )
 @_answering
 def export(what: str, store: str, form: str, out: str | None) -> int:
-    """Print the pages, URLs, aliases or refused URLs of a store, one a line."""
+    """Print the pages, URLs, aliases or refused URLs of a store, one a line; or write Parquet."""
     with ExitStack() as stack:
         connection = stack.enter_context(report.reading(store))
         target = sys.stdout.buffer if out is None else stack.enter_context(output.whole(out))
-        for line in output.encoded(report.rows(connection, what), form):
-            target.write(line)
+        rows, columns = report.rows(connection, what), report.columns(what)
+        if form == "parquet":
+            output.write_parquet(rows, columns, target)
+        else:
+            target.writelines(output.encoded(rows, form, columns))
         target.flush()
     return 0
 

@@ -134,6 +134,12 @@ EXPORTS: dict[str, Select[Any]] = {
 _URL_COLUMNS = frozenset({"url", "same_as", "located", "found_on", "canonical"})
 
 
+def columns(what: str) -> dict[str, type]:
+    """Return the names of an export's columns, and the types of their values, None aside."""
+    found = {str(c.key): c.type.python_type for c in EXPORTS[what].selected_columns}
+    return found | {name: str for name in ("state", "digest") if name in found}
+
+
 def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an export as plain data: states by name, digests in hexadecimal.
 

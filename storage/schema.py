@@ -38,6 +38,11 @@ class Words(TypeDecorator[str]):
     impl = Text
     cache_ok = True
 
+    @property
+    def python_type(self) -> type[str]:
+        """Return what values are."""
+        return str
+
     def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
         """Return what is stored."""
         return None if value is None else value.replace("\0", "%00")

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 from sites import canonry
 
 from crawler.cli import main
+from storage import report
 
 
 def test_canon_is_a_filter_a_line_for_a_line(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
         (["crawl", "http://a.example/", "--ca-file", "none.pem"], 2, "[fetch]"),
         (["crawl", "http://a.example/", "--store", "nonsense"], 2, "sqlite:///canonry.db"),
         (["crawl", "http://a.example/", "--store", "sqlite:////no/such/x.db"], 1, "unable to open"),
-        (["crawl", "http://a.example/", "--store", "postgresql://h/d"], 1, "sqlite:///FILE"),
+        (["crawl", "http://a.example/", "--store", "mysql://h/d"], 1, "sqlite:///FILE"),
         (["canon", "http://a.example/", "--policy", "none.toml"], 2, "none.toml: cannot be read"),
         (["canon", "--format", "xml"], 2, "'text', 'json', 'surt'"),
         (["canon", "x", "--base", "y"], 1, "the base is not an absolute URL"),
@@ -116,7 +118,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
         (["status"], 1, "there is no store canonry.db"),
         (["export", "pages"], 1, "there is no store canonry.db"),
         (["export", "dreams"], 2, "'aliases', 'pages', 'refused', 'urls'"),
-        (["export", "pages", "--format", "xml"], 2, "'jsonl', 'csv'"),
+        (["export", "pages", "--format", "xml"], 2, "'jsonl', 'csv', 'parquet'"),
         (["demo", "--policy", "nope"], 2, "allowed: archive, rfc3986, search, web"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -185,7 +187,7 @@ def test_a_policy_of_ones_own(tmp_path: Path) -> None:
     assert done.stdout == b"http://a.example/?b\n"
 
 
-def test_exports_in_both_forms(tmp_path: Path) -> None:
+def test_exports_in_all_forms(tmp_path: Path) -> None:
     data = b"http://a.example/\nhttp://u:secret@a.example/\xc3\xa9\nmailto:x@y\n"
     assert (
         canonry(
@@ -203,6 +205,17 @@ def test_exports_in_both_forms(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, b"")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
     assert [row["state"] for row in rows] == ["queued", "queued", "held"]
+    assert canonry("export", "pages", "--format", "csv", folder=tmp_path).stdout.startswith(b"url,")
+    done = canonry("export", "urls", "--format", "parquet", "-o", "out.parquet", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.to_pylist() == [json.loads(line) for line in lines]
+    assert str(table.schema.field("depth").type) == "int64"
+    for what in report.EXPORTS:
+        done = canonry("export", what, "--format", "parquet", folder=tmp_path)
+        assert parquet.read_table(io.BytesIO(done.stdout)).column_names == list(
+            report.columns(what)
+        )
     status = json.loads(canonry("status", "--json", folder=tmp_path).stdout)
     assert status["urls"]["queued"] == 2
     assert status["policy"] == "web/1"
