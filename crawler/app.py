@@ -177,9 +177,9 @@ def _wire(
     say: Callable[[str], None],
 ) -> Crawl:
     """Join the parts of a crawl."""
-    token = settings.crawl.user_agent.partition("/")[0]
-    rules = Robots(client.get, _RobotsInStore(store, writer), time.time, token)
-    visitor = Visitor(client, rules, door, settings.fetch, time.time)
+    kept = _RobotsInStore(store, writer)
+    rules = Robots(client.get, kept, time.time, settings.crawl.token)
+    visitor = Visitor(client, rules, door, settings, time.time)
     return Crawl(
         store,
         writer,

@@ -30,7 +30,13 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_depth: Annotated[int, Meta(ge=-1)]
     max_hops: Annotated[int, Meta(ge=0, le=100)]
     max_crawl_delay: _Seconds
+    respect_nofollow: bool
     policy: str
+
+    @property
+    def token(self) -> str:
+        """Return the name that robots.txt files are searched for (RFC 9309 section 2.2.1)."""
+        return self.user_agent.partition("/")[0]
 
 
 class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -7,12 +7,13 @@ from typing import NamedTuple, Protocol
 
 from canon import InvalidURL, redact
 from crawler.documents import html
+from crawler.documents.directives import canonical_of, forbids_following
 from crawler.door import Door, spelled
 from crawler.fetch.client import Response
 from crawler.fetch.faults import PASSING, Fault, FetchError
 from crawler.fetch.robots import Robots
 from crawler.refusal import Refusal
-from crawler.settings import Fetch
+from crawler.settings import Settings
 from storage import Candidate, Hop, Outcome, Page, Queued, State
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
@@ -44,14 +45,16 @@ class Visitor:
         client: Asks,
         robots: Robots,
         door: Door,
-        settings: Fetch,
+        settings: Settings,
         clock: Callable[[], float],
     ) -> None:
         """Bind what a visit needs; ``clock`` gives seconds since 1970."""
         self._client = client
         self._robots = robots
         self._door = door
-        self._settings = settings
+        self._settings = settings.fetch
+        self._token = settings.crawl.token
+        self._respects_nofollow = settings.crawl.respect_nofollow
         self._clock = clock
 
     async def visit(
@@ -141,10 +144,16 @@ class Visitor:
         refused: list[tuple[str, str]] = []
         title = canonical = None
         if 200 <= response.status < 300 and html.is_html(content_type, response.body):  # noqa: PLR2004 - HTTP's own class
-            document = html.read(response.body, content_type, response.url)
+            document = html.read(response.body, content_type, response.url, self._token)
             title, canonical = document.title, document.canonical
+            followed, unfollowed = document.links, document.unfollowed
+            if forbids_following(_all(response.headers, "X-Robots-Tag"), self._token):
+                followed, unfollowed = (), (*followed, *unfollowed)
+            if not self._respects_nofollow:
+                followed, unfollowed = (*followed, *unfollowed), ()
+            refused += [("nofollow", redact(link)) for link in unfollowed]
             found: dict[str, Candidate | tuple[str, str]] = {}  # links to parts of one page
-            for reference in document.links:
+            for reference in followed:
                 bare = reference.partition("#")[0]
                 link = found.get(bare) or found.setdefault(
                     bare, self._link(queued, bare, document.base)
@@ -153,8 +162,12 @@ class Visitor:
                     links.append(link._replace(spelling=spelled(reference, link.url)))
                 else:
                     refused.append(link)
+        if response.status == 200:  # noqa: PLR2004 - HTTP's own
+            named = canonical_of(_all(response.headers, "Link"))
+            canonical = canonical or named
             if canonical is not None:
-                target = self._link(queued, canonical, document.base)
+                target = self._link(queued, canonical, response.url)
+                canonical = target.url if isinstance(target, Candidate) else None
                 if isinstance(target, Candidate):
                     hops.append(Hop("canonical", response.status, target))
         page = Page(
@@ -209,3 +222,8 @@ class Visitor:
         except ValueError:
             return None
         return min(max(seconds, 0.0), _MAX_RETRY_AFTER)
+
+
+def _all(headers: Mapping[str, str], name: str) -> list[str]:
+    """Return the values of all headers of a name."""
+    return [value for key, value in headers.items() if key.lower() == name.lower()]

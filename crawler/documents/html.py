@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from canon import establish_base, resolve, whatwg
 from canon.errors import InvalidURL
+from crawler.documents.directives import content_forbids_following
 
 _CHARSET = re.compile(
     rb"""<meta[^>]{0,512}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.\-]+)""", re.IGNORECASE
@@ -19,7 +20,14 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_LINKS = "a[href], area[href], iframe[src], frame[src], link[rel][href], base[href]"
+_LINKS = "a[href], area[href], iframe[src], frame[src], link[rel][href], base[href], meta[content]"
+# Relations of <link> that lead to other documents of the site (HTML Standard section 4.6.7).
+_FOLLOWED = frozenset({"next", "prev", "alternate"})
+# The value of <meta http-equiv=refresh> (HTML Standard section 4.2.5.3).
+_REFRESH = re.compile(
+    r"""\s*+(?:[0-9]++|[0-9]*+\.)[0-9.]*+\s*+[;,\s]\s*+(?:url\s*+=\s*+)?("[^"]*+|'[^']*+|[^\s].*+)""",
+    re.IGNORECASE | re.DOTALL,
+)
 _MAX_TITLE = 1000
 _BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*"
@@ -41,6 +49,7 @@ class Document(NamedTuple):
 
     base: str
     links: tuple[str, ...]  # as written, in document order, each spelling once
+    unfollowed: tuple[str, ...]  # those that the page asks not to follow, everywhere they stand
     canonical: str | None  # of <link rel=canonical>, resolved
     title: str | None
 
@@ -60,22 +69,25 @@ def looks_like(body: bytes) -> bool:
 def absolute_links(body: bytes, base: str | None) -> tuple[list[str], int]:
     """Return a page's links as browsers resolve them, and how many stay relative without a base."""
     document = read(body, None, base or "")
-    links = [(link, _resolved(link, document.base)) for link in document.links]
+    written = (*document.links, *document.unfollowed)
+    links = [(link, _resolved(link, document.base)) for link in written]
     return [url for _link, url in links if url], sum(url is None for _link, url in links)
 
 
-def read(body: bytes, content_type: str | None, url: str) -> Document:
+def read(body: bytes, content_type: str | None, url: str, own_name: str = "") -> Document:
     """Read a page.
 
     Args:
         body: the decoded body, however broken.
         content_type: the header, as sent.
         url: the URL that answered: the base where the page names none (RFC 3986 section 5.1.3).
+        own_name: of the crawler, which a ``<meta>`` may speak to instead of to all "robots".
     """
     tree = LexborHTMLParser(decode(body, content_type))
     base = url
     based = False
-    links: dict[str, None] = {}
+    links: dict[str, bool] = {}  # whether it is asked not to be followed
+    nofollow = False
     canonical: str | None = None
     for node in tree.css(_LINKS):
         attributes = node.attributes
@@ -85,12 +97,29 @@ def read(body: bytes, content_type: str | None, url: str) -> Document:
             if not based:  # the first one counts (HTML Standard section 4.2.3)
                 based = True
                 base = _base(reference, url)
-        elif tag == "link":
-            if canonical is None and "canonical" in (attributes.get("rel") or "").lower().split():
-                canonical = reference or None
+        elif tag == "meta":
+            content = attributes.get("content") or ""
+            name = (attributes.get("name") or "").strip().lower()
+            if name and name in {"robots", own_name.lower()}:
+                nofollow |= content_forbids_following(content)
+            elif (refresh := _refresh(attributes.get("http-equiv") or "", content)) is not None:
+                links[refresh] = False
         else:
-            links[reference] = None
-    return Document(base, tuple(links), _resolved(canonical, base), _title(tree))
+            relations = (attributes.get("rel") or "").lower().split()
+            if tag != "link" or not _FOLLOWED.isdisjoint(relations):
+                links[reference] = links.get(reference, True) and "nofollow" in relations
+            elif canonical is None and "canonical" in relations:
+                canonical = reference or None
+    followed = tuple(link for link, forbidden in links.items() if not (forbidden or nofollow))
+    unfollowed = tuple(link for link, forbidden in links.items() if forbidden or nofollow)
+    return Document(base, followed, unfollowed, _resolved(canonical, base), _title(tree))
+
+
+def _refresh(name: str, content: str) -> str | None:
+    """Return where a ``<meta http-equiv=refresh>`` leads, as written."""
+    if name.strip().lower() != "refresh" or (found := _REFRESH.match(content)) is None:
+        return None
+    return found[1].lstrip("\"'").rstrip()
 
 
 def _base(reference: str, url: str) -> str:

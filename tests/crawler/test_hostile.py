@@ -40,6 +40,7 @@ def crawl(
     **crawl_keys: object,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Crawl a server of our own; return the status and the pages."""
+    folder.mkdir(exist_ok=True)
     store = f"sqlite:///{folder / 'store.db'}"
 
     async def run() -> None:
@@ -213,7 +214,7 @@ def test_a_page_that_we_fail_on_is_set_aside_told_and_tried_by_the_next_run(
 
     read = html.read
 
-    def faulty(body: bytes, content_type: str | None, url: str) -> html.Document:
+    def faulty(body: bytes, content_type: str | None, url: str, _name: str) -> html.Document:
         return 1 / 0 if url.endswith("/1") else read(body, content_type, url)  # type: ignore[return-value]
 
     with monkeypatch.context() as patch:
@@ -238,7 +239,7 @@ def test_when_every_page_fails_it_is_not_the_pages_and_the_run_ends(
 
     read = html.read
 
-    def faulty(body: bytes, content_type: str | None, url: str) -> html.Document:
+    def faulty(body: bytes, content_type: str | None, url: str, _name: str) -> html.Document:
         return read(body, content_type, url) if url == SEED else 1 / 0  # type: ignore[return-value]
 
     with monkeypatch.context() as patch:
@@ -360,3 +361,41 @@ _FAULTS: dict[str, Answer] = {
     "busy": ok(b"", "Retry-After: 0", status="503 Busy"),
     "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
 }
+
+
+def test_links_that_pages_ask_not_to_follow_are_counted_and_left(tmp_path: Path) -> None:
+    head = "Content-Type: text/html"
+
+    def answer(request: bytes) -> Answer:
+        match target_of(request):
+            case "/":
+                links = (
+                    b'<a href=/1>1</a><a href=/x rel="nofollow">x</a><a href=/both rel=nofollow>'
+                )
+                return ok(links + b"<a href=/both>both</a><a href=/meta><a href=/header>", head)
+            case "/meta":
+                return ok(b"<meta name=Robots content='noindex, NoFollow'><a href=/y>y</a>", head)
+            case "/header":
+                return ok(b"<a href=/z>z</a>", head, "X-Robots-Tag: canonry: nofollow")
+            case _:
+                return page()
+
+    found, pages = crawl(tmp_path / "obeying", answer)
+    expected = {SEED} | {f"http://a.example/{name}" for name in ("1", "both", "meta", "header")}
+    assert {p["url"] for p in pages} == expected
+    [left] = found["refused"]
+    assert (left["reason"], left["links"]) == ("nofollow", 3)
+    _, pages = crawl(tmp_path / "not", answer, respect_nofollow=False)
+    assert {p["url"] for p in pages} == expected | {f"http://a.example/{name}" for name in "xyz"}
+
+
+def test_a_canonical_link_in_a_header_counts(tmp_path: Path) -> None:
+    def answer(request: bytes) -> Answer:
+        if target_of(request) == "/":
+            return ok(b"text", "Content-Type: text/plain", 'Link: </c?a=1>; rel="canonical"')
+        return page()
+
+    found, pages = crawl(tmp_path, answer)
+    assert found["aliases"] == {"canonical 200": 1}
+    assert pages[0]["canonical"] == "http://a.example/c?a=1"
+    assert len(pages) == 2

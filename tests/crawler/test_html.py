@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.documents import html
+from crawler.documents import directives, html
 
 URL = "http://a.example/dir/page?q"
 
@@ -107,3 +107,68 @@ def test_what_is_no_page_has_no_links(body: bytes) -> None:
 )
 def test_what_is_read_as_html(content_type: str | None, body: bytes, answer: bool) -> None:
     assert html.is_html(content_type, body) is answer
+
+
+@pytest.mark.parametrize(
+    ("page", "links", "unfollowed"),
+    [
+        ("<a href=a rel='x NoFollow'>", (), ("a",)),
+        ("<a href=a rel=nofollow><a href=a>", ("a",), ()),
+        ("<a href=a><a href=a rel=nofollow>", ("a",), ()),
+        ("<meta name=robots content=none><a href=a>", (), ("a",)),
+        ("<a href=a><meta name=ROBOTS content='noindex,nofollow'>", (), ("a",)),
+        ("<meta name=canonry content=nofollow><a href=a>", (), ("a",)),
+        ("<meta name=googlebot content=nofollow><a href=a>", ("a",), ()),
+        ("<meta name=robots content=noindex><a href=a>", ("a",), ()),
+        ("<meta content=nofollow><a href=a>", ("a",), ()),
+        ("<link rel=next href=n><link rel='alternate x' href=b>", ("n", "b"), ()),
+        ("<link rel=stylesheet href=s>", (), ()),
+        ("<meta http-equiv=Refresh content='5; URL=r'>", ("r",), ()),
+        ("<meta http-equiv=refresh content='0;\"r s\"'>", ("r s",), ()),
+        ("<meta http-equiv=refresh content='0.5, r'>", ("r",), ()),
+        ("<meta http-equiv=refresh content='5'>", (), ()),
+        ("<meta http-equiv=refresh content='5;'>", (), ()),
+        ("<meta http-equiv=refresh content='x; url=r'>", (), ()),
+    ],
+)  # fmt: skip
+def test_what_pages_ask_of_crawlers(
+    page: str, links: tuple[str, ...], unfollowed: tuple[str, ...]
+) -> None:
+    found = html.read(page.encode(), None, "http://a.example/", "Canonry")
+    assert (found.links, found.unfollowed) == (links, unfollowed)
+
+
+@pytest.mark.parametrize(
+    ("values", "forbidden"),
+    [
+        (["nofollow"], True),
+        (["noindex, NONE"], True),
+        (["noindex"], False),
+        (["canonry: nofollow"], True),
+        (["otherbot: nofollow"], False),
+        (["otherbot: noindex, nofollow"], False),
+        (["otherbot: noindex", "nofollow"], True),
+        (["unavailable_after: 25 Jun 2030 15:00:00 PST, nofollow"], True),
+        (["max-snippet: 20"], False),
+        ([], False),
+    ],
+)
+def test_what_servers_ask_of_crawlers(values: list[str], forbidden: bool) -> None:
+    assert directives.forbids_following(values, "canonry") is forbidden
+
+
+@pytest.mark.parametrize(
+    ("values", "target"),
+    [
+        (["<http://a.example/>; rel=canonical"], "http://a.example/"),
+        (['</a,b;c>; title="x, <y>; rel=canonical"; REL="next  Canonical"'], "/a,b;c"),
+        (['</n>; rel="next", </c>;rel=canonical;x'], "/c"),
+        (["</n>; rel=next", "</c>; rel=canonical"], "/c"),
+        (["</n>; rel=next"], None),
+        (["rel=canonical"], None),
+        (["</n>; rel"], None),
+        (["<" * 100_000 + ";" * 100_000], None),
+    ],
+)
+def test_the_canonical_link_of_a_header(values: list[str], target: str | None) -> None:
+    assert directives.canonical_of(values) == target
