@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
-from canon import Canonical, Canonicalizer, InvalidURL, redact
+from canon import Canonical, Canonicalizer, Refused, redact
 from canon.percent import to_text
 from crawler.batch.lines import Cut, Line
 from crawler.door import is_fetched, why
@@ -145,37 +145,38 @@ def _batch(
     batch: Sequence[Line | Cut], canonicalizer: Canonicalizer, seen: Seen, summary: Summary
 ) -> Iterator[Answer]:
     """Answer a batch of lines with one claim."""
-    read: list[tuple[Line, Entry | str]] = []
+    read: list[Line] = []
     for line in batch:
         if isinstance(line, Cut):
             summary.cut.append(f"{line.source}: breaks off after line {line.number:,} ({line.why})")
             continue
         summary.lines += 1
-        if not line.text.strip():
+        if line.text.isspace() or not line.text:
             summary.blank += 1
-            continue
-        entry = _entry(line.text, canonicalizer) if line.whole else Refusal.TOO_LONG.label
-        read.append((line, entry))
-    entries = [entry for _line, entry in read if isinstance(entry, Entry)]
-    claims = iter(seen.claim(entries))
-    for line, entry in read:
-        if not isinstance(entry, Entry):
-            answer = Answer(line, None, "", entry)
         else:
+            read.append(line)
+    found = iter(canonicalizer.many([line.text for line in read if line.whole]))
+    entries = [_entry(line, found) for line in read]
+    claims = iter(seen.claim([entry for entry in entries if isinstance(entry, Entry)]))
+    for line, entry in zip(read, entries, strict=True):
+        if isinstance(entry, Entry):
             same_as = next(claims)
             rules = "" if same_as is None else why(canonicalizer, entry.spelling, same_as)
             answer = Answer(line, same_as, rules)
+        else:
+            answer = Answer(line, None, "", entry)
         summary.add(answer)
         yield answer
 
 
-def _entry(text: bytes, canonicalizer: Canonicalizer) -> Entry | str:
-    """Read a line; return why where it is no URL."""
-    try:
-        spelling = to_text(text)
-        return Entry(spelling, canonicalizer(spelling))
-    except InvalidURL as error:
-        return error.reason.name.lower()
+def _entry(line: Line, found: Iterator[Canonical | Refused]) -> Entry | str:
+    """Take what comes of a line that is whole; return why where it is no URL."""
+    if not line.whole:
+        return Refusal.TOO_LONG.label
+    canonical = next(found)
+    if isinstance(canonical, Refused):
+        return canonical.reason.name.lower()
+    return Entry(to_text(line.text), canonical)
 
 
 _ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
