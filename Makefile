@@ -41,6 +41,7 @@ bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/canonicalize.py
 	$(BIN)/python benchmarks/linear.py --rounds 1
+	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/dedup.py
 	$(BIN)/python benchmarks/crawl.py
 

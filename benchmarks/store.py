@@ -17,7 +17,7 @@ from canon.policy import preset
 from storage import Candidate, Store
 from storage.bloom import KeyFilter
 
-_BATCH = 50_000  # what the writer of a busy crawl has waiting, and what dedup brings at once
+_BATCH = 100_000  # as bulk work brings them; a busy crawl has thousands waiting
 
 
 def keys(start: int, count: int) -> list[bytes]:

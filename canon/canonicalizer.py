@@ -86,6 +86,10 @@ class Canonicalizer:
         if base is None and self._is_clean(text):  # the plain pipeline would change nothing
             return Canonical(text, text, self._key(text))
         read = self._read(to_text(text), base)
+        if base is not None and self.native is not None:  # it knows URLs, and no bases
+            found = self.native.canonical(read)
+            if found is not None:
+                return found
         if self._is_clean(read):  # nor would the steps
             return Canonical(read, read, self._key(read))
         identity = self._shortcut(read) or self._identify(read)

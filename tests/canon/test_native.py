@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import anything, raw, tidy, urls
+from strategies import anything, raw, texts, tidy, urls
 
 import canon
 from canon import native
@@ -59,6 +59,20 @@ def test_the_kernel_answers_as_the_plain_pipeline(
 @given(url=tidy | anything | raw)
 def test_without_the_kernel_the_answers_are_the_same(url: str | bytes) -> None:
     assert list(PURE.many([url])) == list(WEB.many([url])) == list(WEB.many(iter([url])))
+
+
+@given(reference=texts | tidy, base=urls)
+def test_against_a_base_the_answers_are_the_same_too(reference: str, base: str) -> None:
+    assert list(PURE.many([reference], base)) == list(WEB.many([reference], base))
+    assert list(PURE.many([reference], base)) == [outcome_of_plain(reference, base)]
+
+
+def outcome_of_plain(reference: str, base: str) -> object:
+    """Return what the plain pipeline makes of a reference, a refusal as `many` gives it."""
+    try:
+        return WEB.plain(reference, base)
+    except canon.InvalidURL as error:
+        return canon.Refused(error.text, error.reason, error.position)
 
 
 def test_without_the_kernel_there_is_none() -> None:
