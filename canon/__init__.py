@@ -10,10 +10,11 @@ from canon.canonicalizer import Canonical, Canonicalizer, Refused
 from canon.cautions import Caution, cautions
 from canon.errors import InvalidURL, Reason
 from canon.extract import Found, extract
-from canon.forms import Form, interpret
+from canon.forms import Form
 from canon.grammar import matches
 from canon.ladder import Rung
 from canon.policy import Policy, PolicyError
+from canon.reading import interpret
 from canon.resolve import from_suffix, resolve, same_document
 from canon.trace import Change, Trace
 from canon.uri import URI, parse, redact

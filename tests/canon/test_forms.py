@@ -9,7 +9,6 @@ from strategies import anything, forms, raw
 
 import canon
 from canon.forms import (
-    FORMS,
     Blob,
     Data,
     File,
@@ -28,6 +27,7 @@ from canon.forms import (
     Wais,
     Web,
 )
+from canon.reading import FORMS
 from canon.schemes import SCHEMES
 
 
