@@ -62,13 +62,12 @@ def rows_of(
         question: a SELECT that ends with ``WHERE column``.
         values: what the column is compared with.
     """
-    driver: Any = connection.connection.driver_connection
     if connection.dialect.name == "postgresql":
-        if values:
-            yield from driver.execute(f"{question} = ANY(%s)", (list(values),))
+        yield from connection.exec_driver_sql(f"{question} = ANY(%s)", (list(values),))
         return
     for part in chunks(values):
-        yield from driver.execute(f"{question} IN ({', '.join('?' * len(part))})", part)
+        marks = ", ".join("?" * len(part))
+        yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part))
 
 
 def upsert(connection: Connection, table: Table) -> "sqlite.Insert | postgresql.Insert":

@@ -18,6 +18,7 @@ import storage.store
 from canon.policy import preset
 from storage import Hop, Outcome, Page, State, Store, StoreError, report
 from storage import frontier as rows
+from storage.bulk import rows_of
 from storage.engine import open_engine
 from storage.schema import meta
 from storage.urls import review
@@ -184,6 +185,14 @@ def test_a_clock_that_is_set_back_locks_nothing_away(tmp_path: Path) -> None:
         rows.pace(connection, {"a.example": days + 90}, {"a.example": None})
     assert [host.name for host in lease(store, "other", now=1_000)] == ["a.example"]
     assert lease(store, "third", now=1_010) == [], "and from then on it is leased as ever"
+    store.close()
+
+
+def test_a_look_up_that_fails_is_a_fault_of_the_store(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    told = pytest.raises(StoreError, match="nothing of the last step was kept")
+    with told, store.transaction() as connection:
+        list(rows_of(connection, "SELECT id FROM there_is_none WHERE id", [1]))
     store.close()
 
 
