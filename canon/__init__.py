@@ -16,6 +16,7 @@ from canon.ladder import Rung
 from canon.policy import Policy, PolicyError
 from canon.reading import interpret
 from canon.resolve import from_suffix, resolve, same_document
+from canon.rules import Evidence, LearnedRule, RulesError, RuleSet
 from canon.trace import Change, Trace
 from canon.uri import URI, parse, redact
 
@@ -25,13 +26,17 @@ __all__ = [
     "Canonicalizer",
     "Caution",
     "Change",
+    "Evidence",
     "Form",
     "Found",
     "InvalidURL",
+    "LearnedRule",
     "Policy",
     "PolicyError",
     "Reason",
     "Refused",
+    "RuleSet",
+    "RulesError",
     "Rung",
     "Trace",
     "canonicalize",

@@ -17,6 +17,7 @@ from canon.percent import to_text
 from canon.policy import Policy, preset
 from canon.repair import REPAIRS, RESOLVE, URL_STANDARD
 from canon.resolve import resolve_rfc3986
+from canon.rules import Followed, RuleSet, follow, loads
 from canon.schemes import NEEDS_HOST
 from canon.steps import STEPS
 from canon.trace import Change, Trace
@@ -49,14 +50,19 @@ class Refused(NamedTuple):
 class Canonicalizer:
     """Makes canonical forms under one policy. Immutable; share it between threads."""
 
-    def __init__(self, policy: str | Policy = "web") -> None:
+    def __init__(
+        self, policy: str | Policy = "web", rules: RuleSet | str | bytes | None = None
+    ) -> None:
         """Compile a policy.
 
         Args:
             policy: a preset's name, or a policy read with `canon.policy.from_toml`.
+            rules: learned rules, which run after the policy's: a set of them, or the text that
+                ``canonry rules export`` writes.
 
         Raises:
             PolicyError: for a name that no preset has.
+            RulesError: for rules that cannot be used, or were learned under another policy.
         """
         self.policy = preset(policy) if isinstance(policy, str) else policy
         self._steps = tuple(
@@ -67,6 +73,12 @@ class Canonicalizer:
         self._is_clean = clean_pattern(self.policy)
         self._shortcut = shortcut(self.policy, self._steps)
         self.native = kernel(self.policy, Canonical)  # None where there is none
+        self.rules = loads(rules) if isinstance(rules, str | bytes) else rules
+        self._untaught: Canonicalizer | None = None  # the same without rules
+        if self.rules is not None:
+            self.rules.check_policy(self.policy.label)
+            self.native = None
+            self._untaught = Canonicalizer(self.policy)
 
     def __call__(self, url: str | bytes, base: str | None = None) -> Canonical:
         """Return what to request, what to compare, and the key.
@@ -78,6 +90,8 @@ class Canonicalizer:
         Raises:
             InvalidURL: when there is no canonical form; no other error, for any text.
         """
+        if self._untaught is not None:
+            return self._taught(self._untaught(url, base))
         if base is None and self.native is not None:
             found = self.native.canonical(url)
             if found is not None:
@@ -101,6 +115,8 @@ class Canonicalizer:
         Raises:
             InvalidURL: as `__call__` does.
         """
+        if self._untaught is not None:
+            return self.follow(self._untaught.identity(url, base)).identity
         if base is None and self.native is not None:
             identity = self.native.identity(url)
             if identity is not None:
@@ -110,6 +126,23 @@ class Canonicalizer:
             return text
         read = self._read(to_text(text), base)
         return read if self._is_clean(read) else self._shortcut(read) or self._identify(read)
+
+    def key_of(self, identity: str) -> bytes:
+        """Return the key of an identity that this policy made."""
+        return self._key(identity)
+
+    def follow(self, identity: str) -> Followed:
+        """Apply the learned rules to what this policy made; without any, nothing acts."""
+        if self._untaught is None or self.rules is None:
+            return Followed(identity)
+        return follow(self.rules, identity, self._untaught.identity)
+
+    def _taught(self, found: Canonical) -> Canonical:
+        """Apply the learned rules to what came of a URL; what is requested stays."""
+        identity = self.follow(found.identity).identity
+        if identity == found.identity:
+            return found
+        return Canonical(found.url, identity, self._key(identity))
 
     def surt(self, url: str | bytes, base: str | None = None) -> str:
         """Return the SURT of a URL's identity; under ``archive``, as web archives write it.
@@ -127,7 +160,7 @@ class Canonicalizer:
         """Do what `__call__` does without its fast paths, for which this is the oracle."""
         read = self._read(to_text(url), base)
         identity = self._identify(read)
-        return Canonical(self._request(read), identity, self._key(identity))
+        return self._taught(Canonical(self._request(read), identity, self._key(identity)))
 
     def many(
         self, urls: Iterable[str | bytes], base: str | None = None
@@ -136,6 +169,10 @@ class Canonicalizer:
 
         What comes from a generator is answered one by one as it comes; a list goes faster.
         """
+        if self._untaught is not None:
+            for result in self._untaught.many(urls, base):
+                yield result if isinstance(result, Refused) else self._taught(result)
+            return
         if isinstance(urls, list) and base is None and self.native is not None:
             for start in range(0, len(urls), _CHUNK):
                 chunk = urls[start : start + _CHUNK]
@@ -161,13 +198,14 @@ class Canonicalizer:
         text = to_text(url)
         read = self._read(text, base)
         identity = self._identify(read)
+        followed = self.follow(identity)
         return Trace(
             text=text,
             policy=self.policy.label,
             url=self._request(read),
-            identity=identity,
-            key=self._key(identity),
-            steps=tuple(self._account(text, read, identity, base)),
+            identity=followed.identity,
+            key=self._key(followed.identity),
+            steps=(*self._account(text, read, identity, base), *followed.trace()),
         )
 
     def _read(self, text: str, base: str | None) -> str:

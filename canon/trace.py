@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from canon.cautions import Caution, cautions
+from canon.families import FAMILIES
 from canon.ladder import Rule, Rung
 from canon.repair import REPAIRS, URL_STANDARD
 from canon.steps import STEPS
@@ -80,7 +81,7 @@ class Trace:
         }
 
 
-_ORDER = tuple(rule.name for rule in (*REPAIRS, URL_STANDARD, *STEPS))
+_ORDER = tuple(rule.name for rule in (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values()))
 
 
 def merged_by(one: Trace, other: Trace) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ from crawler.crawl import Crawl, Progress
 from crawler.door import Door, is_fetched
 from crawler.fetch.client import Client
 from crawler.fetch.robots import Robots
+from crawler.learn import thresholds as learning
+from crawler.learn.keeper import Keeper
 from crawler.refusal import Refusal
 from crawler.scope import Scope
 from crawler.settings import Settings, SettingsError
@@ -28,7 +30,7 @@ from storage.schema import jobs
 from storage.writer import Writer
 
 # What a new run judges again: limits that it may have lifted or set.
-_LIMITS = frozenset(Refusal) - {Refusal.ROBOTS, Refusal.SCHEME, Refusal.OURS}
+_LIMITS = frozenset(Refusal) - {Refusal.ROBOTS, Refusal.SCHEME, Refusal.OURS, Refusal.LEARNED}
 
 
 def find_policy(name: str) -> Policy:
@@ -91,13 +93,18 @@ async def crawl(
         client = Client(settings)
     except (OSError, ValueError) as error:
         raise SettingsError(f"[fetch]: {error}") from None
+    thresholds = learning.load(settings.learn.thresholds or None)
     store = open_store(store_url, policy, say)
     writer = Writer()
+    keeper = None
+    if settings.learn.enabled:
+        keeper = Keeper(canonicalizer, thresholds, say)
+        store.judge = keeper
     try:
         job, pages_before = _prepare(store, door, candidates, settings, seeds)
         try:
             async with client:
-                run = _wire(store, writer, client, door, settings, pages_before, say)
+                run = _wire(store, writer, client, door, settings, pages_before, say, keeper)
                 watch(run)
                 with _signals(run, say):
                     start = time.monotonic()
@@ -175,6 +182,7 @@ def _wire(
     settings: Settings,
     pages_before: int,
     say: Callable[[str], None],
+    keeper: Keeper | None,
 ) -> Crawl:
     """Join the parts of a crawl."""
     kept = _RobotsInStore(store, writer)
@@ -189,6 +197,7 @@ def _wire(
         worker=worker.own_name(),
         pages_before=pages_before,
         say=say,
+        keeper=keeper,
     )
 
 

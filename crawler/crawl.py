@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from sqlalchemy import Connection
+
 from canon import redact
 from crawler.door import Door
 from crawler.frontier import Frontier
+from crawler.learn.keeper import Keeper, News
 from crawler.refusal import Refusal
 from crawler.settings import Settings
 from crawler.visit import Visited, Visitor
@@ -72,6 +75,7 @@ class Crawl:
         pages_before: int,
         say: Callable[[str], None],
         clock: Callable[[], float] = time.time,
+        keeper: Keeper | None = None,
     ) -> None:
         """Bind what a crawl needs.
 
@@ -85,6 +89,7 @@ class Crawl:
             pages_before: pages that the store held when the run began; ``max_pages`` counts them.
             say: takes sentences for people.
             clock: seconds since 1970.
+            keeper: learns from what comes of URLs; None learns nothing.
         """
         self._store = store
         self._writer = writer
@@ -94,6 +99,7 @@ class Crawl:
         self._worker = worker
         self._say = say
         self._clock = clock
+        self._keeper = keeper
         self._faults = 0  # of our own, in a row
         self._frontier = Frontier(settings.crawl.delay, settings.crawl.requests_per_host)
         self._out = 0  # URLs taken and not yet recorded
@@ -273,18 +279,22 @@ class Crawl:
         """Record the outcomes that wait, up to a group of them."""
         group, self._outbox = self._outbox[:_GROUP], self._outbox[_GROUP:]
         try:
-            outcomes = [done.visited.outcome for done in group]
-            answers = await self._writer.call(
-                self._store.record, outcomes, self._clock(), self._door.why
-            )
+            answers = await self._writer.call(self._record_rows, group, self._clock())
             for done, admissions in zip(group, answers, strict=True):
                 self._frontier.recorded(done.host, done.queued.row)
                 self._out -= 1
                 self._count(done.visited.outcome, admissions)
+            self._forget_taken_out()
         except Exception as error:  # noqa: BLE001 - the run ends and raises it
             self._fatal = error
         finally:
             self._wake.set()
+
+    def _forget_taken_out(self) -> None:
+        """Do not ask for what rules have taken out of the queue since it was loaded."""
+        if self._keeper is not None and self._keeper.taken_out:
+            rows, self._keeper.taken_out = self._keeper.taken_out, []
+            self._frontier.drop(rows)
 
     async def _recorded(self) -> None:
         """Wait until everything that came in is in the store."""
@@ -326,6 +336,22 @@ class Crawl:
                 loaded=loaded,
                 level_by_level=self._crawl.max_depth >= 0,
             )
+
+    def _record_rows(self, group: Sequence[_Done], now: float) -> list[list[Admission]]:
+        """Record outcomes, and learn from them in the same transaction."""
+        outcomes = [done.visited.outcome for done in group]
+        keeper = self._keeper
+        if keeper is None:
+            return self._store.record(outcomes, now, self._door.why)
+
+        def learn(connection: Connection, admissions: list[list[Admission]]) -> None:
+            news = [
+                News(done.queued, outcome, admitted)
+                for done, outcome, admitted in zip(group, outcomes, admissions, strict=True)
+            ]
+            keeper.learn(connection, news, now)
+
+        return self._store.record(outcomes, now, self._door.why, learn)
 
     def _renew_rows(self, now: float, names: list[str], pace: _Pace) -> None:
         """Keep hosts, and write down their pace."""

@@ -85,6 +85,8 @@ class Frontier:
             _, _, name = heapq.heappop(self._heap)
             host = self._hosts[name]
             host.scheduled = False
+            if not host.queue:  # it was dropped since
+                continue
             if host.ready_at <= now:
                 return name, self._start(name, host, now)
             self._schedule(name, host)  # it was slowed down since it was entered
@@ -114,6 +116,19 @@ class Frontier:
         host = self._hosts[name]
         host.rows.discard(row)
         self.loaded_rows -= 1
+
+    def drop(self, rows: Iterable[int]) -> None:
+        """Forget URLs that are not to be asked any more; those that were taken go on."""
+        gone = set(rows)
+        for host in self._hosts.values():
+            if gone.isdisjoint(host.rows):
+                continue
+            kept = deque(url for url in host.queue if url.row not in gone)
+            dropped = {url.row for url in host.queue} & gone
+            self.waiting -= len(dropped)
+            self.loaded_rows -= len(dropped)
+            host.rows -= dropped
+            host.queue = kept
 
     def slow_down(self, name: str, *, delay: float | None = None, until: float = 0.0) -> None:
         """Widen a host's pace: a longer delay, or no request before a time."""

@@ -14,6 +14,9 @@ class Refusal(Enum):
     REPEATING_PATH = "its path repeats a segment, as relative links on endless sites do"
     ROBOTS = "the host's robots.txt does not allow it (RFC 9309)"
     SCHEME = "its scheme is not http or https, and nothing else is fetched"
+    LEARNED = (
+        "a learned rule says that it is a page that is fetched by another name (canonry rules)"
+    )
     OURS = "Canonry itself failed on it, which is told where it happened; the next run tries again"
 
     @property

@@ -60,12 +60,20 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_repeats: _Positive
 
 
+class Learn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether to learn which URLs are equal; each key is explained in ``config/canonry.toml``."""
+
+    enabled: bool
+    thresholds: str
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings, by section."""
 
     crawl: Crawl
     fetch: Fetch
     traps: Traps
+    learn: Learn
 
 
 def load(file: str | None, flags: dict[str, dict[str, Any]]) -> Settings:

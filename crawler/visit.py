@@ -1,6 +1,7 @@
 """One visit: from a queued URL to its outcome, over robots.txt and one hop of HTTP."""
 
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, Protocol
@@ -20,6 +21,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
 _KEEP_FAILING = frozenset({429, 500, 502, 503, 504})
 _MAX_SAME = 5  # redirects to the same resource, as cookie walls make them
 _MAX_RETRY_AFTER = 86_400.0
+_MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
 
 
 class Asks(Protocol):
@@ -187,6 +189,7 @@ class Visitor:
             hops=tuple(hops),
             links=tuple(links),
             refused=tuple(refused),
+            hsts=_asks_for_https(response),
         )
 
     def _link(self, queued: Queued, reference: str, base: str) -> Candidate | tuple[str, str]:
@@ -227,3 +230,12 @@ class Visitor:
 def _all(headers: Mapping[str, str], name: str) -> list[str]:
     """Return the values of all headers of a name."""
     return [value for key, value in headers.items() if key.lower() == name.lower()]
+
+
+def _asks_for_https(response: Response) -> bool:
+    """Say whether a host asks for https in all requests to come (RFC 6797 section 6.1)."""
+    given = _all(response.headers, "Strict-Transport-Security")
+    if not given or not response.url.startswith("https:"):
+        return False
+    age = _MAX_AGE.search(given[0])
+    return age is not None and int(age[1]) > 0

@@ -85,5 +85,18 @@ def _count_as_rows_change(connection: Connection, operations: Operations) -> Non
         connection.execute(insert(table), rows)
 
 
+def _learn(connection: Connection, operations: Operations) -> None:
+    """Keep what is learned: rules, their evidence, and the URLs that they make one."""
+    for name in ("rules", "evidence", "classes"):
+        metadata.tables[name].create(connection)
+    where = aliases.c.kind == "rule"
+    operations.create_index(
+        "aliases_by_rule", "aliases", ["to_id"], sqlite_where=where, postgresql_where=where
+    )
+
+
 # From each schema to the next.
-_STEPS: dict[int, Callable[[Connection, Operations], None]] = {1: _count_as_rows_change}
+_STEPS: dict[int, Callable[[Connection, Operations], None]] = {
+    1: _count_as_rows_change,
+    2: _learn,
+}

@@ -56,6 +56,7 @@ class Outcome(NamedTuple):
     hops: tuple[Hop, ...] = ()
     links: tuple[Candidate, ...] = ()
     retry_at: float | None = None
+    hsts: bool = False  # the host asked for https, over https (RFC 6797)
     refused: tuple[tuple[str, str], ...] = ()  # (reason, link): links that no one can fetch
 
 
@@ -76,3 +77,40 @@ class LeasedHost(NamedTuple):
     ready_at: float
     delay: float | None
     urls: tuple[Queued, ...]
+
+
+class RuleRow(NamedTuple):
+    """What is kept of a rule; see the columns of the table for the meaning of each."""
+
+    id: str
+    host: str
+    lesson: str
+    state: str
+    agree: int
+    disagree: int
+    moved: int
+    trial_agree: int
+    trial_disagree: int
+    reversed: int
+    hsts: int
+    first_seen: float
+    last_seen: float
+    entered_at: float
+    verified_at: float
+    spared: int
+
+
+class Piece(NamedTuple):
+    """A piece of a rule's evidence: a URL, and what it was found to be."""
+
+    agrees: bool
+    url: str
+    found: str
+
+
+class Ruled(NamedTuple):
+    """What learned rules make of a URL: the identity, its key, and the rules that acted."""
+
+    identity: str
+    key: bytes
+    rules: tuple[str, ...]

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-VERSION = 2  # raise it with every change, and write the way from the last in migrations.py
+VERSION = 3  # raise it with every change, and write the way from the last in migrations.py
 
 
 class State(IntEnum):
@@ -143,13 +143,60 @@ aliases = Table(
     Column("id", _Id, primary_key=True),
     Column("from_id", ForeignKey("urls.id"), nullable=False, comment="the URL that was asked"),
     Column("to_id", ForeignKey("urls.id"), nullable=False, comment="the URL that it named"),
-    Column("kind", Text, nullable=False, comment="redirect or canonical"),
-    Column("status", SmallInteger, nullable=False, comment="HTTP status of the answer"),
+    Column("kind", Text, nullable=False, comment="redirect, canonical or rule"),
+    Column("status", SmallInteger, nullable=False, comment="HTTP status; 0 where a rule says so"),
     Column("located", Words, nullable=False, comment="the target as it was given, resolved"),
     Column("first_seen", Float, nullable=False, comment="seconds since 1970, UTC"),
     Column("last_seen", Float, nullable=False, comment="seconds since 1970, UTC"),
     Column("count", Integer, nullable=False, comment="how often it was seen"),
     UniqueConstraint("from_id", "to_id", "kind", "status", name="aliases_edge"),
+)
+
+# Whom a rule made equal to a URL: asked when that URL turns out not to be there.
+_by_rule = aliases.c.kind == "rule"
+Index("aliases_by_rule", aliases.c.to_id, sqlite_where=_by_rule, postgresql_where=_by_rule)
+
+rules = Table(
+    "rules",
+    metadata,
+    Column("id", Text, primary_key=True, comment="ten hexadecimal digits of what it says"),
+    Column("host", Words, nullable=False, comment="the host that it is about, without port"),
+    Column("lesson", Words, nullable=False, comment="family and its blanks, as JSON"),
+    Column("state", Text, nullable=False, comment="candidate, probation, active, suspended ..."),
+    Column("agree", Integer, nullable=False, comment="distinct paths that agree"),
+    Column("disagree", Integer, nullable=False, comment="distinct paths that do not"),
+    Column("moved", Integer, nullable=False, comment="of those that agree, by redirects"),
+    Column("trial_agree", Integer, nullable=False, comment="since the state was entered"),
+    Column("trial_disagree", Integer, nullable=False, comment="since the state was entered"),
+    Column("reversed", Integer, nullable=False, comment="redirects the other way round"),
+    Column("hsts", SmallInteger, nullable=False, comment="1: the host asks for https itself"),
+    Column("first_seen", Float, nullable=False, comment="first evidence; seconds since 1970"),
+    Column("last_seen", Float, nullable=False, comment="last evidence; seconds since 1970"),
+    Column("entered_at", Float, nullable=False, comment="when the state was entered"),
+    Column("verified_at", Float, nullable=False, comment="last prediction that was looked at"),
+    Column("spared", BigInteger, nullable=False, comment="URLs that were not fetched for it"),
+)
+Index("rules_by_host", rules.c.host).ddl_if(dialect="sqlite")
+Index("rules_by_hash", rules.c.host, postgresql_using="hash").ddl_if(dialect="postgresql")
+
+evidence = Table(
+    "evidence",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("rule_id", ForeignKey("rules.id"), nullable=False),
+    Column("agrees", SmallInteger, nullable=False, comment="1: it speaks for the rule"),
+    Column("url", Words, nullable=False, comment="the identity of a URL ..."),
+    Column("found", Words, nullable=False, comment="... and what it was found to be"),
+    Index("evidence_by_rule", "rule_id"),
+)
+
+classes = Table(
+    "classes",
+    metadata,
+    Column("key", LargeBinary(16), primary_key=True, comment="of the identity that rules make"),
+    Column("url_id", ForeignKey("urls.id"), nullable=False, comment="the URL that is fetched"),
+    Column("host_id", ForeignKey("hosts.id"), nullable=False, comment="whose URL that is"),
+    Index("classes_by_host", "host_id"),
 )
 
 robots = Table(

@@ -10,13 +10,13 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, func, insert, inspect, select, update
 from sqlalchemy.exc import DatabaseError
 
-from storage import pages, snapshot, urls
+from storage import classes, pages, snapshot, urls
 from storage.bloom import FIRST_CAPACITY, KeyFilter
 from storage.engine import open_engine
 from storage.errors import StoreError
 from storage.merges import MergeNames, Why
 from storage.records import Admission, Candidate, Outcome
-from storage.schema import VERSION, jobs, keys, meta, metadata
+from storage.schema import VERSION, State, jobs, keys, meta, metadata
 from storage.seen import SeenSet
 
 _ADVICE = "nothing of the last step was kept; the same command resumes once this is mended"
@@ -67,6 +67,7 @@ class Store:
             self._engine.dispose()
             raise StoreError(f"store {self._url}: {error}") from None
         self._merge_names = MergeNames()
+        self.judge: classes.Judge | None = None  # learned rules, where somebody brings them
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -78,10 +79,14 @@ class Store:
         """
         try:
             with _no_collecting(), self._engine.begin() as connection:
+                if self.judge is not None:
+                    self.judge.refresh(connection)
                 yield connection
         except BaseException as error:
             self.seen.forget()
             self._merge_names.forget()
+            if self.judge is not None:
+                self.judge.forget()
             if isinstance(error, DatabaseError):
                 raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
             raise
@@ -96,19 +101,26 @@ class Store:
         self, connection: Connection, candidates: Sequence[Candidate], now: float, why: Why
     ) -> list[Admission]:
         """Do as `admit` does, inside the caller's `transaction`."""
-        admissions = urls.admit(connection, self.seen, candidates, now)
+        admissions = urls.admit(connection, self.seen, candidates, now, self.judge)
         pages.put_merges(
             connection, self._merge_names.tally(connection, candidates, admissions, why)
         )
         return admissions
 
-    def record(self, outcomes: Sequence[Outcome], now: float, why: Why) -> list[list[Admission]]:
+    def record(
+        self,
+        outcomes: Sequence[Outcome],
+        now: float,
+        why: Why,
+        then: Callable[[Connection, list[list[Admission]]], None] | None = None,
+    ) -> list[list[Admission]]:
         """Record what came of URLs: results, aliases, links and acknowledgements, all or nothing.
 
         Args:
             outcomes: of URLs that this worker had leased.
             now: seconds since 1970.
             why: names the rules that made two spellings one.
+            then: is called in the same transaction, with what will be returned.
 
         Returns:
             For each outcome the door's answers: first for its hops, then for its links.
@@ -128,6 +140,10 @@ class Store:
             pages.put_pages(connection, answered, now)
             urls.settle(connection, outcomes)
             pages.put_refusals(connection, refused)
+            if self.judge is not None:
+                _let_out(connection, outcomes, admissions)
+            if then is not None:
+                then(connection, admissions)
             return admissions
 
     def begin_job(self, command: str, settings: str, now: float) -> int:
@@ -180,6 +196,28 @@ class Store:
             if done % 1_000_000 < n:
                 self._say(f"filter: {done:,} of {newest:,} keys")
         return seen
+
+
+def _let_out(
+    connection: Connection, outcomes: Sequence[Outcome], admissions: Sequence[Sequence[Admission]]
+) -> None:
+    """Put back in the queue what a rule dropped and what these outcomes show is needed.
+
+    That is where redirects lead, and what was dropped for a page that is not there.
+    """
+    targets = [
+        admitted.row
+        for outcome, answers in zip(outcomes, admissions, strict=True)
+        for hop, admitted in zip(outcome.hops, answers, strict=False)
+        if hop.kind == "redirect"
+    ]
+    classes.release(connection, targets)
+    gone = [
+        o.row
+        for o in outcomes
+        if o.state in {State.FAILED, State.HELD} or (o.page is not None and o.page.status >= 400)  # noqa: PLR2004 - HTTP's own class
+    ]
+    classes.release_for(connection, gone)
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
 from storage import counts
 from storage.bulk import chunks, insert_rows, rows_of
+from storage.classes import LEARNED, Judge, drop, note
 from storage.records import Admission, Candidate, Outcome
 from storage.schema import State, hosts, urls
 from storage.seen import SeenSet
@@ -29,17 +30,27 @@ _COLUMNS = (
 
 
 def admit(
-    connection: Connection, seen: SeenSet, candidates: Sequence[Candidate], now: float
+    connection: Connection,
+    seen: SeenSet,
+    candidates: Sequence[Candidate],
+    now: float,
+    judge: Judge | None = None,
 ) -> list[Admission]:
     """Let URLs through the door: claim their keys and write the rows of the new ones.
 
-    Seen-mark and queue row are one transaction: the caller's, which holds the write lock.
+    Seen-mark and queue row are one transaction: the caller's, which holds the write lock. Learned
+    rules, where there are any, may hold what is new to the store and yet a page that it knows.
     """
     first = (connection.scalar(select(func.max(urls.c.id))) or 0) + 1
     claims = seen.claim(connection, [candidate.key for candidate in candidates], first)
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
         host_ids = _host_ids(connection, dict.fromkeys(c.host for c, _row in new))
+        if judge is not None:
+            dropped = drop(connection, new, judge, now, host_ids.__getitem__)
+            note(connection, dropped, now)
+            held_now = {d.row for d in dropped}
+            new = [(c._replace(held=LEARNED) if r in held_now else c, r) for c, r in new]
         rows = [
             (
                 row,
@@ -113,27 +124,32 @@ def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
     Those that another worker took out before are left as they are.
     """
     wanted = {outcome.row: outcome for outcome in outcomes}
-    queued = select(urls.c.id, urls.c.host_id, urls.c.depth).where(
-        urls.c.id.in_(list(wanted)), urls.c.state == State.QUEUED
+    # What a rule took out of the queue while it was asked for is settled all the same.
+    learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
+    queued = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state).where(
+        urls.c.id.in_(list(wanted)), or_(urls.c.state == State.QUEUED, learned)
     )
     settled, postponed = [], []
     done: Counter[int] = Counter()
     changes: Counter[counts.Counted] = Counter()
-    for row, host_id, depth in connection.execute(queued):
+    for row, host_id, depth, state in connection.execute(queued):
         outcome = wanted[row]
         if outcome.retry_at is not None:
             postponed.append({"row": row, "at": outcome.retry_at})
-        else:
-            settled.append({"row": row, "now": outcome.state, "why": outcome.reason})
+            continue
+        settled.append({"row": row, "now": outcome.state, "why": outcome.reason})
+        if state == State.QUEUED:
             done[host_id] -= 1
             changes[counts.level(depth)] -= 1
+            changes[counts.url(State.QUEUED, None)] -= 1
+        else:
+            changes[counts.url(State.HELD, LEARNED)] -= 1
     here = urls.c.id == bindparam("row")
     if settled:
         change = update(urls).where(here).values(state=bindparam("now"), reason=bindparam("why"))
         connection.execute(change, settled)
         _more_pending(connection, done)
         changes.update(counts.url(State(row["now"]), row["why"]) for row in settled)
-        changes[counts.url(State.QUEUED, None)] -= len(settled)
         counts.add(connection, changes)
     if postponed:
         again = update(urls).where(here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)

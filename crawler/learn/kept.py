@@ -1,0 +1,197 @@
+"""Rules in the store: read, written, published; for the crawl that learns and for the command."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from canon import Canonicalizer, redact
+from canon.families import FAMILIES, Lesson
+from canon.rules import LearnedRule, RuleSet, follow
+from crawler.learn.cases import Case
+from crawler.scope import host_of
+from storage import classes, lessons
+from storage.records import Piece, Ruled, RuleRow
+from storage.schema import hosts
+
+KEPT = ("active", "suspended")  # states in which something may have been dropped for a rule
+
+
+def words(lesson: Lesson) -> str:
+    """Say what a lesson says, for people."""
+    where = f"{lesson.host}{lesson.below if lesson.below != '/' else ''}"
+    if lesson.subdomains:
+        where = f"{where} and its subdomains"
+    blanks = {
+        "scheme-upgrade": "http is https",
+        "double-slash": "several slashes are one",
+        "path-prefix": f"{lesson.old} is {lesson.new}",
+        "index-file": f"{lesson.old} is its directory",
+        "letter-case": "upper case is lower case in paths",
+        "parameter-irrelevant": f"parameter {lesson.old} selects nothing"
+        + (f" beside {', '.join(lesson.beside)}" if lesson.beside else ""),
+        "parameter-order": "the order of parameters means nothing",
+        "www": f"it is {lesson.new}",
+        "host-alias": f"it is {lesson.new}",
+    }
+    slashes = {
+        "slash": "a path is the same with a slash behind it",
+        "bare": "a path is the same without the slash behind it",
+        "file": "a file is the same without the slash behind it",
+    }
+    return f"{where}: {blanks.get(lesson.family) or slashes[lesson.new]}"
+
+
+def lesson_of(row: RuleRow) -> Lesson:
+    """Return what a kept rule says."""
+    given: dict[str, Any] = msgspec.json.decode(row.lesson)
+    lists = {name: tuple(given.get(name, ())) for name in ("beside", "but")}
+    return Lesson(**{"host": row.host, **given, **lists})
+
+
+def row_of(case: Case) -> RuleRow:
+    """Return a case as it is kept."""
+    plain = Lesson("", "")._asdict()
+    said = {name: value for name, value in case.lesson._asdict().items() if value != plain[name]}
+    said.pop("host", None)
+    same = {name: getattr(case, name) for name in RuleRow._fields if hasattr(case, name)}
+    return RuleRow(
+        **same
+        | {
+            "host": case.lesson.host,
+            "lesson": msgspec.json.encode(said).decode(),
+            "hsts": int(case.hsts),
+        }
+    )
+
+
+def cases_of(connection: Connection, rows: Iterable[RuleRow]) -> list[Case]:
+    """Return kept rules as cases, with their evidence."""
+    given = list(rows)
+    seen = lessons.pieces(connection, [row.id for row in given])
+    return [_case(row, seen.get(row.id, [])) for row in given]
+
+
+def _case(row: RuleRow, pieces: Iterable[Piece]) -> Case:
+    """Return a kept rule as a case."""
+    same = {n: v for n, v in row._asdict().items() if n not in {"id", "host", "lesson", "hsts"}}
+    case = Case(lesson_of(row), hsts=bool(row.hsts), **same)
+    for agrees, url, found in pieces:
+        (case.samples if agrees else case.against).append((url, found))
+    return case
+
+
+def write(connection: Connection, cases: Iterable[Case]) -> None:
+    """Write down cases as they stand now; passwords in their samples are not kept."""
+    given = list(cases)
+    lessons.put(connection, [row_of(case) for case in given])
+    lessons.add_pieces(
+        connection,
+        [
+            (case.id, Piece(agrees, redact(url), redact(found)))
+            for case in given
+            for agrees, url, found in case.fresh
+        ],
+    )
+    for case in given:
+        case.fresh.clear()
+
+
+def rules_in(connection: Connection, states: tuple[str, ...] = ()) -> list[LearnedRule]:
+    """Return the rules in some states, in all when none is named, with their evidence."""
+    return [case.rule() for case in cases_of(connection, lessons.in_states(connection, states))]
+
+
+class Acting:
+    """The rules that act in a store: the active ones, and those kept in force for the past."""
+
+    def __init__(self, rules: Iterable[LearnedRule], canonicalizer: Canonicalizer) -> None:
+        """Bind rules; those that are suspended only keep what was dropped for them."""
+        label = canonicalizer.policy.label
+        known = [rule for rule in rules if rule.state in KEPT]
+        self._canonicalizer = canonicalizer
+        self.active = RuleSet([rule for rule in known if rule.state == "active"], label)
+        self._by_id = {rule.id: rule for rule in self.active.active}
+        past = [msgspec.structs.replace(rule, state="active") for rule in known]
+        self._past = RuleSet(past, label)
+        moving = {rule.new for rule in known if FAMILIES[rule.family].moves_host}
+        self._concerned = frozenset({rule.host for rule in known} | moving)
+
+    def named(self, ids: Iterable[str]) -> list[LearnedRule]:
+        """Return the active rules of some ids."""
+        return [self._by_id[name] for name in ids if name in self._by_id]
+
+    @classmethod
+    def read(cls, connection: Connection, canonicalizer: Canonicalizer) -> "Acting":
+        """Return the rules that act in a store."""
+        return cls(rules_in(connection, KEPT), canonicalizer)
+
+    def ruled(self, url: str) -> Ruled | None:
+        """Return what the active rules make of a URL; None where they do not concern its host."""
+        return self._by(self.active, url)
+
+    def kept(self, url: str) -> Ruled | None:
+        """Return what active and suspended rules make of a URL; None as in `ruled`."""
+        return self._by(self._past, url)
+
+    def _by(self, rules: RuleSet, url: str) -> Ruled | None:
+        if not rules.active:
+            return None
+        plain = self._canonicalizer(url)
+        host = host_of(plain.identity)
+        if host not in self._concerned and not (rules.wide and rules.on(host)):
+            return None
+        followed = follow(rules, plain.identity, self._canonicalizer.identity)
+        if not followed.changes:
+            return Ruled(plain.identity, plain.key, ())
+        key = self._canonicalizer.key_of(followed.identity)
+        return Ruled(followed.identity, key, tuple(rule.id for rule in followed.rules))
+
+    def hosts_of(self, connection: Connection, lesson: Lesson) -> set[str]:
+        """Return the known hosts whose URLs a lesson may change: its own, and what leads there."""
+        found = {lesson.host}
+        if lesson.subdomains:
+            below = hosts.c.name.endswith("." + lesson.host, autoescape=True)
+            found |= set(connection.scalars(select(hosts.c.name).where(below)))
+        if FAMILIES[lesson.family].moves_host:
+            found.add(lesson.new)
+        size = 0
+        while size != len(found):
+            size = len(found)
+            found |= {
+                rule.host
+                for rule in self._past.rules
+                if FAMILIES[rule.family].moves_host and rule.new in found
+            }
+        return found
+
+
+def publish(
+    connection: Connection,
+    changed: Iterable[Lesson],
+    canonicalizer: Canonicalizer,
+    now: float,
+    is_verified: Callable[[Acting, Ruled], bool] = lambda _acting, _ruled: False,
+) -> tuple[Acting, classes.Rekeyed]:
+    """Bring the known URLs in line with rules whose state was written in this transaction.
+
+    Args:
+        connection: of that transaction.
+        changed: what the rules say whose state changed.
+        canonicalizer: makes identities, without learned rules.
+        now: seconds since 1970.
+        is_verified: says what is to be fetched although a rule could spare it.
+
+    Returns:
+        The rules that act now, and what became of the URLs.
+    """
+    acting = Acting.read(connection, canonicalizer)
+    names: set[str] = set()
+    for lesson in changed:
+        names |= acting.hosts_of(connection, lesson)
+    verified = partial(is_verified, acting)
+    done = classes.rekey(connection, names, acting.ruled, acting.kept, now, verified)
+    lessons.advance(connection)
+    return acting, done
