@@ -222,6 +222,8 @@ def _read(rules: list[Any], source: str) -> Iterator[LearnedRule]:
         except msgspec.ValidationError as error:
             shown = f"{where} ({named})" if named else where
             raise RulesError(f"{shown}: {error}; the keys allowed are id, {allowed}") from None
+        if why := fault(rule.lesson):
+            raise RulesError(f"{where}: {why}")
         if named not in (None, rule.id):
             raise RulesError(
                 f"{where}: it says something else than when it was named {named!r}; "

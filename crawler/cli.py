@@ -2,71 +2,38 @@
 
 import asyncio
 import gc
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import click
 import msgspec
-from sqlalchemy.exc import ArgumentError
 
-from canon import Canonicalizer, InvalidURL, PolicyError, Refused
+from canon import Canonicalizer, Refused
 from canon import extract as canon_extract
 from crawler import app, show
 from crawler.batch import job, lines, output
+from crawler.command import (
+    FAILED,
+    INTERRUPTED,
+    answering,
+    base_option,
+    json_option,
+    policy_option,
+    print_json,
+    rules_option,
+    store_option,
+)
+from crawler.command_rules import rules
 from crawler.crawl import Crawl, Progress
 from crawler.demo import run as demo_run
 from crawler.documents import html
 from crawler.settings import Settings, SettingsError, load
-from storage import StoreError, report
+from storage import report
 from storage.schema import VERSION
-
-FAILED, USAGE, INTERRUPTED = 1, 2, 3
-_DEFAULT_STORE = "sqlite:///canonry.db"
-
-_P = ParamSpec("_P")
-
-
-def _answering(command: Callable[_P, int]) -> Callable[_P, None]:
-    """Turn a command's errors into a sentence and an exit code."""
-
-    @wraps(command)
-    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        try:
-            code = command(*args, **kwargs)
-        except (SettingsError, PolicyError) as error:
-            show.say(f"canonry: {error}")
-            code = USAGE
-        except ArgumentError as error:
-            show.say(f"canonry: --store: {error}; for example {_DEFAULT_STORE}")
-            code = USAGE
-        except BrokenPipeError:  # the reader has seen enough, as in "| head"
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = FAILED
-        except (StoreError, InvalidURL, OSError) as error:
-            show.say(f"canonry: {error}")
-            code = FAILED
-        except KeyboardInterrupt:
-            show.say("canonry: interrupted; the same command starts again")
-            code = INTERRUPTED
-        sys.exit(code)
-
-    return run
-
-
-_policy = click.option(
-    "--policy", default="web", show_default=True, help="A preset's name, or a TOML file."
-)
-_base = click.option("--base", help="Resolve references against this URL.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_store = click.option(
-    "--store", default=_DEFAULT_STORE, show_default=True, help="A SQLAlchemy URL."
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -82,10 +49,15 @@ def main() -> None:
     gc.set_threshold(200_000, 50, 100)
 
 
+_by_store = click.option("--store", help="Also by what this store has seen and learned.")
+
+
 @main.command()
 @click.argument("urls", nargs=-1)
-@_base
-@_policy
+@base_option
+@policy_option
+@rules_option
+@_by_store
 @click.option(
     "--format",
     "form",
@@ -93,17 +65,25 @@ def main() -> None:
     default="text",
     show_default=True,
 )
-@_answering
-def canon(urls: tuple[str, ...], base: str | None, policy: str, form: str) -> int:
+@answering
+def canon(
+    urls: tuple[str, ...],
+    base: str | None,
+    policy: str,
+    rules_file: str | None,
+    store: str | None,
+    form: str,
+) -> int:
     """Print the canonical form of each URL; with no URL or "-", of each line of standard input.
 
     A filter: a line for each line. What is no URL gets an empty line (with --format json its
-    reason) and is reported on standard error.
+    reason) and is reported on standard error. With --store, a URL that was crawled comes to what it
+    led to, and the store's learned rules apply to all.
     """
-    canonicalizer = Canonicalizer(app.find_policy(policy))
     given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
+    canonicalizer = Canonicalizer(app.find_policy(policy))
     refused = 0
-    for result in canonicalizer.many(given, base):
+    for result in app.canonicals(given, base, policy, rules_file, store):
         if isinstance(result, Refused):
             refused += 1
             show.say(f"canonry: {result.reason.value}: {result.text[:200]}")
@@ -127,15 +107,25 @@ def _stdin_lines() -> Iterator[bytes]:
 
 @main.command()
 @click.argument("url")
-@_base
-@_policy
-@_json
-@_answering
-def explain(url: str, base: str | None, policy: str, *, as_json: bool) -> int:
-    """Tell which rule did what to a URL, and why."""
-    trace = Canonicalizer(app.find_policy(policy)).explain(url, base)
+@base_option
+@policy_option
+@rules_option
+@_by_store
+@json_option
+@answering
+def explain(
+    url: str,
+    base: str | None,
+    policy: str,
+    rules_file: str | None,
+    store: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Tell which rule did what to a URL, and why; of learned rules, what they rest on."""
+    trace = app.explain(url, base, policy, rules_file, store)
     if as_json:
-        _print_json(trace.as_dict())
+        print_json(trace.as_dict())
     else:
         show.trace(trace)
     return 0
@@ -143,9 +133,9 @@ def explain(url: str, base: str | None, policy: str, *, as_json: bool) -> int:
 
 @main.command()
 @click.argument("file", metavar="FILE|-")
-@_base
+@base_option
 @click.option("--suffixes", is_flag=True, help="Also www.example.com/..., as http://.")
-@_answering
+@answering
 def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     """Print the URLs in a text, or the links of an HTML page, one a line.
 
@@ -166,7 +156,7 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
 
 @main.command()
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
-@_store
+@store_option
 @click.option("--config", type=click.Path(dir_okay=False), help="A TOML file of settings.")
 @click.option("--max-pages", type=int, help="Stop when the store holds this many pages.")
 @click.option("--max-depth", type=int, help="Follow this many links from a seed.")
@@ -178,9 +168,10 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     "--allow-private", is_flag=True, default=None, help="Ask addresses that are not public."
 )
 @click.option("--connect-to", multiple=True, metavar="HOST:PORT:ADDR:PORT", help="As curl has it.")
+@click.option("--learn/--no-learn", default=None, help="Learn which URLs are the same.")
 @click.option("--ca-file", help="Certificate authorities to trust beside the system's.")
-@_json
-@_answering
+@json_option
+@answering
 def crawl(
     seeds: tuple[str, ...],
     store: str,
@@ -195,7 +186,8 @@ def crawl(
     """
     fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file")}
     fetch["connect_to"] = list(flags.pop("connect_to")) or None
-    settings = load(config, {"crawl": flags, "fetch": fetch})
+    learn = {"enabled": flags.pop("learn")}
+    settings = load(config, {"crawl": flags, "fetch": fetch, "learn": learn})
     with show.crawl_progress() as update:
         result = asyncio.run(_watched(seeds, store, settings, update))
     with report.reading(store) as connection:
@@ -204,7 +196,7 @@ def crawl(
     found["finished"] = result.finished
     found["run"] = msgspec.to_builtins(result.progress)
     if as_json:
-        _print_json(found)
+        print_json(found)
     else:
         show.status(found)
         show.say(f"{result.progress.pages:,} pages in {result.seconds:.1f} s; the store is {store}")
@@ -246,15 +238,17 @@ async def _watched(
 @click.option(
     "--map", "map_file", help="Write every line, what it is the same as, and by which rules."
 )
-@_policy
+@policy_option
+@rules_option
 @click.option("--store", help="Also against everything this store has seen, and into its queue.")
-@_json
-@_answering
+@json_option
+@answering
 def dedup(
     files: tuple[str, ...],
     out: str | None,
     map_file: str | None,
     policy: str,
+    rules_file: str | None,
     store: str | None,
     *,
     as_json: bool,
@@ -266,37 +260,42 @@ def dedup(
     to -o only. An input that breaks off is told, the rest is done, and the exit code is 1.
     """
     total = job.size_of(files)
-    canonicalizer = Canonicalizer(app.find_policy(policy))
+    if store is not None and rules_file is not None:
+        raise SettingsError(
+            "--rules and --store: a store has rules of its own; "
+            "bring these in: canonry rules import FILE --store URL"
+        )
+    canonicalizer = app.canonicalizer(policy, rules_file)
     asked = job.Job(files, out, map_file, store, quiet=as_json)
     start = time.monotonic()
     with show.byte_progress(total, "dedup") as advance:
         summary = job.run(asked, canonicalizer, advance, show.say)
     seconds = round(time.monotonic() - start, 3)
     if as_json:
-        _print_json(msgspec.to_builtins(summary) | {"seconds": seconds})
+        print_json(msgspec.to_builtins(summary) | {"seconds": seconds})
     else:
         show.dedup(summary, seconds)
     return FAILED if summary.cut else 0
 
 
 @main.command()
-@_store
-@_json
-@_answering
+@store_option
+@json_option
+@answering
 def status(store: str, *, as_json: bool) -> int:
     """Tell what a store holds, also while a crawl is writing to it."""
     with report.reading(store) as connection:
         found = report.status(connection)
     if as_json:
-        _print_json(found)
+        print_json(found)
     else:
         show.status(found)
     return 0
 
 
 @main.command()
-@_store
-@_answering
+@store_option
+@answering
 def upgrade(store: str) -> int:
     """Bring a store that an earlier version made to the schema of this one.
 
@@ -311,7 +310,7 @@ def upgrade(store: str) -> int:
 
 @main.command()
 @click.argument("what", type=click.Choice(sorted(report.EXPORTS)))
-@_store
+@store_option
 @click.option(
     "--format",
     "form",
@@ -322,9 +321,12 @@ def upgrade(store: str) -> int:
 @click.option(
     "-o", "out", help="Write here, whole or not at all; .gz compresses.  [default: stdout]"
 )
-@_answering
+@answering
 def export(what: str, store: str, form: str, out: str | None) -> int:
-    """Print the pages, URLs, aliases or refused URLs of a store, one a line; or write Parquet."""
+    """Print the pages, URLs, aliases, rules or refused URLs of a store; or write them as Parquet.
+
+    Each alias has the representative of its class: the URL at the end of what it led to.
+    """
     with ExitStack() as stack:
         connection = stack.enter_context(report.reading(store))
         target = sys.stdout.buffer if out is None else stack.enter_context(output.whole(out))
@@ -341,8 +343,8 @@ def export(what: str, store: str, form: str, out: str | None) -> int:
 @click.option(
     "--policy", "policies", multiple=True, help="Crawl under these  [default: web, search]."
 )
-@_json
-@_answering
+@json_option
+@answering
 def demo(policies: tuple[str, ...], *, as_json: bool) -> int:
     """Crawl a site made for the purpose, and compare with what is known of it.
 
@@ -350,12 +352,10 @@ def demo(policies: tuple[str, ...], *, as_json: bool) -> int:
     """
     results = demo_run.run(policies or ("web", "search"))
     if as_json:
-        _print_json(msgspec.to_builtins(results))
+        print_json(msgspec.to_builtins(results))
     else:
         demo_run.show_results(results)
     return 0 if all(result.is_right for result in results) else FAILED
 
 
-def _print_json(found: object) -> None:
-    """Print one JSON object."""
-    click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+main.add_command(rules)

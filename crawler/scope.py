@@ -61,3 +61,8 @@ def registrable(host: str) -> str:
     if host.startswith("[") or host.replace(".", "").isdigit():
         return host
     return _LIST.privatesuffix(host) or host
+
+
+def is_public_suffix(host: str) -> bool:
+    """Say whether the names below a host belong to different people, by the Public Suffix List."""
+    return bool(_LIST.privatesuffix(host) is None)

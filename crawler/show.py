@@ -16,6 +16,7 @@ from canon import Trace
 from canon.trace import common_ends
 from crawler.batch.dedup import Summary
 from crawler.crawl import Progress as CrawlProgress
+from crawler.learn.cases import Case
 
 _NARROW = 72  # characters of a URL in a table
 _PIPE_WIDTH = 200
@@ -113,6 +114,31 @@ def status(found: Mapping[str, Any]) -> None:
         ("reason", "links", "for example"),
         [(r["reason"], r["links"], _short(r["link"])) for r in found["refused"]],
     )
+
+
+def moment(at: float) -> str:
+    """Return a time for people, in UTC; "never" for what never was."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) if at > 0 else "never"
+
+
+def rule(case: Case, says: str) -> None:
+    """Print all about a learned rule."""
+    console = out()
+    console.print(f"[bold]{case.id}[/]  [bold cyan]{case.state}[/]  {escape(says)}")
+    console.print(
+        f"\n  {case.agree:,} paths agree, {case.disagree:,} disagree; since it is {case.state}: "
+        f"{case.trial_agree:,} and {case.trial_disagree:,}"
+    )
+    console.print(
+        f"  {case.spared:,} URLs were not fetched for it; {case.reversed:,} redirects were seen "
+        "the other way round"
+    )
+    console.print(
+        f"  first seen {moment(case.first_seen)}, last {moment(case.last_seen)}, "
+        f"{case.state} since {moment(case.entered_at)}, verified {moment(case.verified_at)}\n"
+    )
+    table("For it", ("URL", "is"), case.samples)
+    table("Against it", ("URL", "is"), case.against)
 
 
 def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:

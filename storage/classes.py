@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from storage import counts
 from storage.bulk import chunks, insert_rows, rows_of, upsert
@@ -112,34 +112,52 @@ def _fetched(connection: Connection, rows: Collection[int]) -> set[int]:
     }
 
 
-def note(connection: Connection, dropped: Sequence[Dropped], now: float) -> None:
-    """Write down for what URLs were dropped, and which rules spared the fetch."""
+def note(connection: Connection, dropped: Sequence[Dropped], judge: Judge, now: float) -> None:
+    """Write down for what URLs were dropped, and which rules spared the fetch.
+
+    Where none acted on a URL itself, it was those that act on the one that stands for it.
+    """
+    if not dropped:
+        return
     _edges(connection, [(d.row, d.same_as, d.ruled.identity) for d in dropped], now)
-    spare(connection, Counter(rule for d in dropped for rule in d.ruled.rules))
+    plain = {d.same_as for d in dropped if not d.ruled.rules}
+    found = dict(rows_of(connection, "SELECT id, url FROM urls WHERE id", list(plain)))
+    by_other = {row: judge.ruled(url) for row, url in found.items()}
+    spared: Counter[str] = Counter()
+    for one in dropped:
+        acted = one.ruled if one.ruled.rules else by_other.get(one.same_as)
+        spared.update(acted.rules if acted is not None else ())
+    spare(connection, spared)
 
 
 def _edges(connection: Connection, edges: Sequence[tuple[int, int, str]], now: float) -> None:
-    """Write down whom rules made equal to whom."""
-    if edges:
-        new = upsert(connection, aliases)
-        again = {"last_seen": now, "located": new.excluded.located}
-        key = ["from_id", "to_id", "kind", "status"]
-        connection.execute(
-            new.on_conflict_do_update(index_elements=key, set_=again),
-            [
-                {
-                    "from_id": row,
-                    "to_id": one,
-                    "kind": "rule",
-                    "status": 0,
-                    "located": identity,
-                    "first_seen": now,
-                    "last_seen": now,
-                    "count": 1,
-                }
-                for row, one, identity in edges
-            ],
-        )
+    """Write down whom rules made equal to whom; what stood there before of these goes."""
+    _unlink(connection, [row for row, _one, _identity in edges])
+    rows = [
+        {
+            "from_id": row,
+            "to_id": one,
+            "kind": "rule",
+            "status": 0,
+            "located": identity,
+            "first_seen": now,
+            "last_seen": now,
+            "count": 1,
+        }
+        for row, one, identity in edges
+    ]
+    if rows:
+        connection.execute(insert(aliases), rows)
+    counts.add(connection, Counter({counts.alias("rule", 0): len(rows)}))
+
+
+def _unlink(connection: Connection, rows: Sequence[int]) -> None:
+    """Drop what was written down of whom rules made some URLs equal to."""
+    gone = 0
+    for part in chunks(rows):
+        old = delete(aliases).where(aliases.c.from_id.in_(part), aliases.c.kind == "rule")
+        gone += connection.execute(old).rowcount
+    counts.add(connection, Counter({counts.alias("rule", 0): -gone}))
 
 
 def release(connection: Connection, rows: Iterable[int]) -> list[int]:
@@ -153,9 +171,7 @@ def release(connection: Connection, rows: Iterable[int]) -> list[int]:
             ids = [row.id for row in moved]
             back = update(urls).where(urls.c.id.in_(ids)).values(state=State.QUEUED, reason=None)
             connection.execute(back)
-            connection.execute(
-                delete(aliases).where(aliases.c.from_id.in_(ids), aliases.c.kind == "rule")
-            )
+            _unlink(connection, ids)
             _count(connection, [(row.host_id, row.depth) for row in moved], 1)
             released += ids
     return released
@@ -267,6 +283,12 @@ def rekey(
         rows_of(connection, "SELECT key, url_id FROM keys WHERE key", list(members))
     )
     standing = _fetched(connection, set(plain.values()))
+
+    def may_wait(known: _Known, found: Ruled) -> bool:
+        if known.state == State.QUEUED:
+            return not is_verified(found)
+        return known.state == State.HELD
+
     held: list[tuple[_Known, int, Ruled]] = []
     stands: list[tuple[bytes, int, int]] = []
     for key, group in members.items():
@@ -281,10 +303,7 @@ def rekey(
         held += [
             (known, one, found)
             for known, found in group
-            if known.row != one
-            and (
-                known.state == State.HELD or known.state == State.QUEUED and not is_verified(found)
-            )
+            if known.row != one and may_wait(known, found)
         ]
     insert_rows(connection, classes, ("key", "url_id", "host_id"), sorted(stands))
     released = release(connection, free)
@@ -313,10 +332,6 @@ def _best(group: Sequence[tuple[_Known, Ruled]]) -> _Known | None:
 
 def _hold(connection: Connection, held: Sequence[tuple[_Known, int, Ruled]], now: float) -> None:
     """Take URLs out of the queue whose page is fetched by another name; note for which."""
-    again = [known.row for known, _one, _ruled in held if known.state == State.HELD]
-    for part in chunks(again):
-        old = delete(aliases).where(aliases.c.from_id.in_(part), aliases.c.kind == "rule")
-        connection.execute(old)
     new = [(known, ruled) for known, _one, ruled in held if known.state == State.QUEUED]
     for part in chunks([known.row for known, _ruled in new]):
         change = update(urls).where(urls.c.id.in_(part))

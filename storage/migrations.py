@@ -89,10 +89,7 @@ def _learn(connection: Connection, operations: Operations) -> None:
     """Keep what is learned: rules, their evidence, and the URLs that they make one."""
     for name in ("rules", "evidence", "classes"):
         metadata.tables[name].create(connection)
-    where = aliases.c.kind == "rule"
-    operations.create_index(
-        "aliases_by_rule", "aliases", ["to_id"], sqlite_where=where, postgresql_where=where
-    )
+    operations.create_index("aliases_by_target", "aliases", ["to_id"])
 
 
 # From each schema to the next.

@@ -10,10 +10,21 @@ from sqlalchemy import Connection, Select, func, select
 from sqlalchemy.exc import DatabaseError
 
 from canon import redact
-from storage import counts
+from storage import counts, equivalences
 from storage.engine import open_engine, read_url
 from storage.errors import StoreError
-from storage.schema import State, aliases, hosts, jobs, keys, merges, pages, refusals, urls
+from storage.schema import (
+    State,
+    aliases,
+    hosts,
+    jobs,
+    keys,
+    merges,
+    pages,
+    refusals,
+    rules,
+    urls,
+)
 from storage.store import check_schema, read_facts
 
 
@@ -117,7 +128,20 @@ EXPORTS: dict[str, Select[Any]] = {
     .where(urls.c.state.in_([State.HELD, State.FAILED]))
     .join_from(urls, _SOURCE, urls.c.source_id == _SOURCE.c.id, isouter=True)
     .order_by(urls.c.id),
+    "rules": select(
+        rules.c.id,
+        rules.c.host,
+        rules.c.lesson,
+        rules.c.state,
+        rules.c.agree,
+        rules.c.disagree,
+        rules.c.spared,
+        rules.c.first_seen,
+        rules.c.last_seen,
+        rules.c.verified_at,
+    ).order_by(rules.c.host, rules.c.id),
     "aliases": select(
+        aliases.c.from_id,
         _SOURCE.c.url,
         _TARGET.c.url.label("same_as"),
         aliases.c.kind,
@@ -131,28 +155,37 @@ EXPORTS: dict[str, Select[Any]] = {
     .join(_TARGET, aliases.c.to_id == _TARGET.c.id)
     .order_by(aliases.c.id),
 }
-_URL_COLUMNS = frozenset({"url", "same_as", "located", "found_on", "canonical"})
+_URL_COLUMNS = frozenset(
+    {"url", "same_as", "located", "found_on", "canonical", "representative", "lesson"}
+)
 
 
 def columns(what: str) -> dict[str, type]:
     """Return the names of an export's columns, and the types of their values, None aside."""
     found = {str(c.key): c.type.python_type for c in EXPORTS[what].selected_columns}
+    if what == "aliases":
+        del found["from_id"]
+        found["representative"] = str
     return found | {name: str for name in ("state", "digest") if name in found}
 
 
 def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an export as plain data: states by name, digests in hexadecimal.
 
-    Passwords in URLs are replaced by ``***``.
+    Passwords in URLs are replaced by ``***``. An alias has the representative of its class besides:
+    the URL itself, where it belongs to none.
     """
+    known = equivalences.Equivalences(connection)
     result = connection.execution_options(yield_per=5_000).execute(EXPORTS[what])
     for row in result.mappings():
         plain = dict(row)
+        if what == "aliases":
+            plain["representative"] = known.representative(plain.pop("from_id")).url
         for column in _URL_COLUMNS & plain.keys():
             if plain[column] is not None:
                 plain[column] = redact(plain[column])
         if "digest" in plain:
             plain["digest"] = plain["digest"].hex()
-        if "state" in plain:
+        if isinstance(plain.get("state"), int):
             plain["state"] = State(plain["state"]).name.lower()
         yield plain

@@ -152,9 +152,8 @@ aliases = Table(
     UniqueConstraint("from_id", "to_id", "kind", "status", name="aliases_edge"),
 )
 
-# Whom a rule made equal to a URL: asked when that URL turns out not to be there.
-_by_rule = aliases.c.kind == "rule"
-Index("aliases_by_rule", aliases.c.to_id, sqlite_where=_by_rule, postgresql_where=_by_rule)
+# Who leads to a URL: asked when that turns out not to be there, or to be a sink.
+Index("aliases_by_target", aliases.c.to_id)
 
 rules = Table(
     "rules",

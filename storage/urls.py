@@ -7,7 +7,7 @@ from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, u
 
 from storage import counts
 from storage.bulk import chunks, insert_rows, rows_of
-from storage.classes import LEARNED, Judge, drop, note
+from storage.classes import LEARNED, Dropped, Judge, drop, note
 from storage.records import Admission, Candidate, Outcome
 from storage.schema import State, hosts, urls
 from storage.seen import SeenSet
@@ -46,9 +46,9 @@ def admit(
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
         host_ids = _host_ids(connection, dict.fromkeys(c.host for c, _row in new))
+        dropped: list[Dropped] = []
         if judge is not None:
             dropped = drop(connection, new, judge, now, host_ids.__getitem__)
-            note(connection, dropped, now)
             held_now = {d.row for d in dropped}
             new = [(c._replace(held=LEARNED) if r in held_now else c, r) for c, r in new]
         rows = [
@@ -72,6 +72,8 @@ def admit(
         _more_pending(connection, Counter(host_ids[c.host] for c, _row in new if c.held is None))
         held = Counter((c.held, c.depth) for c, _row in new)
         counts.add(connection, _counted(held))
+        if judge is not None:
+            note(connection, dropped, judge, now)
     return claims
 
 

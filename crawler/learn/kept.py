@@ -12,10 +12,11 @@ from canon.families import FAMILIES, Lesson
 from canon.rules import LearnedRule, RuleSet, follow
 from crawler.learn.cases import Case
 from crawler.scope import host_of
-from storage import classes, lessons
+from storage import StoreError, classes, lessons
 from storage.records import Piece, Ruled, RuleRow
 from storage.schema import hosts
 
+_HERE = "the rules of the store"
 KEPT = ("active", "suspended")  # states in which something may have been dropped for a rule
 
 
@@ -99,9 +100,27 @@ def write(connection: Connection, cases: Iterable[Case]) -> None:
         case.fresh.clear()
 
 
+def cases(connection: Connection, states: tuple[str, ...] = ()) -> list[Case]:
+    """Return the cases in some states, in all when none is named."""
+    return cases_of(connection, lessons.in_states(connection, states))
+
+
 def rules_in(connection: Connection, states: tuple[str, ...] = ()) -> list[LearnedRule]:
     """Return the rules in some states, in all when none is named, with their evidence."""
-    return [case.rule() for case in cases_of(connection, lessons.in_states(connection, states))]
+    return [case.rule() for case in cases(connection, states)]
+
+
+def find(connection: Connection, name: str) -> Case:
+    """Return the rule of an id, or of the beginning of one.
+
+    Raises:
+        StoreError: when there is none, or several.
+    """
+    found = lessons.named(connection, name) if name else []
+    if len(found) != 1:
+        several = f"{len(found)} rules have such an id" if found else "there is no such rule"
+        raise StoreError(f"rule {name!r}: {several}; 'canonry rules list' shows their ids")
+    return cases_of(connection, found)[0]
 
 
 class Acting:
@@ -112,10 +131,10 @@ class Acting:
         label = canonicalizer.policy.label
         known = [rule for rule in rules if rule.state in KEPT]
         self._canonicalizer = canonicalizer
-        self.active = RuleSet([rule for rule in known if rule.state == "active"], label)
+        self.active = RuleSet([rule for rule in known if rule.state == "active"], label, _HERE)
         self._by_id = {rule.id: rule for rule in self.active.active}
         past = [msgspec.structs.replace(rule, state="active") for rule in known]
-        self._past = RuleSet(past, label)
+        self._past = RuleSet(past, label, _HERE)
         moving = {rule.new for rule in known if FAMILIES[rule.family].moves_host}
         self._concerned = frozenset({rule.host for rule in known} | moving)
 
@@ -195,3 +214,52 @@ def publish(
     done = classes.rekey(connection, names, acting.ruled, acting.kept, now, verified)
     lessons.advance(connection)
     return acting, done
+
+
+def revoke(
+    connection: Connection, case: Case, canonicalizer: Canonicalizer, now: float
+) -> classes.Rekeyed:
+    """Take a rule back, for good; what was dropped for it goes back to the queue."""
+    case.enter("revoked", now)
+    write(connection, [case])
+    return publish(connection, [case.lesson], canonicalizer, now)[1]
+
+
+def bring(
+    connection: Connection,
+    rules: Iterable[LearnedRule],
+    canonicalizer: Canonicalizer,
+    now: float,
+    *,
+    trial: bool = False,
+) -> classes.Rekeyed:
+    """Bring rules into a store, in the place of what it knows of them.
+
+    Args:
+        connection: in a transaction that holds the write lock.
+        rules: in any state.
+        canonicalizer: makes identities, without learned rules.
+        now: seconds since 1970.
+        trial: put active ones on probation.
+
+    Raises:
+        RulesError: where they would lead in a circle with the rules that there are.
+    """
+    given = list(rules)
+    brought = []
+    for rule in given:
+        known = {
+            case.lesson: case for case in cases_of(connection, lessons.named(connection, rule.id))
+        }
+        case = known.get(rule.lesson) or Case(rule.lesson)
+        seen = rule.evidence
+        case.agree, case.disagree = seen.agree, seen.disagree
+        case.first_seen, case.last_seen = seen.first_seen or now, seen.last_seen or now
+        if not case.samples and not case.against:
+            case.fresh = [(True, *pair) for pair in seen.samples]
+            case.fresh += [(False, *pair) for pair in seen.against]
+        case.enter("probation" if trial and rule.state == "active" else rule.state, now)
+        case.verified_at = now
+        brought.append(case)
+    write(connection, brought)
+    return publish(connection, [case.lesson for case in brought], canonicalizer, now)[1]

@@ -48,6 +48,8 @@ def lessons_from(source: Parts, target: Parts) -> tuple[Lesson, ...]:
         if lessons is None:
             return ()
         found += lessons
+    if {"host-alias", "path-prefix"} <= {lesson.family for lesson in found}:
+        return ()  # page by page it went there: another host's file of the same name is no proof
     return tuple(found)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import databases
 import pytest
 
-_BOTH = {"test_store", "test_seen"}
+_BOTH = {"test_store", "test_seen", "test_classes", "test_equivalences"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -112,6 +112,7 @@ def test_an_alias_seen_again_is_counted(tmp_path: Path) -> None:
         "first_seen": 1.0,
         "last_seen": 5.0,
         "count": 2,
+        "representative": "http://a.example/",  # nobody has seen yet that there is anything
     }
 
 

@@ -1,0 +1,229 @@
+"""The commands ``canonry rules``: what was learned, for people to see, take back, take along."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from canon import LearnedRule, RuleSet
+from canon.rules import STATES
+from crawler import app, show
+from crawler.batch import lines, output
+from crawler.command import answering, json_option, policy_option, print_json, store_option
+from crawler.learn import kept, mine
+from crawler.learn import thresholds as learning
+from crawler.learn.cases import Case
+from storage import report
+from storage.store import read_facts
+
+
+@click.group()
+def rules() -> None:
+    """Show, revoke, export, import and mine the rules that crawls have learned.
+
+    A rule says which URLs of a host are the same. It rests on evidence, spares fetches while it
+    holds, and is taken back where the host says otherwise: docs/learning.md.
+    """
+
+
+_out = click.option("-o", "out", help="Write here, whole or not at all.  [default: stdout]")
+_named = click.argument("rule", metavar="ID")
+
+
+@rules.command("list")
+@store_option
+@click.option("--state", type=click.Choice(STATES), multiple=True, help="Only rules in this state.")
+@click.option("--host", help="Only rules about this host.")
+@json_option
+@answering
+def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
+    """List the rules: what they say, what they rest on, what they spared.
+
+    Without --state, candidates are left out: they have done nothing yet.
+    """
+    with report.reading(store) as connection:
+        wanted = state or tuple(s for s in STATES if s != "candidate")
+        found = [
+            case for case in kept.cases(connection, wanted) if host in {None, case.lesson.host}
+        ]
+    if as_json:
+        print_json([_plain(case) for case in found])
+        return 0
+    show.table(
+        "Rules",
+        ("id", "state", "says", "agree", "disagree", "spared", "last verified"),
+        [
+            (
+                case.id,
+                case.state,
+                kept.words(case.lesson),
+                case.agree,
+                case.disagree,
+                case.spared,
+                show.moment(case.verified_at),
+            )
+            for case in found
+        ],
+    )
+    if not found:
+        show.say("no rules; crawls learn them, and 'canonry rules import' brings them in")
+    return 0
+
+
+@rules.command("show")
+@_named
+@store_option
+@json_option
+@answering
+def show_rule(rule: str, store: str, *, as_json: bool) -> int:
+    """Tell all about a rule: its evidence and what speaks against it, with URLs."""
+    with report.reading(store) as connection:
+        case = kept.find(connection, rule)
+    if as_json:
+        print_json(_plain(case))
+    else:
+        show.rule(case, kept.words(case.lesson))
+    return 0
+
+
+@rules.command()
+@_named
+@store_option
+@policy_option
+@answering
+def revoke(rule: str, store: str, policy: str) -> int:
+    """Take a rule back, for good; what was not fetched for it goes back to the queue.
+
+    It is not learned again; 'canonry rules import' can bring it back. A crawl that is running takes
+    note at its next step.
+    """
+    with app.changing(store, policy, show.say) as (connection, canonicalizer):
+        case = kept.find(connection, rule)
+        done = kept.revoke(connection, case, canonicalizer, time.time())
+    show.say(
+        f"rule {case.id} is revoked: {kept.words(case.lesson)}; "
+        f"{len(done.released):,} URLs went back to the queue"
+    )
+    return 0
+
+
+@rules.command("export")
+@store_option
+@click.option(
+    "--state",
+    type=click.Choice(STATES),
+    multiple=True,
+    default=("active",),
+    show_default=True,
+    help="Rules in this state.",
+)
+@_out
+@answering
+def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
+    """Write rules as a file: readable, versioned, and made for one policy.
+
+    'canonry canon --rules', 'canonry dedup --rules' and canon.Canonicalizer(policy, rules=...) read
+    it, and so does 'canonry rules import'.
+    """
+    with report.reading(store) as connection:
+        policy = read_facts(connection)["policy"]
+        found = RuleSet(kept.rules_in(connection, state), policy)
+    _write(found, out)
+    return 0
+
+
+@rules.command("import")
+@click.argument("file")
+@store_option
+@policy_option
+@click.option("--trial", is_flag=True, help="Active rules have to prove themselves once more.")
+@answering
+def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
+    """Bring rules from a file into a store; those that are active act from then on.
+
+    With --trial they are put on probation: they spare no fetch before they have predicted well.
+    """
+    given = app.find_rules(file, app.find_policy(policy))
+    with app.changing(store, policy, show.say) as (connection, canonicalizer):
+        done = kept.bring(connection, given.rules, canonicalizer, time.time(), trial=trial)
+    show.say(
+        f"{len(given.rules):,} rules brought in, {len(given) * (not trial):,} of them active; "
+        f"{len(done.held):,} queued URLs are known by another name"
+    )
+    return 0
+
+
+@rules.command("mine")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
+@policy_option
+@_out
+@click.option("--store", help="Bring the candidates into this store.")
+@json_option
+@answering
+def mine_rules(
+    files: tuple[str, ...], policy: str, out: str | None, store: str | None, *, as_json: bool
+) -> int:
+    """Learn from a log of redirects: old URL, new URL, status; or lines of CDX and CDXJ.
+
+    Only candidates come of it: a log tells where URLs led, and not what they held, nor what became
+    of them. In a store they spare nothing before a crawl has seen them predict well.
+    """
+    canonicalizer = app.canonicalizer(policy, None)
+    found = mine.mine(mine.read(_texts(files)), canonicalizer, learning.load())
+    summary: dict[str, Any] = {
+        "redirects": found.pairs,
+        "other_lines": found.other,
+        "refused": found.refused,
+        "candidates": len(found.rules),
+    }
+    if store is not None:
+        with app.changing(store, policy, show.say) as (connection, canonicalizer):
+            kept.bring(connection, found.rules, canonicalizer, time.time())
+    if as_json:
+        print_json(summary)
+    if out is not None or not as_json:
+        _write(RuleSet(found.rules, canonicalizer.policy.label), out)
+    refused = sum(found.refused.values())
+    show.say(
+        f"{found.pairs:,} permanent redirects, {found.other:,} other lines, {refused:,} refused: "
+        f"{len(found.rules):,} candidates"
+    )
+    return 0
+
+
+def _texts(files: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of files as text; what cannot be read is told."""
+    for line in lines.read(files, lambda _count: None):
+        if isinstance(line, lines.Cut):
+            show.say(f"canonry: {line.source}: breaks off after line {line.number:,} ({line.why})")
+        elif line.whole:
+            yield line.text.decode("utf-8", "replace")
+
+
+def _write(found: RuleSet, out: str | None) -> None:
+    """Write rules to a file or to standard output."""
+    text = found.dumps().encode()
+    if out is None:
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+        return
+    with output.whole(out) as file:
+        file.write(text)
+
+
+def _plain(case: Case) -> dict[str, Any]:
+    """Return a case as plain data for JSON."""
+    rule: LearnedRule = case.rule()
+    return {
+        "id": case.id,
+        "says": kept.words(case.lesson),
+        **msgspec.to_builtins(rule),
+        "trial": {"agree": case.trial_agree, "disagree": case.trial_disagree},
+        "reversed": case.reversed,
+        "spared": case.spared,
+        "entered_at": case.entered_at,
+        "verified_at": case.verified_at,
+    }

@@ -1,0 +1,127 @@
+"""Mining: learning from a log of redirects instead of a crawl. Candidates come of it, no more.
+
+A log tells where URLs led, and not what they held, nor what became of them since; so what is mined
+has to prove itself in a crawl before it spares a fetch.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from canon import Canonicalizer, InvalidURL
+from canon.rules import LearnedRule
+from crawler.learn.cases import Case
+from crawler.learn.learner import Learner, Moved
+from crawler.learn.thresholds import Thresholds
+from crawler.scope import registrable
+
+_PERMANENT = frozenset({"301", "308"})
+_WORTH = frozenset({"probation", "active"})
+
+
+class Pair(NamedTuple):
+    """A line of a log: a URL, what it was answered with, and where that led."""
+
+    number: int
+    old: str
+    new: str
+    status: str
+
+
+class Mined(NamedTuple):
+    """What came of a log."""
+
+    rules: tuple[LearnedRule, ...]
+    pairs: int  # permanent redirects
+    other: int  # lines of another status, or without a target
+    refused: dict[str, int]  # lines that could not be read, by reason
+
+
+def mine(pairs: Iterable[Pair], canonicalizer: Canonicalizer, thresholds: Thresholds) -> Mined:
+    """Learn from pairs; the rules are those that as candidates would be put on probation.
+
+    Args:
+        pairs: as `read` gives them.
+        canonicalizer: makes identities, without learned rules.
+        thresholds: how much evidence makes a rule.
+    """
+    kept: dict[str, list[Case]] = {}
+    learner = Learner(thresholds, registrable, lambda host: kept.get(host, ()))
+    found: dict[str, Case] = {}
+    refused: dict[str, int] = {}
+    used = other = 0
+    for number, old, new, status in pairs:
+        if status not in _PERMANENT or not new:
+            other += 1
+            continue
+        try:
+            source = canonicalizer.identity(old)
+            target = canonicalizer.identity(new, source)
+        except InvalidURL as error:
+            name = error.reason.name.lower()
+            refused[name] = refused.get(name, 0) + 1
+            continue
+        used += 1
+        if source == target:
+            continue
+        learner.hear(Moved(source, target, float(number)))
+        touched, _ = learner.settle(float(number))
+        for case in touched:
+            found[case.id] = case
+    rules = [_candidate(case) for case in found.values() if case.state in _WORTH]
+    return Mined(tuple(sorted(rules, key=lambda rule: rule.lesson)), used, other, refused)
+
+
+def _candidate(case: Case) -> LearnedRule:
+    """Return a case as a candidate; the numbers of lines are no times."""
+    rule = case.rule()
+    evidence = msgspec.structs.replace(rule.evidence, first_seen=None, last_seen=None)
+    return msgspec.structs.replace(rule, state="candidate", evidence=evidence)
+
+
+def read(lines: Iterable[str]) -> Iterator[Pair]:
+    """Yield the pairs of a log, whatever kind it is of: told by each line.
+
+    Lines of CDX (eleven or nine fields behind a SURT and a timestamp) and CDXJ are known by their
+    form; others are columns, separated by tabs or commas: the first two that are URLs are old and
+    new, the first that is a status is the status, and without one the redirect was permanent.
+    """
+    for number, line in enumerate(lines, 1):
+        text = line.rstrip("\r\n")
+        if text:
+            yield _pair(number, text)
+
+
+def _pair(number: int, text: str) -> Pair:
+    """Read one line."""
+    key, _, rest = text.partition(" ")
+    timestamp, _, record = rest.partition(" ")
+    if len(timestamp) == len("20240131120000") and timestamp.isdecimal() and ")" in key:
+        return _cdxj(number, record) if record.startswith("{") else _cdx(number, record)
+    mark = "\t" if "\t" in text else ","
+    columns = next(csv.reader(io.StringIO(text), delimiter=mark), [])
+    found = [column for column in columns if "://" in column[:12]]
+    statuses = [c for c in columns if len(c) == 3 and c.isdecimal()]  # noqa: PLR2004 - HTTP's form
+    old, new = (*found[:2], "", "")[:2]
+    return Pair(number, old, new, statuses[0] if statuses else "301")
+
+
+def _cdx(number: int, record: str) -> Pair:
+    """Read the fields behind a CDX line's timestamp: URL, type, status, digest, redirect."""
+    fields = record.split(" ")
+    redirect = fields[4] if len(fields) > 4 else "-"  # noqa: PLR2004 - the fifth
+    status = fields[2] if len(fields) > 2 else ""  # noqa: PLR2004 - the third
+    return Pair(number, fields[0], "" if redirect == "-" else redirect, status)
+
+
+def _cdxj(number: int, record: str) -> Pair:
+    """Read the JSON of a CDXJ line, as Common Crawl and pywb write it."""
+    try:
+        given = msgspec.json.decode(record)
+    except msgspec.DecodeError:
+        return Pair(number, "", "", "")
+    old, new = str(given.get("url", "")), str(given.get("redirect", ""))
+    return Pair(number, old, "" if new == "-" else new, str(given.get("status", "")))
