@@ -227,10 +227,8 @@ def _of_hosts(connection: Connection, names: Collection[str]) -> Iterator[_Known
             query = select(
                 urls.c.id, urls.c.host_id, urls.c.url, urls.c.state, urls.c.reason, urls.c.depth
             )
-            rows = connection.execution_options(yield_per=10_000).execute(
-                query.where(urls.c.host_id == host_id)
-            )
-            yield from (_Known(*row) for row in rows)
+            here = query.where(urls.c.host_id == host_id).execution_options(yield_per=10_000)
+            yield from (_Known(*row) for row in connection.execute(here))
 
 
 def urls_of(connection: Connection, names: Collection[str]) -> Iterator[str]:

@@ -176,7 +176,7 @@ def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
     the URL itself, where it belongs to none.
     """
     known = equivalences.Equivalences(connection)
-    result = connection.execution_options(yield_per=5_000).execute(EXPORTS[what])
+    result = connection.execute(EXPORTS[what].execution_options(yield_per=5_000))
     for row in result.mappings():
         plain = dict(row)
         if what == "aliases":
