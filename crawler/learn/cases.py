@@ -20,7 +20,7 @@ def lower_bound(agree: int, disagree: int) -> float:
         return 0.0
     share, z2 = agree / n, _Z * _Z
     spread = _Z * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return (share + z2 / (2 * n) - spread) / (1 + z2 / n)
+    return max(0.0, (share + z2 / (2 * n) - spread) / (1 + z2 / n))
 
 
 @dataclass(slots=True)

@@ -197,7 +197,8 @@ class Learner:
         own = self._host(name).cases
         domain = self._registrable(name)
         wide = [c for c in self._host(domain).cases.values() if c.lesson.subdomains]
-        taught = {case.lesson._replace(host=domain) for case in own.values()} if wide else set()
+        settled = [case for case in own.values() if case.state not in {"candidate", "probation"}]
+        taught = {case.lesson._replace(host=domain) for case in settled} if wide else set()
         for case in (*own.values(), *wide):
             if case.lesson.subdomains and case.lesson._replace(subdomains=False, but=()) in taught:
                 continue  # the host speaks for itself
@@ -383,6 +384,7 @@ class Learner:
                     return
                 agreeing += own is not None and own.state == "active"
         wide = self._case(lesson._replace(host=domain, subdomains=True))
+        wide.agree += case.agree
         if agreeing >= _AGREEING_HOSTS and wide.state == "candidate":
             wide.enter("probation", now)
             self._touched[domain, wide.lesson] = wide

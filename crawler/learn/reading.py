@@ -8,6 +8,7 @@ from itertools import combinations
 from canon import query
 from canon.families import FAMILIES, Lesson, is_host_name, names_of
 from canon.parts import Parts
+from crawler.scope import registrable
 
 # Segments and labels that say who may see a page, or in which language; they say nothing of what
 # is equal: who is sent there today is sent elsewhere tomorrow, or from another country.
@@ -66,20 +67,24 @@ def _of_hosts(source: Parts, target: Parts) -> list[Lesson] | None:
         return []
     if new == f"www.{old}" or old == f"www.{new}":
         return [Lesson(old, "www", new=new)]
-    labels = new.split(".")
-    if _WALL.fullmatch(labels[0]) or _is_elsewhere(old.split("."), labels):
+    if _WALL.fullmatch(new.partition(".")[0]) or _is_elsewhere(old, new):
         return None
     return [Lesson(old, "host-alias", new=new)]
 
 
-def _is_elsewhere(old: list[str], new: list[str]) -> bool:
-    """Say whether two names look like one site for two places or languages."""
-    if _LOCALE.fullmatch(new[0]) and new[1:] in (old, old[1:]):  # example.com, de.example.com
+def _is_elsewhere(old: str, new: str) -> bool:
+    """Say whether two names look like one site for two places or languages.
+
+    That is one name under the suffixes of two countries, or a label more for a language.
+    """
+    here, there = old.split("."), new.split(".")
+    if _LOCALE.fullmatch(there[0]) and there[1:] in (here, here[1:]):  # example.com, de.example.com
         return True
-    if _LOCALE.fullmatch(old[0]) and old[1:] in (new, new[1:]):
+    if _LOCALE.fullmatch(here[0]) and here[1:] in (there, there[1:]):
         return True
-    name = [label for label in old if len(label) > 3]  # noqa: PLR2004 - what suffixes are made of
-    return bool(name) and name == [label for label in new if len(label) > 3]  # noqa: PLR2004 - same
+    one, other = registrable(old), registrable(new)
+    by_country = len(here[-1]) == 2 or len(there[-1]) == 2  # noqa: PLR2004 - ISO 3166's letters
+    return one != other and by_country and one.partition(".")[0] == other.partition(".")[0]
 
 
 def _of_paths(source: Parts, target: Parts) -> list[Lesson] | None:

@@ -172,7 +172,7 @@ def test_a_rule_for_subdomains_leaves_out_those_that_it_names() -> None:
 
 def test_rules_of_another_policy_are_refused() -> None:
     rules = RuleSet([rule("scheme-upgrade")], "web/1", "r.json")
-    with pytest.raises(RulesError, match="r.json: learned under policy web/1, not search/1"):
+    with pytest.raises(RulesError, match=r"r\.json: learned under policy web/1, not search/1"):
         Canonicalizer("search", rules)
 
 
@@ -235,6 +235,7 @@ def test_what_is_no_file_of_rules_is_refused(text: str | bytes) -> None:
 
 HOSTS = ["h.example", "www.h.example", "o.example", "a.h.example"]
 PREFIXES = ["/", "/a/", "/b/", "/a/b/", "/A/", "/c/"]
+BITS = ["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//"]
 lessons = st.builds(
     Lesson,
     host=st.sampled_from(HOSTS),
@@ -250,10 +251,9 @@ their_urls = st.builds(
     lambda scheme, host, path, query: f"{scheme}://{host}{path}{query}",
     st.sampled_from(["http", "https"]),
     st.sampled_from(HOSTS),
-    st.lists(st.sampled_from(["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//"]), max_size=5)
-    .map("".join),
+    st.lists(st.sampled_from(BITS), max_size=5).map("".join),
     st.sampled_from(["", "?a=1", "?b=1&a=2", "?a=1&c=2&a", "?b", "?", "?a=1#x"]),
-)  # fmt: skip
+)
 
 
 @given(rule_sets, st.one_of(their_urls, urls), st.sampled_from(["web", "search", "archive"]))
