@@ -1,0 +1,335 @@
+"""Crawls that learn: what a rule spares, what it must not cost, and that it survives a kill."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import databases
+import pytest
+from servers import Answer, Raw, ok, raw_server
+from sites import canonry, exported, start, wait_for
+
+from canon.policy import preset
+from storage import Store
+
+SEED = "http://h.example/"
+_PAGES = 300
+_A_LIST = 20
+
+
+class Site:
+    """Pages that each go by three names, listed twenty on a page; what it was asked is counted."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.turned = False  # from then on a name with a slash is a page of its own
+        self.turns_at = 1 << 30  # ... which happens after so many requests
+        self.pause = 0.0
+
+    def links(self, number: int) -> list[str]:
+        return [
+            f"/docs/p{n}{end}"
+            for n in range(number * _A_LIST, (number + 1) * _A_LIST)
+            for end in ("/", "", f"?ref={n % 7}")
+        ]
+
+    def __call__(self, head: bytes) -> Answer:
+        target = head.split(b" ")[1].decode()
+        self.asked[target] += 1
+        self.turned |= self.asked.total() > self.turns_at
+        if target == "/robots.txt":
+            return ok(b"", status="404 Not Found")
+        body = f"this is {target.partition('?')[0]}"
+        if target == "/":
+            body = "".join(f'<a href="/list/{n}">' for n in range(_PAGES // _A_LIST))
+        elif target.startswith("/list/"):
+            body = "".join(f'<a href="{link}">' for link in self.links(int(target[6:])))
+        elif target.endswith("/") and not self.turned:
+            return ok(b"", f"Location: {target[:-1]}", status="301 Moved Permanently")
+        return ok(body.encode(), "Content-Type: text/html")
+
+    @property
+    def pages(self) -> set[str]:
+        """Return the pages that were asked for by one of their names."""
+        return {path.partition("?")[0].rstrip("/") for path in self.asked if "/docs/" in path}
+
+
+@contextmanager
+def served(site: Site) -> Iterator[Raw]:
+    """Serve a site from a thread."""
+    loop = asyncio.new_event_loop()
+    ready: list[Raw] = []
+    started, over = threading.Event(), asyncio.Event()
+
+    async def serve() -> None:
+        async with raw_server(site) as raw:
+            ready.append(raw)
+            started.set()
+            await over.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    assert started.wait(10)
+    try:
+        yield ready[0]
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(10)
+        loop.close()
+
+
+def words(raw: Raw, *more: str) -> list[str]:
+    connect = f"::127.0.0.1:{raw.port}"
+    return ["crawl", SEED, "--connect-to", connect, "--delay", "0", "--concurrency", "8", *more]
+
+
+def make_store(folder: Path) -> None:
+    """Make an empty store, the one that commands take by default."""
+    policy = preset("web")
+    url = f"sqlite:///{folder / 'canonry.db'}"
+    Store(url, policy=policy.label, fingerprint=policy.fingerprint).close()
+
+
+def everything() -> set[str]:
+    return {f"/docs/p{n}" for n in range(_PAGES)}
+
+
+def test_a_crawl_learns_spares_and_says_why(tmp_path: Path) -> None:
+    site = Site()
+    with served(site) as raw:
+        done = canonry(*words(raw), folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert site.pages == everything()
+    assert max(site.asked.values()) == 1
+    asked = site.asked.total()
+    assert asked < 0.6 * 3 * _PAGES, asked
+    said = done.stderr.decode()
+    assert "is active (was probation): h.example: a path is the same without the slash" in said
+    assert "is active (was probation): h.example: parameter ref selects nothing" in said
+    status = json.loads(canonry("status", "--json", folder=tmp_path).stdout)
+    spared = status["held"]["learned"]
+    assert spared + asked == 3 * _PAGES + _PAGES // _A_LIST + 2, "nothing is dropped in silence"
+    rules = json.loads(canonry("rules", "list", "--json", folder=tmp_path).stdout)
+    acting = {rule["family"]: rule for rule in rules if rule["state"] == "active"}
+    assert acting.keys() == {"trailing-slash", "parameter-irrelevant"}
+    assert sum(rule["spared"] for rule in acting.values()) >= spared
+    assert all(rule["evidence"]["disagree"] == 0 for rule in acting.values())
+    assert all(len(rule["evidence"]["samples"]) == 5 for rule in acting.values())
+    held = [row for row in exported(tmp_path, "refused") if row["reason"] == "learned"]
+    edges = {row["url"]: row for row in exported(tmp_path, "aliases") if row["kind"] == "rule"}
+    assert {row["url"] for row in held} == edges.keys()
+    for url, edge in edges.items():
+        assert url.partition("?")[0].rstrip("/") == edge["representative"].partition("?")[0]
+
+
+def test_nothing_is_learned_where_it_is_not_wanted(tmp_path: Path) -> None:
+    site = Site()
+    with served(site) as raw:
+        assert canonry(*words(raw, "--no-learn"), folder=tmp_path).returncode == 0
+    assert site.asked.total() == 3 * _PAGES + _PAGES // _A_LIST + 2
+    assert json.loads(canonry("rules", "list", "--json", folder=tmp_path).stdout) == []
+
+
+def test_a_site_that_changes_takes_its_rule_back_and_loses_nothing(tmp_path: Path) -> None:
+    """The pages that were dropped for the rule, and are pages of their own now, are all asked."""
+    site = Site()
+    site.turns_at = 250
+    with served(site) as raw:
+        done = canonry(*words(raw), folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    said = done.stderr.decode()
+    assert "is revoked (was suspended): h.example: a path is the same without the slash" in said
+    assert "went back to the queue" in said
+    assert site.pages == everything()
+    assert {f"/docs/p{n}/" for n in range(_PAGES)} <= site.asked.keys()
+
+
+def test_a_rule_that_people_revoke_gives_back_what_it_spared(tmp_path: Path) -> None:
+    site = Site()
+    with served(site) as raw:
+        canonry(*words(raw), folder=tmp_path)
+        listed = json.loads(canonry("rules", "list", "--json", folder=tmp_path).stdout)
+        for rule in listed:
+            done = canonry("rules", "revoke", rule["id"][:7], folder=tmp_path)
+            assert done.returncode == 0, done.stderr
+        status = json.loads(canonry("status", "--json", folder=tmp_path).stdout)
+        assert "learned" not in {reason for reason, count in status["held"].items() if count}
+        assert status["urls"]["queued"] > 300
+        assert canonry(*words(raw), folder=tmp_path).returncode == 0
+    assert site.asked.total() - site.asked["/robots.txt"] == 3 * _PAGES + _PAGES // _A_LIST + 1
+    assert max(site.asked.values()) == 1
+
+
+def test_what_one_crawl_learned_spares_another(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    site = Site()
+    with served(site) as raw:
+        canonry(*words(raw), folder=first)
+    done = canonry("rules", "export", "-o", "rules.json", folder=first)
+    assert done.returncode == 0, done.stderr
+    rules = str(first / "rules.json")
+    one, other = f"{SEED}docs/p1?ref=1", f"{SEED}docs/p1/"
+    done = canonry("canon", "--rules", rules, one, other, folder=second)
+    assert done.stdout.splitlines() == [f"{SEED}docs/p1".encode()] * 2
+    lines = f"{one}\n{other}\n{SEED}docs/p2\n".encode()
+    done = canonry("dedup", "-", "--rules", rules, "--map", "map.tsv", folder=second, data=lines)
+    assert done.stdout.splitlines() == [one.encode(), f"{SEED}docs/p2".encode()]
+    assert b"learned-trailing-slash" in (second / "map.tsv").read_bytes()
+    done = canonry("explain", "--rules", rules, "--json", other, folder=second)
+    [step] = json.loads(done.stdout)["steps"]
+    assert step["name"] == "learned-trailing-slash"
+    assert "paths agree, 0 disagree" in step["why"]
+
+    site = Site()
+    with served(site) as raw:
+        canonry(*words(raw, "--max-pages", "1"), folder=second)
+        done = canonry("rules", "import", rules, folder=second)
+        assert done.returncode == 0, done.stderr
+        canonry(*words(raw), folder=second)
+    assert site.pages == everything()
+    assert site.asked.total() < 1.25 * _PAGES
+
+
+def test_answers_from_a_store_follow_what_was_seen_and_what_was_learned(tmp_path: Path) -> None:
+    site = Site()
+    with served(site) as raw:
+        canonry(*words(raw), folder=tmp_path)
+    store = ["--store", "sqlite:///canonry.db"]
+    redirected = [row for row in exported(tmp_path, "aliases") if row["kind"] == "redirect"][0]
+    unseen = f"{SEED}docs/unseen/?ref=3"
+    done = canonry("canon", *store, redirected["url"], unseen, "no url", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.decode().splitlines() == [redirected["same_as"], f"{SEED}docs/unseen", ""]
+    done = canonry("explain", *store, "--json", redirected["url"], folder=tmp_path)
+    trace = json.loads(done.stdout)
+    assert trace["identity"] == redirected["same_as"]
+    assert [step["name"] for step in trace["steps"]] == ["alias-redirect"]
+    assert "HTTP status 301" in trace["steps"][0]["why"]
+    wrong = canonry("canon", *store, "--policy", "search", SEED, folder=tmp_path)
+    assert wrong.returncode == 1
+    assert b"give --policy web" in wrong.stderr
+    both = canonry("canon", *store, "--rules", "x", SEED, folder=tmp_path)
+    assert both.returncode == 2
+
+
+_KILLS = max(2, int(os.environ.get("CANONRY_TEST_KILLS", "12")) // 3)
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("turns_at", [1 << 30, 250])
+def test_killed_while_it_learns_it_is_right_after_resuming(
+    tmp_path: Path,
+    turns_at: int,
+    database: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Killed at random moments: also in the middle of a rule's activation, and of its end."""
+    more: list[str] = []
+    if database == "postgresql":
+        monkeypatch.setenv(databases.SERVER, request.getfixturevalue("server"))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        more = ["--store", databases.url_of(tmp_path)]
+    site = Site()
+    site.turns_at = turns_at
+    rng = random.Random(turns_at)
+    with served(site) as raw:
+        for _ in range(_KILLS):
+            before = site.asked.total()
+            crawl = start(tmp_path, *words(raw, *more))
+            moment = before + rng.randrange(1, 60)
+            wait_for(
+                lambda crawl=crawl, moment=moment: (
+                    crawl.poll() is not None or site.asked.total() >= moment
+                )
+            )  # type: ignore[misc]
+            crawl.send_signal(signal.SIGKILL)
+            crawl.communicate()
+        done = canonry(*words(raw, *more), folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert site.pages == everything()
+    again = sum(count - 1 for path, count in site.asked.items() if path != "/robots.txt")
+    assert again <= _KILLS * 8, "no more than was in flight"
+    if turns_at < 1000:
+        held = {row["url"] for row in exported(tmp_path, "refused", *more)}
+        lost = {f"{SEED}docs/p{n}/" for n in range(_PAGES)} - held
+        assert {url.removeprefix(SEED[:-1]) for url in lost} <= site.asked.keys()
+    status = json.loads(canonry("status", "--json", *more, folder=tmp_path).stdout)
+    assert status["urls"]["queued"] == 0
+
+
+def test_two_workers_share_what_they_learn(tmp_path: Path) -> None:
+    site = Site()
+    with served(site) as raw:
+        crawls = [start(tmp_path, *words(raw)) for _ in range(2)]
+        for crawl in crawls:
+            _, said = crawl.communicate(timeout=60)
+            assert crawl.returncode == 0, said
+    assert site.pages == everything()
+    assert max(count for path, count in site.asked.items() if path != "/robots.txt") == 1
+
+
+def test_mining_a_log(tmp_path: Path) -> None:
+    moved = [f"{SEED}a/p{n},https://h.example/a/p{n},301" for n in range(30)]
+    other = [f"{SEED}x{n},{SEED},301" for n in range(3)] + [f"{SEED}gone,,410", "x,y://z,301"]
+    cdx = [
+        f"example,o)/{n} 20240101000000 http://o.example/{n} text/html 301 AAAA"
+        f" http://o.example/{n}/ - 1 2 f.warc.gz"
+        for n in range(30)
+    ]
+    cdxj = [
+        f'example,w)/{n} 20240101000000 {{"url": "http://w.example/{n}", "status": "308", '
+        f'"redirect": "http://www.w.example/{n}"}}'
+        for n in range(30)
+    ]
+    (tmp_path / "log.csv").write_text("old,new,status\n" + "\n".join([*moved, *other]))
+    (tmp_path / "log.cdx").write_text(" CDX N b a m s k r M S V g\n" + "\n".join([*cdx, *cdxj]))
+    files = ["log.csv", "log.cdx"]
+    done = canonry("rules", "mine", *files, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["rules"]
+    assert {(rule["host"], rule["family"], rule["state"]) for rule in found} == {
+        ("h.example", "scheme-upgrade", "candidate"),
+        ("o.example", "trailing-slash", "candidate"),
+        ("w.example", "www", "candidate"),
+    }
+    [upgrade] = [rule for rule in found if rule["host"] == "h.example" and "below" not in rule]
+    assert upgrade["evidence"]["agree"] == 30
+    assert b"93 permanent redirects" in done.stderr
+    make_store(tmp_path)
+    canonry("rules", "mine", *files, "--store", "sqlite:///canonry.db", folder=tmp_path)
+    listed = canonry("rules", "list", "--state", "candidate", "--json", folder=tmp_path)
+    assert len(json.loads(listed.stdout)) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "says"),
+    [
+        (["rules", "show", "abc"], 1, "there is no such rule; 'canonry rules list'"),
+        (["rules", "revoke", ""], 1, "there is no such rule"),
+        (["rules", "import", "none.json"], 2, "give a file that can be read"),
+        (["rules", "import", "wide.json"], 2, "different people's (Public Suffix List)"),
+        (["rules", "import", "search.json"], 2, "learned under policy search/1, not web/1"),
+        (["canon", "--rules", "wide.json", SEED], 2, "Public Suffix List"),
+        (["dedup", "-", "--rules", "a.json", "--store", "sqlite:///x.db"], 2, "rules import FILE"),
+        (["rules", "list", "--store", "sqlite:///none.db"], 1, "there is no store none.db"),
+    ],
+)
+def test_what_goes_wrong_is_told(tmp_path: Path, command: list[str], code: int, says: str) -> None:
+    make_store(tmp_path)
+    for name, policy, host in (("wide", "web/1", "co.uk"), ("search", "search/1", "h.example")):
+        rule = {"host": host, "family": "scheme-upgrade", "subdomains": True}
+        whole = {"format": "canonry-rules", "version": 1, "policy": policy, "rules": [rule]}
+        (tmp_path / f"{name}.json").write_text(json.dumps(whole))
+    done = canonry(*command, folder=tmp_path, data=b"")
+    assert done.returncode == code
+    assert says in done.stderr.decode().replace("\n", " ")
