@@ -204,7 +204,7 @@ def test_answers_from_a_store_follow_what_was_seen_and_what_was_learned(tmp_path
     with served(site) as raw:
         canonry(*words(raw), folder=tmp_path)
     store = ["--store", "sqlite:///canonry.db"]
-    redirected = [row for row in exported(tmp_path, "aliases") if row["kind"] == "redirect"][0]
+    redirected = next(row for row in exported(tmp_path, "aliases") if row["kind"] == "redirect")
     unseen = f"{SEED}docs/unseen/?ref=3"
     done = canonry("canon", *store, redirected["url"], unseen, "no url", folder=tmp_path)
     assert done.returncode == 1

@@ -1,0 +1,211 @@
+"""How much of what is learned is true, how much does it spare, and what does learning cost?"""
+
+import argparse
+import gzip
+import hashlib
+import random
+import resource
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from measure import keep
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+import simweb
+
+from canon import Canonicalizer, InvalidURL, LearnedRule
+from canon.families import Lesson, act
+from canon.parts import Parts
+from crawler.learn import mine, thresholds
+from crawler.learn.cases import lower_bound
+from crawler.learn.learner import Learner, Moved
+from crawler.learn.reading import lessons_from
+from crawler.scope import registrable
+
+_WEB = Canonicalizer("web")
+Pairs = list[tuple[str, str]]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", help="redirects: file, old URL, new URL, status; tabs, gzip")
+    parser.add_argument("--seeds", type=int, default=20, help="simulated webs")
+    parser.add_argument("--hosts", type=int, default=200, help="honest hosts in each of them")
+    parser.add_argument("--redirects", type=int, default=1_000_000)
+    parser.add_argument("--keep", action="store_true", help="write the raw run to benchmarks/runs/")
+    given = parser.parse_args()
+    results: dict[str, Any] = {"simulated": simulated(given.seeds, given.hosts)}
+    results["cost"] = cost(given.redirects)
+    urls: list[str] = []
+    if given.corpus is not None:
+        pairs = _read(given.corpus)
+        urls = [old for old, _new in pairs]
+        results["real"] = real(pairs)
+    keep(given, "learning", urls, results)
+
+
+def _one_web(job: tuple[int, int]) -> tuple[int, int, int, int, int, Counter[str], Counter[str]]:
+    """Crawl one simulated web."""
+    seed, size = job
+    found = simweb.crawl(simweb.web(seed, size))
+    wrong = Counter(kind for kind, _url, _one in found.wrong)
+    return (
+        found.merged,
+        found.avoided,
+        found.repeated,
+        found.fetched,
+        len(found.lost),
+        wrong,
+        found.active,
+    )
+
+
+def simulated(seeds: int, size: int) -> dict[str, Any]:
+    """Crawl simulated webs, and count what was merged rightly and spared."""
+    with Pool(2) as pool:
+        runs = pool.map(_one_web, [(seed, size) for seed in range(seeds)], chunksize=1)
+    merged, avoided, repeated, fetched, lost = (sum(run[n] for run in runs) for n in range(5))
+    wrong = sum((run[5] for run in runs), Counter[str]())
+    active = sum((run[6] for run in runs), Counter[str]())
+    right = merged - wrong.total()
+    honest = {"honest", "exceptions", "mixed", "turning"}
+    fooled = sum(count for kind, count in active.items() if kind not in honest)
+    found = {
+        "seeds": seeds,
+        "hosts": len(simweb.web(0, size)),
+        "merged": merged,
+        "wrong": dict(wrong),
+        "precision": right / merged,
+        "precision_at_least": lower_bound(right, merged - right),
+        "avoided": avoided / (avoided + repeated),
+        "fetched": fetched,
+        "lost": lost,
+        "rules_on_adversaries": fooled,
+    }
+    print(
+        f"{seeds} simulated webs of {found['hosts']} hosts: {fetched:,} fetches, "
+        f"{merged:,} merged, {merged - right:,} of them wrongly {dict(wrong)}"
+    )
+    least = 100 * found["precision_at_least"]
+    print(f"  right: {100 * right / merged:.3f} % (with 95 % confidence at least {least:.3f} %)")
+    spared = 100 * found["avoided"]
+    print(f"  of what could be spared after a host's first 200 fetches: {spared:.1f} %")
+    print(f"  rules learned on adversaries: {fooled}; pages lost: {lost}")
+    return found
+
+
+def cost(count: int) -> dict[str, Any]:
+    """Tell a learner of redirects on a thousand hosts, and settle after each sixteen."""
+    rng = random.Random(1)
+    learner = Learner(thresholds.load(), registrable)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    for n in range(count):
+        host = f"www.h{rng.randrange(1000)}.example"
+        path = f"/{rng.choice('abcdef')}/p{n}"
+        end = "/" if rng.random() < 0.9 else "/moved/elsewhere"
+        learner.hear(Moved(f"http://{host}{path}", f"https://{host}{path}{end}", float(n)))
+        if n % 16 == 0:
+            learner.settle(float(n))
+    seconds = time.perf_counter() - start
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(
+        f"{count:,} redirects on 1,000 hosts: {1e6 * seconds / count:.1f} µs each, "
+        f"{grown:.0f} MiB more memory at the peak"
+    )
+    return {"redirects": count, "microseconds": 1e6 * seconds / count, "mib": grown}
+
+
+def _read(path: str) -> Pairs:
+    """Return the permanent redirects of a corpus, as identities that differ."""
+    found = []
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for pair in mine.read(line.partition("\t")[2] for line in file):
+            if pair.status == "301" and pair.new:
+                try:
+                    old = _WEB.identity(pair.old)
+                    new = _WEB.identity(pair.new, old)
+                except InvalidURL:
+                    continue
+                if old != new:
+                    found.append((old, new))
+    return found
+
+
+def real(pairs: Pairs) -> dict[str, Any]:
+    """Learn from half of each host's redirects, and judge by the other half.
+
+    Half of the hosts are those on which thresholds may be looked at; the others are only judged.
+    """
+    results = {}
+    for place, name in enumerate(("hosts to learn on", "hosts to judge by")):
+        chosen = [pair for pair in pairs if _half(pair[0]) == place]
+        random.Random(3).shuffle(chosen)
+        train, test = chosen[::2], chosen[1::2]
+        given = (mine.Pair(n, old, new, "301") for n, (old, new) in enumerate(train))
+        candidates = mine.mine(given, _WEB, thresholds.load()).rules
+        sure = [rule for rule in candidates if _would_be_active(rule)]
+        print(f"{name}: {len(train):,} redirects to learn from, {len(test):,} to predict")
+        for what, rules in (
+            ("active bar", sure),
+            ("candidates", candidates),
+            ("naive", _naive(train)),
+        ):
+            results[f"{name}, {what}"] = _judge(what, rules, test)
+    return results
+
+
+def _half(url: str) -> int:
+    return hashlib.blake2b(url.split("/")[2].encode()).digest()[0] % 2
+
+
+def _would_be_active(rule: LearnedRule) -> bool:
+    """Say whether the evidence is as much as an active rule needs."""
+    limits = thresholds.load().family[rule.family]
+    seen = rule.evidence
+    asked = limits.doubted if seen.disagree else limits.active
+    return lower_bound(seen.agree, seen.disagree) >= asked
+
+
+def _naive(train: Pairs) -> list[LearnedRule]:
+    """Learn whatever five redirects support, whatever speaks against it."""
+    support: Counter[Lesson] = Counter()
+    for old, new in train:
+        support.update(lessons_from(Parts.of(old), Parts.of(new)))
+    return [LearnedRule(**lesson._asdict()) for lesson, n in support.items() if n >= 5]
+
+
+def _judge(what: str, rules: Iterable[LearnedRule], test: Pairs) -> dict[str, Any]:
+    """Compare what rules make of URLs with where these lead, schemes and final slashes aside."""
+    on: dict[str, list[LearnedRule]] = defaultdict(list)
+    for rule in rules:
+        on[rule.host].append(msgspec.structs.replace(rule, state="active"))
+    right = wrong = 0
+    for old, new in test:
+        parts = Parts.of(old)
+        for rule in on.get(parts.host or "", ()):
+            after = act(rule.lesson, parts)
+            if after is not parts:
+                led = Parts.of(new)
+                same = (led.host, led.path.rstrip("/"), led.query)
+                right += (after.host, after.path.rstrip("/"), after.query) == same
+                wrong += (after.host, after.path.rstrip("/"), after.query) != same
+                break
+    predicted = right + wrong
+    print(
+        f"  {what:12} {sum(map(len, on.values())):3} rules on {len(on):2} hosts, "
+        f"{predicted:5,} predicted ({100 * predicted / len(test):.2f} %), {right:,} right"
+        + (f" ({100 * right / predicted:.1f} %)" if predicted else "")
+    )
+    return {"rules": sum(map(len, on.values())), "predicted": predicted, "right": right}
+
+
+if __name__ == "__main__":
+    main()
