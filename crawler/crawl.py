@@ -16,6 +16,7 @@ from crawler.door import Door
 from crawler.frontier import Frontier
 from crawler.learn.keeper import Keeper, News
 from crawler.refusal import Refusal
+from crawler.scope import host_of
 from crawler.settings import Settings
 from crawler.visit import Visited, Visitor
 from storage import Admission, LeasedHost, Outcome, Queued, State, Store, StoreError
@@ -27,6 +28,7 @@ _HEARTBEAT = _LEASE_SECONDS / 4
 _GROUP = 64  # outcomes in one transaction at most
 _PER_HOST = 256  # URLs of one host in memory at most
 _LONGEST_WAIT = 0.5
+_OK = 200
 _FAULTS_IN_A_ROW = 10  # of our own: then it is not the pages
 
 
@@ -100,6 +102,7 @@ class Crawl:
         self._say = say
         self._clock = clock
         self._keeper = keeper
+        self._probes = 0  # URLs that cannot be there, asked for to learn how hosts say so
         self._faults = 0  # of our own, in a row
         self._frontier = Frontier(settings.crawl.delay, settings.crawl.requests_per_host)
         self._out = 0  # URLs taken and not yet recorded
@@ -229,6 +232,9 @@ class Crawl:
 
     async def _visit(self, host: str, queued: Queued) -> None:
         """Visit one URL and hand its outcome to the recorder."""
+        if queued.row < 0:
+            await self._probe(host, queued)
+            return
         visited: Visited | None = None
         try:
             visited = await self._visitor.visit(queued, partial(self._another_turn, host))
@@ -243,6 +249,21 @@ class Crawl:
                 self._outbox.append(_Done(host, queued, visited))
                 self._arrived.set()
             self._frontier.done(host)
+            self._wake.set()
+
+    async def _probe(self, host: str, queued: Queued) -> None:
+        """Ask for what cannot be there, and tell the keeper with what body the host answers."""
+        try:
+            visited = await self._visitor.visit(queued, partial(self._another_turn, host))
+            page = visited.outcome.page
+            if self._keeper is not None and page is not None and page.status == _OK:
+                await self._writer.call(self._keeper.hear_missing, queued.url, page.digest)
+        except Exception as error:  # noqa: BLE001 - as for any page
+            self._own_fault(queued, error)
+        finally:
+            self._out -= 1
+            self._frontier.done(host)
+            self._frontier.recorded(host, queued.row)
             self._wake.set()
 
     def _own_fault(self, queued: Queued, error: Exception) -> Visited | None:
@@ -284,17 +305,23 @@ class Crawl:
                 self._frontier.recorded(done.host, done.queued.row)
                 self._out -= 1
                 self._count(done.visited.outcome, admissions)
-            self._forget_taken_out()
+            if self._keeper is not None:
+                self._heed(self._keeper)
         except Exception as error:  # noqa: BLE001 - the run ends and raises it
             self._fatal = error
         finally:
             self._wake.set()
 
-    def _forget_taken_out(self) -> None:
-        """Do not ask for what rules have taken out of the queue since it was loaded."""
-        if self._keeper is not None and self._keeper.taken_out:
-            rows, self._keeper.taken_out = self._keeper.taken_out, []
+    def _heed(self, keeper: Keeper) -> None:
+        """Do not ask for what rules took out of the queue, and do for what learning needs."""
+        if keeper.taken_out:
+            rows, keeper.taken_out = keeper.taken_out, []
             self._frontier.drop(rows)
+        if keeper.probes:
+            probes, keeper.probes = keeper.probes, []
+            for url in probes:
+                self._probes += 1
+                self._frontier.put(host_of(url), [Queued(-self._probes, url, 0, 0, 0)])
 
     async def _recorded(self) -> None:
         """Wait until everything that came in is in the store."""

@@ -424,8 +424,8 @@ class _Crawl:
 def web(seed: int, size: int) -> list[Host]:
     """Return a web of hosts: most of them honest, some not quite, and every adversary.
 
-    One of a dozen has exceptions to its habits, one of a dozen has them in one half only, and one of
-    two hundred changes altogether in the middle of its crawl.
+    One of a dozen has exceptions to its habits, one of a dozen has them in one half only, and one
+    of two hundred changes altogether in the middle of its crawl.
     """
     rng = random.Random(seed)
     hosts = [honest(n, rng) for n in range(size)]

@@ -5,6 +5,7 @@ URLs of the hosts brought in line, all in the transaction in which it was learne
 dies on the way leaves the store as it was before.
 """
 
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -67,6 +68,7 @@ class Keeper:
         self._swept_at = 0.0
         self._held_back: set[str] = set()
         self.taken_out: list[int] = []  # rows that left the queue, for the frontier in memory
+        self.probes: list[str] = []  # URLs that cannot be there, to be asked for once
         self.seconds = 0.0  # spent on learning
 
     def refresh(self, connection: Connection) -> None:
@@ -83,6 +85,10 @@ class Keeper:
         self._learner.forget()
         self._pending.clear()
         self._generation = -1
+
+    def hear_missing(self, url: str, digest: bytes) -> None:
+        """Take in the body with which a host answers 200 for what is not there."""
+        self._learner.hear_missing(host_of(url), digest)
 
     def ruled(self, url: str) -> Ruled | None:
         """Return what active rules make of a URL; None where they say nothing of its host."""
@@ -122,6 +128,8 @@ class Keeper:
         identity = self._canonicalizer.identity(news.queued.url)
         if outcome.page is not None and outcome.page.status == _OK:
             self._learner.hear(Answered(identity, outcome.page.digest, now, outcome.hsts))
+            if self._learner.wants_probe(host_of(identity)):
+                self.probes.append(sibling(news.queued.url, now))
         rows = set()
         for hop, admitted in zip(outcome.hops, news.admissions, strict=False):
             target = self._canonicalizer.identity(hop.target.url)
@@ -238,6 +246,13 @@ class Keeper:
         if largest > gate.class_size and not lesson.family.startswith("parameter"):
             return f"it would make one URL of {largest:,}"
         return ""
+
+
+def sibling(url: str, now: float) -> str:
+    """Return a URL beside another that is surely not there."""
+    name = hashlib.blake2b(f"{url} {now}".encode(), digest_size=10).hexdigest()
+    bare = url.partition("?")[0]
+    return f"{bare[: bare.rindex('/') + 1]}{name}"
 
 
 def _leads_to(connection: Connection, row: int) -> int | None:

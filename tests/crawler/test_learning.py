@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import threading
 from collections import Counter
@@ -22,6 +23,7 @@ from storage import Store
 SEED = "http://h.example/"
 _PAGES = 300
 _A_LIST = 20
+_THERE = re.compile(r"/|/robots\.txt|/list/[0-9]+|/docs/p[0-9]+(?:/|\?ref=[0-9])?")
 
 
 class Site:
@@ -29,9 +31,10 @@ class Site:
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
+        self.missed: list[str] = []  # what is not there, and was asked for
+        self.missing = "404 Not Found"
         self.turned = False  # from then on a name with a slash is a page of its own
         self.turns_at = 1 << 30  # ... which happens after so many requests
-        self.pause = 0.0
 
     def links(self, number: int) -> list[str]:
         return [
@@ -42,6 +45,9 @@ class Site:
 
     def __call__(self, head: bytes) -> Answer:
         target = head.split(b" ")[1].decode()
+        if not _THERE.fullmatch(target):
+            self.missed.append(target)
+            return ok(b"sorry", "Content-Type: text/html", status=self.missing)
         self.asked[target] += 1
         self.turned |= self.asked.total() > self.turns_at
         if target == "/robots.txt":
@@ -108,6 +114,7 @@ def test_a_crawl_learns_spares_and_says_why(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     assert site.pages == everything()
     assert max(site.asked.values()) == 1
+    assert len(site.missed) == 1, "whether equal bodies mean anything is asked for once"
     asked = site.asked.total()
     assert asked < 0.6 * 3 * _PAGES, asked
     said = done.stderr.decode()
@@ -127,6 +134,25 @@ def test_a_crawl_learns_spares_and_says_why(tmp_path: Path) -> None:
     assert {row["url"] for row in held} == edges.keys()
     for url, edge in edges.items():
         assert url.partition("?")[0].rstrip("/") == edge["representative"].partition("?")[0]
+
+
+def test_bodies_of_a_host_that_answers_everything_alike_are_no_evidence(tmp_path: Path) -> None:
+    """All pages have the body that what is not there has: no parameter is learned from that."""
+
+    class Alike(Site):
+        def __call__(self, head: bytes) -> Answer:
+            super().__call__(head)
+            target = head.split(b" ")[1].decode()
+            if target.startswith("/docs/"):
+                return ok(b"sorry", "Content-Type: text/html")
+            return super().__call__(head)
+
+    site = Alike()
+    with served(site) as raw:
+        assert canonry(*words(raw), folder=tmp_path).returncode == 0
+    listed = canonry("rules", "list", "--state", "candidate", "--json", folder=tmp_path)
+    assert all(rule["evidence"]["agree"] <= 1 for rule in json.loads(listed.stdout))
+    assert json.loads(canonry("rules", "list", "--json", folder=tmp_path).stdout) == []
 
 
 def test_nothing_is_learned_where_it_is_not_wanted(tmp_path: Path) -> None:
