@@ -5,9 +5,10 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from click import Context, Option, Parameter
+from click import Context, Group, Option, Parameter
 from disagreements import DISAGREEMENTS, answers
 
+from canon.families import FAMILIES
 from canon.policy import preset
 from canon.presets import names
 from canon.repair import REPAIRS, RESOLVE, URL_STANDARD
@@ -16,7 +17,9 @@ from canon.steps import STEPS
 from crawler.cli import main as command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from click import Command
 
     from canon.ladder import Rule
 
@@ -53,6 +56,16 @@ def rules_page() -> str:
         if not step.lossless:
             marks = ("yes" if step.name in preset(name).practice else "" for name in names())
             lines.append(f"| `{step.name}` | {' | '.join(marks)} |")
+    lines += [
+        "",
+        "## What is learned of a host",
+        "",
+        "Families of learned rules, from `canon/families.py`, in the order in which they run,",
+        "after all of the above. Each is learned for one host, or for a part of it:",
+        "[learning](learning.md).",
+        "",
+        *_table(FAMILIES.values()),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +91,7 @@ def commands_page() -> str:
     """Return the page of commands, from their own definitions."""
     lines = ["# The command", "", "Made from `crawler/cli.py` by `make docs`.", ""]
     lines += [_paragraphs(command.help), ""]
-    for name, sub in sorted(command.commands.items()):
+    for name, sub in _commands(command):
         words = " ".join(p.make_metavar(Context(sub)) for p in sub.params if _is_argument(p))
         lines += [
             f"## `canonry {name}{f' {words}' if words else ''}`",
@@ -92,6 +105,14 @@ def commands_page() -> str:
             lines.append(f"| `{_usage(option)}` | {option.help or ''} | {_default(option)} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(group: Group, before: str = "") -> "Iterator[tuple[str, Command]]":
+    """Yield the names of commands and the commands, those below a group after it."""
+    for name, sub in sorted(group.commands.items()):
+        yield before + name, sub
+        if isinstance(sub, Group):
+            yield from _commands(sub, f"{before}{name} ")
 
 
 def _paragraphs(text: str | None) -> str:

@@ -9,7 +9,7 @@ from crawler.learn.thresholds import Threshold
 
 _Z = 1.959964  # of 95 % of a normal distribution
 _SAMPLES = 5
-_REMEMBERED = 1024  # paths; then the memory begins anew
+_REMEMBERED = 256  # paths; then the memory begins anew
 _BACK = 16  # cases in a row that bring a suspended rule back
 
 

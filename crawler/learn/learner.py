@@ -18,10 +18,10 @@ from crawler.learn.cases import Case, next_state
 from crawler.learn.reading import lessons_between, lessons_from
 from crawler.learn.thresholds import Thresholds
 
-_HOSTS = 2_000
-_CASES = 64
+_HOSTS = 1_000
+_CASES = 48
 _BODIES = 256
-_MEMBERS = 128
+_MEMBERS = 64
 _BOILERPLATE = 3  # resources with one body: more are an error page or a form
 _AGREEING_HOSTS = 3
 _ACTED = frozenset({"active", "suspended"})  # the states in which something was dropped
