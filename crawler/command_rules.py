@@ -2,7 +2,9 @@
 
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,6 +32,7 @@ def rules() -> None:
 
 
 _out = click.option("-o", "out", help="Write here, whole or not at all.  [default: stdout]")
+_HEAD = 4096
 _named = click.argument("rule", metavar="ID")
 
 
@@ -166,13 +169,13 @@ def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
 def mine_rules(
     files: tuple[str, ...], policy: str, out: str | None, store: str | None, *, as_json: bool
 ) -> int:
-    """Learn from a log of redirects: old URL, new URL, status; or lines of CDX and CDXJ.
+    """Learn from a log of redirects: old URL, new URL, status; lines of CDX and CDXJ; or WARC.
 
     Only candidates come of it: a log tells where URLs led, and not what they held, nor what became
     of them. In a store they spare nothing before a crawl has seen them predict well.
     """
     canonicalizer = app.canonicalizer(policy, None)
-    found = mine.mine(mine.read(_texts(files)), canonicalizer, learning.load())
+    found = mine.mine(_pairs(files), canonicalizer, learning.load())
     summary: dict[str, Any] = {
         "redirects": found.pairs,
         "other_lines": found.other,
@@ -194,9 +197,31 @@ def mine_rules(
     return 0
 
 
-def _texts(files: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of files as text; what cannot be read is told."""
-    for line in lines.read(files, lambda _count: None):
+def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
+    """Yield the pairs of files, of each kind by its content; one that breaks off is told."""
+    for name in files:
+        if name == "-" or not _is_warc(name):
+            yield from mine.read(_texts(name))
+            continue
+        try:
+            with Path(name).open("rb") as file:
+                yield from mine.read_warc(file)
+        except OSError as error:
+            show.say(f"canonry: {name}: breaks off ({error}); what was read before counts")
+
+
+def _is_warc(name: str) -> bool:
+    """Say whether a file is WARC, packed or not."""
+    with Path(name).open("rb") as file:
+        head = file.read(_HEAD)
+    if head.startswith(b"\x1f\x8b"):
+        head = zlib.decompressobj(wbits=31).decompress(head, _HEAD)
+    return head.startswith(b"WARC/")
+
+
+def _texts(name: str) -> Iterator[str]:
+    """Yield the lines of a file as text; what cannot be read is told."""
+    for line in lines.read([name], lambda _count: None):
         if isinstance(line, lines.Cut):
             show.say(f"canonry: {line.source}: breaks off after line {line.number:,} ({line.why})")
         elif line.whole:

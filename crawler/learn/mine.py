@@ -7,7 +7,7 @@ has to prove itself in a crawl before it spares a fetch.
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from crawler.learn.cases import Case
 from crawler.learn.learner import Learner, Moved
 from crawler.learn.thresholds import Thresholds
 from crawler.scope import registrable
+from crawler.settings import SettingsError
 
 _PERMANENT = frozenset({"301", "308"})
 _WORTH = frozenset({"probation", "active"})
@@ -93,6 +94,31 @@ def read(lines: Iterable[str]) -> Iterator[Pair]:
         text = line.rstrip("\r\n")
         if text:
             yield _pair(number, text)
+
+
+def read_warc(file: IO[bytes]) -> Iterator[Pair]:
+    """Yield the pairs of a WARC file: its responses that are redirects, and where they led.
+
+    Args:
+        file: WARC, plain or gzip by record.
+
+    Raises:
+        SettingsError: where warcio is not installed.
+        OSError: where the file breaks off.
+    """
+    try:
+        from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - few need it
+        from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - same
+    except ImportError:
+        raise SettingsError("WARC needs warcio: pip install 'canonry[warc]'") from None
+    try:
+        for number, record in enumerate(ArchiveIterator(file), 1):
+            if record.rec_type == "response" and record.http_headers is not None:
+                old = record.rec_headers.get_header("WARC-Target-URI") or ""
+                new = record.http_headers.get_header("Location") or ""
+                yield Pair(number, old, new, record.http_headers.get_statuscode())
+    except ArchiveLoadFailed as error:
+        raise OSError(str(error)) from None
 
 
 def _pair(number: int, text: str) -> Pair:

@@ -1,6 +1,7 @@
 """Crawls that learn: what a rule spares, what it must not cost, and that it survives a kill."""
 
 import asyncio
+import io
 import json
 import os
 import random
@@ -16,6 +17,8 @@ import databases
 import pytest
 from servers import Answer, Raw, ok, raw_server
 from sites import canonry, exported, start, wait_for
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
 
 from canon.policy import preset
 from storage import Store
@@ -335,6 +338,31 @@ def test_mining_a_log(tmp_path: Path) -> None:
     canonry("rules", "mine", *files, "--store", "sqlite:///canonry.db", folder=tmp_path)
     listed = canonry("rules", "list", "--state", "candidate", "--json", folder=tmp_path)
     assert len(json.loads(listed.stdout)) == len(found)
+
+
+# warcio's writer leaves it to the collector to close its temporary files.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("packed", [True, False])
+def test_mining_a_warc(tmp_path: Path, *, packed: bool) -> None:
+    with (tmp_path / "crawl.warc").open("wb") as file:
+        writer = WARCWriter(file, gzip=packed)
+        for n in range(30):
+            url, to = f"{SEED}a/p{n}", ("Location", f"/a/p{n}/")
+            for status, headers in (("301 Moved", [to]), ("200 OK", [])):
+                said = StatusAndHeaders(status, headers, protocol="HTTP/1.1")
+                record = writer.create_warc_record(
+                    url, "response", payload=io.BytesIO(b"x"), http_headers=said
+                )
+                writer.write_record(record)
+    done = canonry("rules", "mine", "crawl.warc", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found == {"redirects": 30, "other_lines": 30, "refused": {}, "candidates": 2}
+    whole = (tmp_path / "crawl.warc").read_bytes()
+    (tmp_path / "cut.warc").write_bytes(whole[: len(whole) * 3 // 4])
+    done = canonry("rules", "mine", "cut.warc", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 15 < json.loads(done.stdout)["redirects"] < 30
 
 
 @pytest.mark.parametrize(
