@@ -52,8 +52,9 @@ class Answers:
         plain = self._plain.explain(url, base)
         found = Canonical(plain.url, plain.identity, plain.key)
         identity, seen = self._end(found)
-        if seen is None:
-            return self._taught.explain(url, base)
+        by_rules = self._taught.explain(url, base)
+        if seen is None or by_rules.identity == identity:  # rules name what they rest on
+            return by_rules
         steps = list(plain.steps)
         before = plain.identity
         for step in seen.steps:  # told from identity to identity, as all steps are
@@ -87,6 +88,7 @@ def _change(step: Step, before: str, after: str) -> Change:
     """Tell a step as a change."""
     day = time.strftime("%Y-%m-%d", time.gmtime(step.last_seen))
     why = _WHY[step.kind].format(status=step.status)
+    often = "once" if step.times == 1 else f"{step.times:,} times"
     return Change(
         name=f"alias-{step.kind}",
         before=before,
@@ -94,5 +96,5 @@ def _change(step: Step, before: str, after: str) -> Change:
         rung=Rung.PROTOCOL,
         cites="RFC 3986 section 6.2.4",
         lossless=False,
-        why=f"{why} Seen {step.times} times, last on {day}.",
+        why=f"{why} Seen {often}, last on {day}.",
     )

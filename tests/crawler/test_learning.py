@@ -9,7 +9,7 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,7 +71,7 @@ class Site:
 
 
 @contextmanager
-def served(site: Site) -> Iterator[Raw]:
+def served(site: Callable[[bytes], Answer]) -> Iterator[Raw]:
     """Serve a site from a thread."""
     loop = asyncio.new_event_loop()
     ready: list[Raw] = []
@@ -241,13 +241,38 @@ def test_answers_from_a_store_follow_what_was_seen_and_what_was_learned(tmp_path
     done = canonry("explain", *store, "--json", redirected["url"], folder=tmp_path)
     trace = json.loads(done.stdout)
     assert trace["identity"] == redirected["same_as"]
-    assert [step["name"] for step in trace["steps"]] == ["alias-redirect"]
-    assert "HTTP status 301" in trace["steps"][0]["why"]
+    assert [step["name"] for step in trace["steps"]] == ["learned-trailing-slash"]
+    held = next(row["url"] for row in exported(tmp_path, "refused") if "?" in row["url"])
+    trace = json.loads(canonry("explain", *store, "--json", held, folder=tmp_path).stdout)
+    assert [step["name"] for step in trace["steps"]] == ["learned-parameter-irrelevant"]
+    assert "paths agree" in trace["steps"][0]["why"]
     wrong = canonry("canon", *store, "--policy", "search", SEED, folder=tmp_path)
     assert wrong.returncode == 1
     assert b"give --policy web" in wrong.stderr
     both = canonry("canon", *store, "--rules", "x", SEED, folder=tmp_path)
     assert both.returncode == 2
+
+
+def test_what_one_url_led_to_is_told_without_any_rule(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        target = head.split(b" ")[1].decode()
+        if target == "/":
+            return ok(b'<a href="/old-name">', "Content-Type: text/html")
+        if target == "/old-name":
+            return ok(b"", "Location: /new-name", status="308 Permanent Redirect")
+        return ok(b"here", status="200 OK" if target == "/new-name" else "404 Not Found")
+
+    with served(answer) as raw:
+        canonry(*words(raw), folder=tmp_path)
+    given = ["--store", "sqlite:///canonry.db", f"{SEED}old-name?utm_source=x"]
+    assert canonry("canon", *given, folder=tmp_path).stdout.decode() == f"{SEED}new-name\n"
+    trace = json.loads(canonry("explain", *given, "--json", folder=tmp_path).stdout)
+    assert [step["name"] for step in trace["steps"]] == ["tracking", "alias-redirect"]
+    assert trace["steps"][1]["before"] == f"{SEED}old-name"
+    assert trace["identity"] == f"{SEED}new-name"
+    assert "HTTP status 308" in trace["steps"][1]["why"]
+    text = canonry("explain", *given, folder=tmp_path).stdout.decode()
+    assert "Seen once, last on 20" in text
 
 
 _KILLS = max(2, int(os.environ.get("CANONRY_TEST_KILLS", "12")) // 3)
