@@ -15,7 +15,7 @@ import msgspec
 from canon import Canonicalizer, Refused
 from canon import extract as canon_extract
 from crawler import app, show
-from crawler.batch import job, lines, output
+from crawler.batch import engine, job, lines, output
 from crawler.command import (
     FAILED,
     INTERRUPTED,
@@ -240,6 +240,10 @@ async def _watched(
 )
 @policy_option
 @rules_option
+@click.option(
+    "--workers", type=click.IntRange(1, 256), help="Processes.  [default: one a processor]"
+)
+@click.option("--memory", default="1GiB", show_default=True, help="To be kept within, about.")
 @click.option("--store", help="Also against everything this store has seen, and into its queue.")
 @json_option
 @answering
@@ -249,15 +253,19 @@ def dedup(
     map_file: str | None,
     policy: str,
     rules_file: str | None,
+    workers: int | None,
+    memory: str,
     store: str | None,
     *,
     as_json: bool,
 ) -> int:
     """Print the first line of each distinct resource, in the order of the input.
 
-    Plain and gzip files, told by content; "-" is standard input. What is no URL is counted by
-    reason, and never stops the job. With --json, standard output has the summary, and the lines go
-    to -o only. An input that breaks off is told, the rest is done, and the exit code is 1.
+    Plain, gz, bz2, xz and zst files, told by content; "-" is standard input. What is no URL is
+    counted by reason, and never stops the job. Of any size: keys that do not fit into --memory are
+    spread over files in the temporary folder (TMPDIR). With --json, standard output has the
+    summary, and the lines go to -o only. An input that breaks off is told, the rest is done, and
+    the exit code is 1.
     """
     total = job.size_of(files)
     if store is not None and rules_file is not None:
@@ -266,7 +274,8 @@ def dedup(
             "bring these in: canonry rules import FILE --store URL"
         )
     canonicalizer = app.canonicalizer(policy, rules_file)
-    asked = job.Job(files, out, map_file, store, quiet=as_json)
+    size = job.bytes_of(memory)
+    asked = job.Job(files, out, map_file, store, as_json, workers or engine.default_workers(), size)
     start = time.monotonic()
     with show.byte_progress(total, "dedup") as advance:
         summary = job.run(asked, canonicalizer, advance, show.say)

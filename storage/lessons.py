@@ -37,6 +37,12 @@ def in_states(connection: Connection, states: Collection[str]) -> list[RuleRow]:
     return _rows(connection, query.where(rules.c.state.in_(states)) if states else query)
 
 
+def wide_hosts(connection: Connection) -> set[str]:
+    """Return the hosts that have rules for their subdomains, too."""
+    wide = rules.c.lesson.contains('"subdomains":true', autoescape=True)
+    return set(connection.scalars(select(rules.c.host).where(wide)))
+
+
 def named(connection: Connection, name: str) -> list[RuleRow]:
     """Return the rules whose ids begin with a text."""
     return _rows(connection, select(*_COLUMNS).where(rules.c.id.startswith(name, autoescape=True)))

@@ -1,5 +1,6 @@
 """A whole dedup job: files in, whole files out, and a store's claims only once these are safe."""
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -9,8 +10,8 @@ from typing import IO, NamedTuple
 
 from canon import Canonicalizer
 from crawler import app
-from crawler.batch import lines, output
-from crawler.batch.dedup import Seen, SeenInMemory, SeenInStore, Summary, dedup, map_line
+from crawler.batch import engine, lines, output
+from crawler.batch.dedup import Seen, SeenInStore, Summary, dedup, map_line
 from crawler.door import why
 from crawler.settings import SettingsError
 
@@ -23,6 +24,8 @@ class Job(NamedTuple):
     map_file: str | None  # where every line's fate goes, if anywhere
     store: str | None  # a SQLAlchemy URL
     quiet: bool  # keep standard output free of lines
+    workers: int  # processes
+    memory: int  # bytes
 
 
 def size_of(files: Sequence[str]) -> int | None:
@@ -35,6 +38,26 @@ def size_of(files: Sequence[str]) -> int | None:
         if file != "-" and not Path(file).is_file():
             raise SettingsError(f"{file}: there is no such file")
     return None if "-" in files else sum(Path(file).stat().st_size for file in files)
+
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
+_LEAST = 16 << 20
+
+
+def bytes_of(text: str) -> int:
+    """Return a size such as ``512MiB`` or ``2G`` in bytes.
+
+    Raises:
+        SettingsError: when it is none, or too little to work with.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise SettingsError(f"--memory {text}: write a size such as 512MiB or 2GiB")
+    power = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}[found[2].upper()]
+    size = int(float(found[1]) * 1024**power)
+    if size < _LEAST:
+        raise SettingsError(f"--memory {text}: 16MiB is the least")
+    return size
 
 
 def run(
@@ -59,7 +82,7 @@ def run(
     """
     summary = Summary()
     with ExitStack() as stack:
-        seen: Seen = SeenInMemory()
+        seen: Seen | None = None
         if job.store is not None:
             store = app.open_store(job.store, canonicalizer.policy, say)
             stack.callback(store.close)
@@ -69,6 +92,10 @@ def run(
         if job.out is not None:
             kept = stack.enter_context(output.whole(job.out))
         mapped = stack.enter_context(output.whole(job.map_file)) if job.map_file else None
+        if seen is None:
+            work = engine.Work(canonicalizer.policy, canonicalizer.rules, job.workers, job.memory)
+            once = engine.Dedup(job.files, work, advance, name_all=mapped is not None)
+            return engine.run(once, kept, mapped)
         for answer in dedup(lines.read(job.files, advance), canonicalizer, seen, summary):
             if kept is not None and answer.same_as is None and answer.refused is None:
                 kept.write(answer.line.text + b"\n")

@@ -2,8 +2,11 @@
 
 import csv
 import gzip
+import io
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -14,6 +17,8 @@ import msgspec
 from crawler.settings import SettingsError
 
 _ROW_GROUP = 50_000
+_MEMBER = 1 << 21  # bytes before they are packed
+_AHEAD = 8  # members in memory
 
 
 @contextmanager
@@ -27,8 +32,8 @@ def whole(path: str) -> Iterator[IO[bytes]]:
     try:
         with temporary.open("wb") as file:
             if target.suffix == ".gz":
-                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
+                with io.BufferedWriter(_Packed(file), _MEMBER) as packed:
+                    yield packed
             else:
                 yield file
             file.flush()
@@ -36,6 +41,52 @@ def whole(path: str) -> Iterator[IO[bytes]]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_all(file: IO[bytes], data: bytes) -> None:
+    """Write bytes, all of them.
+
+    A buffered file that meets a fault in the middle of many bytes only says how many it took: the
+    reader of a pipe that has gone, a disk that is full are told when the rest is written.
+    """
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+class _Packed(io.RawIOBase):
+    """Packs what is written into gzip members, in threads: zlib lets others run meanwhile.
+
+    A file of several members is a gzip file (RFC 1952 section 2.2). The level is gzip's own.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="canonry-gzip")
+        self._members: deque[Future[bytes]] = deque()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:  # noqa: ANN401 - whatever has a buffer
+        """Take in bytes, one member of them."""
+        taken = bytes(data)
+        self._members.append(self._threads.submit(gzip.compress, taken, 6, mtime=0))
+        while len(self._members) > _AHEAD:
+            write_all(self._file, self._members.popleft().result())
+        return len(taken)
+
+    def close(self) -> None:
+        """Write what is being packed; an empty file is one empty member."""
+        if not self.closed:
+            try:
+                for member in self._members:
+                    write_all(self._file, member.result())
+                if not self._file.tell():
+                    self._file.write(gzip.compress(b"", 6, mtime=0))
+            finally:
+                self._threads.shutdown()
+                super().close()
 
 
 def encoded(

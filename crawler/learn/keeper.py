@@ -77,6 +77,7 @@ class Keeper:
         generation = lessons.generation(connection)
         if generation != self._generation:
             self._learner.forget()
+            self._learner.wide = lessons.wide_hosts(connection)
             self._acting = Acting.read(connection, self._canonicalizer)
             self._generation = generation
 

@@ -18,7 +18,7 @@ from crawler.learn.cases import Case, next_state
 from crawler.learn.reading import lessons_between, lessons_from
 from crawler.learn.thresholds import Thresholds
 
-_HOSTS = 1_000
+_HOSTS = 4_000
 _CASES = 48
 _BODIES = 256
 _MEMBERS = 64
@@ -97,6 +97,7 @@ class Learner:
         self._recall = recall
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
         self._touched: dict[tuple[str, Lesson], Case] = {}
+        self.wide: set[str] = set()  # domains with lessons for their subdomains, too
         self.dropped: list[Case] = []  # candidates that made room, for who keeps them elsewhere
         self._first: OrderedDict[tuple[str, str], int] = OrderedDict()
 
@@ -196,7 +197,9 @@ class Learner:
         name = parts.host or ""
         own = self._host(name).cases
         domain = self._registrable(name)
-        wide = [c for c in self._host(domain).cases.values() if c.lesson.subdomains]
+        wide = []
+        if domain in self.wide:
+            wide = [c for c in self._host(domain).cases.values() if c.lesson.subdomains]
         settled = [case for case in own.values() if case.state not in {"candidate", "probation"}]
         taught = {case.lesson._replace(host=domain) for case in settled} if wide else set()
         for case in (*own.values(), *wide):
@@ -383,6 +386,7 @@ class Learner:
                 if own is not None and own.state in {"revoked", "frozen"}:
                     return
                 agreeing += own is not None and own.state == "active"
+        self.wide.add(domain)
         wide = self._case(lesson._replace(host=domain, subdomains=True))
         wide.agree += case.agree
         if agreeing >= _AGREEING_HOSTS and wide.state == "candidate":

@@ -10,7 +10,18 @@ from stores import MAKE, assert_counts_are_right, candidate, explain, lease, ope
 from canon import LearnedRule
 from crawler.learn import kept
 from crawler.learn.kept import Acting
-from storage import Admission, Hop, Outcome, Page, State, Store, StoreError, classes, report
+from storage import (
+    Admission,
+    Hop,
+    Outcome,
+    Page,
+    State,
+    Store,
+    StoreError,
+    classes,
+    lessons,
+    report,
+)
 from storage.records import Ruled
 
 H = "http://h.example"
@@ -274,6 +285,7 @@ def test_rules_are_kept_as_they_were(tmp_path: Path) -> None:
             wide.lesson: "probation",
             SLASH.lesson: "active",
         }
+        assert lessons.wide_hosts(connection) == {"h.example"}
         one = kept.find(connection, wide.id[:6])
         assert kept.row_of(one) == kept.row_of(kept.find(connection, wide.id))
     store.close()
