@@ -1,6 +1,11 @@
-"""How long does a dedup of a file take, beside a script of w3lib and a set, and beside sort -u?"""
+"""How long does a dedup of a file take, beside a script of w3lib and a set, and beside sort -u?
+
+``--times 5`` makes five lines of each URL, with another query each, in no order: as many as a crawl
+of some weeks finds.
+"""
 
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -23,15 +28,29 @@ with open(sys.argv[1]) as given, open(sys.argv[2], "w") as kept:
 
 def main() -> None:
     """Measure whole processes and print."""
-    given = arguments(str(__doc__))
+    given = arguments(str(__doc__), times=1)
     urls = corpus(given)
+    if given.times > 1:
+        urls = [f"{url}?v={n}" for url in urls for n in range(given.times)]
+    random.Random(1).shuffle(urls)
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder, "urls.txt"), Path(folder, "out.txt")
         path.write_text("\n".join(urls) + "\n", encoding="utf-8", errors="surrogateescape")
+        packed, repacked = f"{path}.gz", f"{out}.gz"
+        _run(["sh", "-c", f"gzip -k {path}"])
+        ours = [sys.executable, "-m", "crawler", "dedup"]
         commands = {
-            "canonry dedup": [sys.executable, "-m", "crawler", "dedup", str(path), "-o", str(out)],
+            "canonry dedup": [*ours, str(path), "-o", str(out)],
             "w3lib and a set": [sys.executable, "-c", _SCRIPT, str(path), str(out)],
             "sort -u (canonicalizes nothing)": ["sort", "-u", str(path), "-o", str(out)],
+            "gz to text: canonry": [*ours, packed, "-o", str(out)],
+            "gz to text: zcat | sort -u": ["sh", "-c", f"zcat {packed} | sort -u > {out}"],
+            "gz to gz: canonry": [*ours, packed, "-o", repacked],
+            "gz to gz: zcat | sort -u | gzip": [
+                "sh",
+                "-c",
+                f"zcat {packed} | sort -u | gzip > {repacked}",
+            ],
         }
         seconds = {
             name: best(lambda words=words: _run(words), min(given.rounds, 3))

@@ -17,8 +17,8 @@ from typing import Any
 _RUNS = Path(__file__).parent / "runs"
 
 
-def arguments(question: str) -> argparse.Namespace:
-    """Read the command line of a benchmark."""
+def arguments(question: str, **more: int) -> argparse.Namespace:
+    """Read the command line of a benchmark; ``more`` are numbers of its own, with their defaults."""
     parser = argparse.ArgumentParser(description=question)
     parser.add_argument(
         "--corpus", help="a file of URLs, plain or gzip; tab-separated: last column"
@@ -26,6 +26,8 @@ def arguments(question: str) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=100_000, help="URLs to make without a corpus")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--keep", action="store_true", help="write the raw run to benchmarks/runs/")
+    for name, default in more.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
     return parser.parse_args()
 
 

@@ -244,6 +244,7 @@ async def _watched(
     "--workers", type=click.IntRange(1, 256), help="Processes.  [default: one a processor]"
 )
 @click.option("--memory", default="1GiB", show_default=True, help="To be kept within, about.")
+@click.option("--report", "about", help="Write a page about it: one HTML file, for people.")
 @click.option("--store", help="Also against everything this store has seen, and into its queue.")
 @json_option
 @answering
@@ -255,6 +256,7 @@ def dedup(
     rules_file: str | None,
     workers: int | None,
     memory: str,
+    about: str | None,
     store: str | None,
     *,
     as_json: bool,
@@ -275,8 +277,13 @@ def dedup(
         )
     canonicalizer = app.canonicalizer(policy, rules_file)
     size = job.bytes_of(memory)
-    asked = job.Job(files, out, map_file, store, as_json, workers or engine.default_workers(), size)
+    if store is not None and about is not None:
+        raise SettingsError("--report and --store: a report is of files alone; leave one out")
+    processes = workers or engine.default_workers()
+    asked = job.Job(files, out, map_file, store, as_json, processes, size, about)
     start = time.monotonic()
+    if total is not None and store is None:
+        total *= 2  # every file is read twice
     with show.byte_progress(total, "dedup") as advance:
         summary = job.run(asked, canonicalizer, advance, show.say)
     seconds = round(time.monotonic() - start, 3)

@@ -6,13 +6,14 @@ by what is asked for; fates are in mapped files, nine bytes a line.
 """
 
 import hashlib
+import heapq
 import multiprocessing
 import os
 import signal
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
@@ -29,15 +30,18 @@ from canon.percent import to_text
 from crawler.batch import blocks, output
 from crawler.batch.dedup import Answer, Summary, map_line
 from crawler.batch.lines import Cut, Line
-from crawler.batch.partition import Numbers, Partitions
+from crawler.batch.partition import Numbers, Partitions, Repeats
 from crawler.door import why
 from crawler.refusal import Refusal
+from crawler.scope import host_of
 
 Fates = npt.NDArray[np.uint8]  # one for each line
 _FIRST, _ALIKE, _MERGED, _REFUSED, _BLANK = range(5)
 _NEEDED = 0x10  # the first of a resource, of which a merge has to be named
 _AHEAD = 3  # blocks in work for each worker
 _FEW = 1 << 20  # bytes / 10: below that workers take longer to start than to work
+_LARGEST = 20
+_MANY_HOSTS = 200_000  # in memory; beyond, the rarest are forgotten
 _NAMED = 200_000  # merges that are named, without a map
 
 
@@ -49,6 +53,7 @@ class Keyed(NamedTuple):
     places: Numbers  # within the block
     blank: list[int]
     refused: list[tuple[int, str]]
+    hosts: Counter[str]  # where a report asks for it
 
 
 class Work(NamedTuple):
@@ -58,16 +63,17 @@ class Work(NamedTuple):
     rules: RuleSet | None
     workers: int
     memory: int  # bytes
+    report: bool = False  # count hosts and classes
 
 
-_maker: list[Canonicalizer] = []  # of a worker process
+_maker: list[tuple[Canonicalizer, bool]] = []  # of a worker process
 
 
-def _prepare(policy: Policy, rules: str | None) -> None:
+def _prepare(policy: Policy, rules: str | None, hosts: bool) -> None:  # noqa: FBT001 - by the pool
     """Make a worker ready; Ctrl-C is for the process that has the files."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
-    _maker[:] = [Canonicalizer(policy, rules)]
+    _maker[:] = [(Canonicalizer(policy, rules), hosts)]
 
 
 def _end_with_parent() -> None:
@@ -79,11 +85,13 @@ def _end_with_parent() -> None:
 
 
 def _in_worker(data: bytes) -> Keyed:
-    return keyed(data, _maker[0])
+    canonicalizer, hosts = _maker[0]
+    return keyed(data, canonicalizer, hosts=hosts)
 
 
-def keyed(data: bytes, canonicalizer: Canonicalizer) -> Keyed:
-    """Canonicalize lines and return their keys."""
+def keyed(data: bytes, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
+    """Canonicalize lines and return their keys; count their hosts where that is asked for."""
+    counted: Counter[str] = Counter()
     lines = data.split(b"\n")
     blank: list[int] = []
     refused: list[tuple[int, str]] = []
@@ -96,13 +104,17 @@ def keyed(data: bytes, canonicalizer: Canonicalizer) -> Keyed:
             keys.append(found.key)
             texts.append(hashed(line, digest_size=8).digest())
             places.append(place)
+            if hosts:
+                counted[host_of(found.identity)] += 1
         elif not line or line.isspace():
             blank.append(place)
         elif blocks.is_too_long(line):
             refused.append((place, Refusal.TOO_LONG.label))
         else:
             refused.append((place, found.reason.name.lower()))
-    return Keyed(b"".join(keys), b"".join(texts), np.array(places, np.uint64), blank, refused)
+    return Keyed(
+        b"".join(keys), b"".join(texts), np.array(places, np.uint64), blank, refused, counted
+    )
 
 
 class Dedup:
@@ -130,6 +142,9 @@ class Dedup:
         self._name_all = name_all
         self._canonicalizer = Canonicalizer(work.policy, work.rules)
         self.summary = Summary()
+        self.hosts: Counter[str] = Counter()
+        self._sizes: list[tuple[int, int]] = []
+        self.largest: list[tuple[int, str]] = []  # resources with the most lines, and one of them
 
     def answers(self) -> Iterator[tuple[blocks.Block, Fates]]:
         """Yield each block with the fates of its lines, in order, once all were keyed."""
@@ -140,18 +155,18 @@ class Dedup:
             partitions = Partitions(folder, self._work.memory, rows)
             others = stack.enter_context((folder / "others").open("w+b"))
             count = self._first_pass(partitions, others)
-            fates = np.memmap(folder / "fates", np.uint8, "w+", shape=(max(count, 1),))
-            firsts = np.memmap(folder / "firsts", np.uint64, "w+", shape=(max(count, 1),))
+            fates = np.memmap(_reserved(folder / "fates", count), np.uint8, "r+")
+            firsts = np.memmap(_reserved(folder / "firsts", 8 * count), np.uint64, "r+")
             others.seek(0)
             for place, fate in np.frombuffer(others.read(), "<u8").reshape(-1, 2):
                 fates[place] = fate
-            named = 0
             for repeats in partitions.unique():
                 fates[repeats.place] = np.where(repeats.alike, _ALIKE, _MERGED)
                 wanted = np.ones(len(repeats.place), np.bool_) if self._name_all else ~repeats.alike
                 firsts[repeats.place[wanted]] = repeats.first[wanted]
                 fates[repeats.first[wanted]] |= _NEEDED
-                named += int(wanted.sum())
+                if self._work.report:
+                    self._note_sizes(repeats)
             self._texts = stack.enter_context(_Texts(folder / "texts"))
             self._firsts = firsts
             yield from self._second_pass(fates, count)
@@ -166,9 +181,18 @@ class Dedup:
             others.write(np.array(odd, "<u8").tobytes())
             self._count_refused(block, found)
             self.summary.blank += len(found.blank)
+            self.hosts.update(found.hosts)
+            if len(self.hosts) > _MANY_HOSTS:
+                self.hosts = Counter(dict(self.hosts.most_common(_MANY_HOSTS // 2)))
             place += block.size
         self.summary.lines = place
         return place
+
+    def _note_sizes(self, repeats: Repeats) -> None:
+        """Keep which lines stand for the most others."""
+        firsts, sizes = np.unique(repeats.first, return_counts=True)
+        found = [(int(n) + 1, int(f)) for f, n in zip(firsts, sizes, strict=True)]
+        self._sizes = heapq.nlargest(_LARGEST, [*self._sizes, *found])
 
     def _count_refused(self, block: blocks.Block, found: Keyed) -> None:
         """Count refused lines, and keep one of each reason."""
@@ -213,12 +237,12 @@ class Dedup:
         """Key blocks in worker processes, in order; in this one where that is no slower."""
         if self._work.workers == 1 or _rows_in(self._files) < _FEW:
             for block in given:
-                yield block, keyed(block.data, self._canonicalizer)
+                yield block, keyed(block.data, self._canonicalizer, hosts=self._work.report)
             return
         rules = None if self._work.rules is None else self._work.rules.dumps()
         context = multiprocessing.get_context("forkserver")
         pool = ProcessPoolExecutor(
-            self._work.workers, context, _prepare, (self._work.policy, rules)
+            self._work.workers, context, _prepare, (self._work.policy, rules, self._work.report)
         )
         try:
             waiting: deque[tuple[blocks.Block, Future[Keyed]]] = deque()
@@ -250,6 +274,10 @@ class Dedup:
             if not self._name_all:
                 self._name(block, here, place)
             self._place = place
+            for size, first in self._sizes:
+                if place <= first < place + block.size:
+                    text = block.lines()[first - place].decode("utf-8", "replace")
+                    self.largest.append((size, redact(text)))
             yield block, here
             place += block.size
         if place != count:
@@ -332,6 +360,17 @@ class _Texts:
         self._file.flush()
         n = bisect_left(self._places, place)
         return os.pread(self._file.fileno(), self._starts[n + 1] - self._starts[n], self._starts[n])
+
+
+def _reserved(path: Path, size: int) -> Path:
+    """Make a file of zeros that has its place on the disk: a map of a full one kills the process.
+
+    Raises:
+        OSError: when the disk has no room for it.
+    """
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(size, 8))
+    return path
 
 
 def _rows_in(files: Sequence[str]) -> int:

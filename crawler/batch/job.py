@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -10,7 +11,7 @@ from typing import IO, NamedTuple
 
 from canon import Canonicalizer
 from crawler import app
-from crawler.batch import engine, lines, output
+from crawler.batch import engine, lines, output, report
 from crawler.batch.dedup import Seen, SeenInStore, Summary, dedup, map_line
 from crawler.door import why
 from crawler.settings import SettingsError
@@ -26,6 +27,7 @@ class Job(NamedTuple):
     quiet: bool  # keep standard output free of lines
     workers: int  # processes
     memory: int  # bytes
+    report: str | None = None  # where a page about it goes, if anywhere
 
 
 def size_of(files: Sequence[str]) -> int | None:
@@ -93,9 +95,21 @@ def run(
             kept = stack.enter_context(output.whole(job.out))
         mapped = stack.enter_context(output.whole(job.map_file)) if job.map_file else None
         if seen is None:
-            work = engine.Work(canonicalizer.policy, canonicalizer.rules, job.workers, job.memory)
+            work = engine.Work(
+                canonicalizer.policy,
+                canonicalizer.rules,
+                job.workers,
+                job.memory,
+                report=job.report is not None,
+            )
             once = engine.Dedup(job.files, work, advance, name_all=mapped is not None)
-            return engine.run(once, kept, mapped)
+            about = stack.enter_context(output.whole(job.report)) if job.report else None
+            start = time.monotonic()
+            summary = engine.run(once, kept, mapped)
+            if about is not None:
+                title = ", ".join("standard input" if file == "-" else file for file in job.files)
+                about.write(report.page(once, title, time.monotonic() - start).encode())
+            return summary
         for answer in dedup(lines.read(job.files, advance), canonicalizer, seen, summary):
             if kept is not None and answer.same_as is None and answer.refused is None:
                 kept.write(answer.line.text + b"\n")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -232,3 +233,48 @@ def test_packed_output_is_what_gzip_reads(tmp_path: Path) -> None:
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == lines
     done = canonry("dedup", "-", "-o", "none.gz", folder=tmp_path, data=b"")
     assert gzip.decompress((tmp_path / "none.gz").read_bytes()) == b""
+
+
+class Page(HTMLParser):
+    """What a page says, and what it asks for from elsewhere."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.asks: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        self.asks += [value for name, value in attrs if name in {"src", "href"} and value]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_a_report_is_one_page_for_people(tmp_path: Path) -> None:
+    lines = [b"http://a.example/<b>", b"http://a.example/1", b"http://A.example/1#x"]
+    lines += [b"http://u:secret@a.example/%d" % (n % 3) for n in range(9)]
+    lines += [b"no <script>url", b"", b"http://c.example/"]
+    words = ["dedup", "-", "--report", "about.html", "-o", "out.txt"]
+    done = canonry(*words, folder=tmp_path, data=b"\n".join(lines))
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "about.html").read_text(encoding="utf-8")
+    page = Page(text)
+    said = " ".join(page.words)
+    assert page.asks == [], "it needs nothing beside it"
+    assert "secret" not in text
+    assert "<script>" not in text
+    assert "no <script>url" in said
+    for words_in_it in (
+        "15 lines in",
+        "6 distinct resources",
+        "repeated as spelled: 6 (40.00 %)",
+        "host-case + fragment",
+        "http://u:***@a.example/0",
+        "relative",
+        "c.example",
+    ):
+        assert words_in_it in said, words_in_it
+    both = canonry(*words, "--store", "sqlite:///x.db", folder=tmp_path, data=b"")
+    assert both.returncode == 2
