@@ -18,7 +18,7 @@ _RUNS = Path(__file__).parent / "runs"
 
 
 def arguments(question: str, **more: int) -> argparse.Namespace:
-    """Read the command line of a benchmark; ``more`` are numbers of its own, with their defaults."""
+    """Read the command line of a benchmark; ``more`` are numbers of its own, with defaults."""
     parser = argparse.ArgumentParser(description=question)
     parser.add_argument(
         "--corpus", help="a file of URLs, plain or gzip; tab-separated: last column"
