@@ -16,7 +16,8 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from canon import Canonicalizer
-from canon.rules import RuleSet, find_circle, follow
+from canon.rules import RuleSet, follow
+from canon.soundness import find_circle
 from crawler.learn.cases import Case
 from crawler.learn.kept import KEPT, Acting, cases_of, lesson_of, publish, words, write
 from crawler.learn.learner import Answered, Learner, Moved, Transition

@@ -12,7 +12,8 @@ import canon
 from canon import Canonicalizer, Evidence, InvalidURL, LearnedRule, Refused, RulesError, RuleSet
 from canon.families import FAMILIES, Lesson, act
 from canon.parts import Parts
-from canon.rules import fault, find_circle, follow, loads
+from canon.rules import follow, loads
+from canon.soundness import fault, find_circle
 
 PLAIN = Canonicalizer("web")
 

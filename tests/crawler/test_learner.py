@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from canon.families import Lesson, act
 from canon.parts import Parts
-from canon.rules import fault
+from canon.soundness import fault
 from crawler.learn import thresholds
 from crawler.learn.cases import Case, lower_bound, next_state
 from crawler.learn.learner import Answered, Learner, Moved
