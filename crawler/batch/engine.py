@@ -39,7 +39,7 @@ Fates = npt.NDArray[np.uint8]  # one for each line
 _FIRST, _ALIKE, _MERGED, _REFUSED, _BLANK = range(5)
 _NEEDED = 0x10  # the first of a resource, of which a merge has to be named
 _AHEAD = 3  # blocks in work for each worker
-_FEW = 1 << 20  # bytes / 10: below that workers take longer to start than to work
+_FEW = 1 << 23  # bytes; workers would take longer to start than to do that
 _LARGEST = 20
 _MANY_HOSTS = 200_000  # in memory; beyond, the rarest are forgotten
 _NAMED = 200_000  # merges that are named, without a map
@@ -178,7 +178,7 @@ class Dedup:
             partitions.add(found.keys, found.texts, found.places + np.uint64(place))
             odd = [(place + n, _BLANK) for n in found.blank]
             odd += [(place + n, _REFUSED) for n, _why in found.refused]
-            others.write(np.array(odd, "<u8").tobytes())
+            output.write_all(others, np.array(odd, "<u8").tobytes())
             self._count_refused(block, found)
             self.summary.blank += len(found.blank)
             self.hosts.update(found.hosts)
@@ -230,15 +230,18 @@ class Dedup:
             return
         with self._spool.open("wb") as kept:
             for block in self._whole(blocks.read(["-"])):
-                kept.write(block.data + b"\n")
+                output.write_all(kept, block.data + b"\n")
                 yield block
 
     def _keyed(self, given: Iterator[blocks.Block]) -> Iterator[tuple[blocks.Block, Keyed]]:
         """Key blocks in worker processes, in order; in this one where that is no slower."""
-        if self._work.workers == 1 or _rows_in(self._files) < _FEW:
-            for block in given:
-                yield block, keyed(block.data, self._canonicalizer, hosts=self._work.report)
-            return
+        seen = 0
+        while self._work.workers == 1 or seen < _FEW:
+            block = next(given, None)
+            if block is None:
+                return
+            seen += len(block.data)
+            yield block, keyed(block.data, self._canonicalizer, hosts=self._work.report)
         rules = None if self._work.rules is None else self._work.rules.dumps()
         context = multiprocessing.get_context("forkserver")
         pool = ProcessPoolExecutor(
@@ -351,7 +354,7 @@ class _Texts:
 
     def put(self, place: int, text: bytes) -> None:
         """Keep a line."""
-        self._file.write(text)
+        output.write_all(self._file, text)
         self._places.append(place)
         self._starts.append(self._starts[-1] + len(text))
 
@@ -369,7 +372,9 @@ def _reserved(path: Path, size: int) -> Path:
         OSError: when the disk has no room for it.
     """
     with path.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, max(size, 8))
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, max(size, 8))
+        file.truncate(max(size, 8))
     return path
 
 
@@ -395,7 +400,7 @@ def run(dedup: Dedup, out: IO[bytes] | None, mapped: IO[bytes] | None) -> Summar
         if out is not None:
             output.write_all(out, kept(block, here))
         if mapped is not None:
-            mapped.writelines(map(map_line, dedup.rows(block, here)))
+            output.write_all(mapped, b"".join(map(map_line, dedup.rows(block, here))))
     if out is not None:
         out.flush()
     return dedup.summary

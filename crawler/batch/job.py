@@ -112,9 +112,9 @@ def run(
             return summary
         for answer in dedup(lines.read(job.files, advance), canonicalizer, seen, summary):
             if kept is not None and answer.same_as is None and answer.refused is None:
-                kept.write(answer.line.text + b"\n")
+                output.write_all(kept, answer.line.text + b"\n")
             if mapped is not None:
-                mapped.write(map_line(answer))
+                output.write_all(mapped, map_line(answer))
         if kept is not None:
             kept.flush()
     return summary

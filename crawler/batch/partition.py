@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crawler.batch.output import write_all
+
 MOST = 4096
 _ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")])
 _SORTING = 5  # a partition takes that many times its size while it is made unique
@@ -82,7 +84,7 @@ class Partitions:
         for n, buffer in enumerate(self._buffers):
             if buffer:
                 with self._file(n).open("ab") as file:
-                    file.writelines(buffer)
+                    write_all(file, b"".join(buffer))
                 buffer.clear()
         self._buffered = 0
         self._spilled = True

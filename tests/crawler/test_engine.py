@@ -22,7 +22,7 @@ from sites import canonry
 from strategies import raw
 
 import canon
-from crawler.batch import blocks, engine
+from crawler.batch import blocks, engine, output
 from crawler.batch import dedup as plain
 from crawler.batch.lines import Line
 from crawler.batch.partition import Partitions
@@ -233,6 +233,18 @@ def test_packed_output_is_what_gzip_reads(tmp_path: Path) -> None:
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == lines
     done = canonry("dedup", "-", "-o", "none.gz", folder=tmp_path, data=b"")
     assert gzip.decompress((tmp_path / "none.gz").read_bytes()) == b""
+
+
+def test_what_is_taken_in_pieces_is_written_whole() -> None:
+    """A buffered file whose pipe or disk fails half way says how much it took, and no more."""
+
+    class Tired(io.BytesIO):
+        def write(self, data: bytes) -> int:  # type: ignore[override]
+            return super().write(bytes(data)[:10])
+
+    tired = Tired()
+    output.write_all(tired, bytes(range(200)))
+    assert tired.getvalue() == bytes(range(200))
 
 
 class Page(HTMLParser):
