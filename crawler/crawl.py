@@ -45,6 +45,7 @@ class Progress:
     new: int = 0
     queued: int = 0
     in_flight: int = 0
+    learning: float = 0.0  # seconds of the writer thread
 
 
 class _Pace(NamedTuple):
@@ -378,7 +379,17 @@ class Crawl:
             ]
             keeper.learn(connection, news, now)
 
-        return self._store.record(outcomes, now, self._door.why, learn)
+        try:
+            answers = self._store.record(outcomes, now, self._door.why, learn)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one of our own: the crawl goes on without
+            trace = "".join(traceback.format_exception(error)).rstrip()
+            self._say(f"Learning failed and is left out of this run; please report this:\n{trace}")
+            self._keeper = self._store.judge = None
+            return self._store.record(outcomes, now, self._door.why)
+        self.progress.learning = round(keeper.seconds, 3)
+        return answers
 
     def _renew_rows(self, now: float, names: list[str], pace: _Pace) -> None:
         """Keep hosts, and write down their pace."""

@@ -7,6 +7,8 @@ import os
 import random
 import re
 import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -164,6 +166,31 @@ def test_nothing_is_learned_where_it_is_not_wanted(tmp_path: Path) -> None:
         assert canonry(*words(raw, "--no-learn"), folder=tmp_path).returncode == 0
     assert site.asked.total() == 3 * _PAGES + _PAGES // _A_LIST + 2
     assert json.loads(canonry("rules", "list", "--json", folder=tmp_path).stdout) == []
+
+
+def test_a_fault_of_learning_ends_learning_and_not_the_crawl(tmp_path: Path) -> None:
+    """It is planted in a process of its own, in the middle of what one transaction learns."""
+    fault = (
+        "import crawler.learn.learner as l\n"
+        "def settle(self, now): raise KeyError('planted')\n"
+        "l.Learner.settle = settle\n"
+        "from crawler.cli import main\n"
+        "main()\n"
+    )
+    site = Site()
+    with served(site) as raw:
+        done = subprocess.run(
+            [sys.executable, "-c", fault, *words(raw)],
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(b"Learning failed and is left out of this run") == 1
+    assert b"planted" in done.stderr
+    assert site.pages == everything()
+    assert max(site.asked.values()) == 1
 
 
 def test_a_site_that_changes_takes_its_rule_back_and_loses_nothing(tmp_path: Path) -> None:
