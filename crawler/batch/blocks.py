@@ -9,15 +9,16 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from queue import Full, Queue
 from threading import Event, Thread
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 from crawler.batch.lines import LONGEST, Cut
 from crawler.settings import SettingsError
 
+_T = TypeVar("_T")
 _BLOCK = 1 << 22  # bytes
 _BOM = b"\xef\xbb\xbf"
 _FAULTS = (OSError, EOFError, zlib.error, lzma.LZMAError)
-_TOO_LONG = b"\0too long\0"  # stands for a line that is longer than LONGEST: no URL has NULs
+_SHOWN = 200  # bytes of a line that is longer than LONGEST
 
 
 class Block(NamedTuple):
@@ -26,6 +27,7 @@ class Block(NamedTuple):
     source: str
     first: int  # number of the first line in its source
     data: bytes
+    cut: bool = False  # the first line was longer than LONGEST, and only its beginning is here
 
     @property
     def size(self) -> int:
@@ -35,16 +37,6 @@ class Block(NamedTuple):
     def lines(self) -> list[bytes]:
         """Return the lines."""
         return self.data.split(b"\n")
-
-
-def is_too_long(line: bytes) -> bool:
-    """Say whether a line stands for one that was longer than any URL."""
-    return line.startswith(_TOO_LONG)
-
-
-def shown(line: bytes) -> bytes:
-    """Return a line as people are shown it."""
-    return line.removeprefix(_TOO_LONG)
 
 
 def unpacked(file: IO[bytes]) -> Any:  # noqa: ANN401 - they have read1 in common, and no type
@@ -90,8 +82,8 @@ def read(
         try:
             with _open(source) as file:
                 told = 0
-                for data in ahead(_blocks(unpacked(file))):
-                    block = Block(source, number, data)
+                for data, cut in ahead(_blocks(unpacked(file))):
+                    block = Block(source, number, data, cut)
                     yield block
                     number += block.size
                     if source != "-" and not file.closed:  # pyarrow closes it at the end
@@ -111,10 +103,11 @@ def _open(source: str) -> AbstractContextManager[IO[bytes]]:
     return Path(source).open("rb")
 
 
-def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
+def _blocks(stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
     r"""Yield whole lines, some megabytes at a time; ends of lines are ``\n`` alone.
 
-    What was read before a fault is yielded before it is raised, up to the last whole line.
+    Beside them stands whether the first was longer than `LONGEST` and is cut. What was read before
+    a fault is yielded before it is raised, up to the last whole line.
     """
     rest, first = b"", True
     fault: BaseException | None = None
@@ -126,23 +119,27 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
             break
         start, end = data.find(b"\n"), data.rfind(b"\n")
         if end < 0:
-            rest = (rest + data)[: LONGEST + 1]  # enough to tell that it is too long
+            rest = (rest + data)[:LONGEST]  # enough to tell that it is too long
             continue
-        is_url = len(rest) + start < LONGEST
-        yield _plain(rest + data[:end] if is_url else _TOO_LONG + rest[:200] + data[start:end])
+        cut = len(rest) + start >= LONGEST
+        yield (
+            _plain((rest + data[:start])[:_SHOWN] + data[start:end] if cut else rest + data[:end]),
+            cut,
+        )
         rest = data[end + 1 :]
     if fault is not None:
         raise fault
     if rest:
-        yield _plain(rest if len(rest) < LONGEST else _TOO_LONG + rest[:200])
+        cut = len(rest) >= LONGEST
+        yield _plain(rest[:_SHOWN] if cut else rest), cut
 
 
-def ahead(given: Iterator[bytes]) -> Iterator[bytes]:
+def ahead(given: Iterator[_T]) -> Iterator[_T]:
     """Yield what an iterator does, made by a thread in the meantime: zlib lets others run."""
-    made: Queue[bytes | BaseException | None] = Queue(2)
+    made: Queue[_T | BaseException | None] = Queue(2)
     over = Event()
 
-    def put(item: bytes | BaseException | None) -> None:
+    def put(item: _T | BaseException | None) -> None:
         while not over.is_set():
             with suppress(Full):
                 made.put(item, timeout=0.1)

@@ -29,7 +29,7 @@ from canon import Canonicalizer, Policy, Refused, RuleSet, redact
 from canon.percent import to_text
 from crawler.batch import blocks, output
 from crawler.batch.dedup import Answer, Summary, map_line
-from crawler.batch.lines import Cut, Line
+from crawler.batch.lines import LONGEST, Cut, Line
 from crawler.batch.partition import Numbers, Partitions, Repeats
 from crawler.door import why
 from crawler.refusal import Refusal
@@ -84,15 +84,17 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _in_worker(data: bytes) -> Keyed:
+def _in_worker(block: blocks.Block) -> Keyed:
     canonicalizer, hosts = _maker[0]
-    return keyed(data, canonicalizer, hosts=hosts)
+    return keyed(block, canonicalizer, hosts=hosts)
 
 
-def keyed(data: bytes, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
+def keyed(block: blocks.Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
     """Canonicalize lines and return their keys; count their hosts where that is asked for."""
     counted: Counter[str] = Counter()
-    lines = data.split(b"\n")
+    lines = block.lines()
+    if block.cut:
+        lines[0] = b""
     blank: list[int] = []
     refused: list[tuple[int, str]] = []
     keys: list[bytes] = []
@@ -106,10 +108,10 @@ def keyed(data: bytes, canonicalizer: Canonicalizer, *, hosts: bool = False) -> 
             places.append(place)
             if hosts:
                 counted[host_of(found.identity)] += 1
+        elif block.cut and place == 0:
+            refused.append((place, Refusal.TOO_LONG.label))
         elif not line or line.isspace():
             blank.append(place)
-        elif blocks.is_too_long(line):
-            refused.append((place, Refusal.TOO_LONG.label))
         else:
             refused.append((place, found.reason.name.lower()))
     return Keyed(
@@ -230,6 +232,8 @@ class Dedup:
             return
         with self._spool.open("wb") as kept:
             for block in self._whole(blocks.read(["-"])):
+                if block.cut:  # it has to be too long the second time, too
+                    kept.write(b"." * LONGEST)
                 output.write_all(kept, block.data + b"\n")
                 yield block
 
@@ -241,7 +245,7 @@ class Dedup:
             if block is None:
                 return
             seen += len(block.data)
-            yield block, keyed(block.data, self._canonicalizer, hosts=self._work.report)
+            yield block, keyed(block, self._canonicalizer, hosts=self._work.report)
         rules = None if self._work.rules is None else self._work.rules.dumps()
         context = multiprocessing.get_context("forkserver")
         pool = ProcessPoolExecutor(
@@ -250,7 +254,7 @@ class Dedup:
         try:
             waiting: deque[tuple[blocks.Block, Future[Keyed]]] = deque()
             for block in given:
-                waiting.append((block, pool.submit(_in_worker, block.data)))
+                waiting.append((block, pool.submit(_in_worker, block)))
                 if len(waiting) > _AHEAD * self._work.workers:
                     first, future = waiting.popleft()
                     yield first, future.result()
@@ -328,10 +332,9 @@ class Dedup:
                 yield Answer(entry, None, "")
             elif kind == _REFUSED:
                 if not refused:
-                    found = keyed(block.data, self._canonicalizer)
+                    found = keyed(block, self._canonicalizer)
                     refused = dict(found.refused)
-                shown = entry._replace(text=blocks.shown(line))
-                yield Answer(shown, None, "", refused[n])
+                yield Answer(entry, None, "", refused[n])
             elif kind in {_ALIKE, _MERGED}:
                 first = self._texts.get(int(self._firsts[place + n]))
                 rules = self._merged(line, first) if kind == _MERGED else ""
