@@ -44,6 +44,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/dedup.py
 	$(BIN)/python benchmarks/crawl.py
+	$(BIN)/python benchmarks/learning.py --seeds 2
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -107,6 +107,8 @@ class RuleSet:
         for rule in self.active:
             own.setdefault(rule.host, []).append(rule)
         self._own = own
+        # By object, as making a lesson of a rule costs more than obeying it.
+        self._lessons = {id(rule): rule.lesson for rule in self.active}
         self._on: dict[str, tuple[LearnedRule, ...]] = {}
 
     def check_policy(self, label: str) -> None:
@@ -156,7 +158,7 @@ class RuleSet:
     def steps(self, parts: Parts) -> "Iterator[tuple[LearnedRule, Parts]]":
         """Yield each rule that acts in one pass over a URL, and what it makes of it."""
         for rule in self.on(parts.host or ""):
-            after = act(rule.lesson, parts)
+            after = act(self._lessons[id(rule)], parts)
             if after is not parts:
                 yield rule, after
                 parts = after

@@ -236,9 +236,14 @@ def urls_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
     yield from (known.url for known in _of_hosts(connection, names))
 
 
-def body_of(connection: Connection, key: bytes) -> tuple[str, bytes] | None:
-    """Return the URL that was fetched for a key, and the digest of its body, where it answered."""
-    for table in ("classes", "keys"):
+def body_of(
+    connection: Connection, key: bytes, *, by_rules: bool = False
+) -> tuple[str, bytes] | None:
+    """Return the URL that was fetched for a key, and the digest of its body, where it answered.
+
+    With ``by_rules``, only one that stands for the key because rules say so.
+    """
+    for table in ("classes",) if by_rules else ("classes", "keys"):
         question = (
             f"SELECT urls.url, pages.digest FROM {table} "  # noqa: S608 - our own names
             f"JOIN urls ON urls.id = {table}.url_id JOIN pages ON pages.url_id = urls.id "

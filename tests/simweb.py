@@ -416,8 +416,10 @@ class _Crawl:
         identity = follow(self.rules, _IDENTITY(url), _IDENTITY).identity
         return identity in self.classes or (identity != url and identity in self.known)
 
-    def recall(self, identity: str) -> tuple[str, bytes] | None:
+    def recall(self, identity: str, by_rules: bool) -> tuple[str, bytes] | None:
         """Return the URL that was fetched for an identity, and its body's digest."""
+        if by_rules and identity not in self.classes:
+            return None
         return self.bodies.get(self.classes.get(identity, identity))
 
 

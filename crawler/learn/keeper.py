@@ -172,12 +172,12 @@ class Keeper:
             return []
         return cases_of(self._connection, lessons.of_host(self._connection, host))
 
-    def _recall(self, identity: str) -> tuple[str, bytes] | None:
+    def _recall(self, identity: str, by_rules: bool) -> tuple[str, bytes] | None:  # noqa: FBT001 - as the learner asks
         """Return the URL that is fetched for an identity, and the digest of its body."""
         if self._connection is None:
             return None
         key = self._canonicalizer.key_of(identity)
-        found = classes.body_of(self._connection, key)
+        found = classes.body_of(self._connection, key, by_rules=by_rules)
         return None if found is None else (self._canonicalizer.identity(found[0]), found[1])
 
     def _publish(self, connection: Connection, now: float) -> None:

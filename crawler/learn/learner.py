@@ -27,6 +27,11 @@ _AGREEING_HOSTS = 3
 _ACTED = frozenset({"active", "suspended"})  # the states in which something was dropped
 
 
+# From an identity to a URL of its resource and the digest of its body, where that was fetched; or
+# only to one that stands for it because rules say so.
+Recall = Callable[[str, bool], tuple[str, bytes] | None]
+
+
 class Moved(NamedTuple):
     """A permanent redirect, or a ``rel=canonical``, whose end answered with 200."""
 
@@ -68,7 +73,7 @@ def _no_cases(_host: str) -> Iterable[Case]:
     return ()
 
 
-def _no_body(_identity: str) -> tuple[str, bytes] | None:
+def _no_body(_identity: str, _by_rules: bool) -> tuple[str, bytes] | None:  # noqa: FBT001 - see Recall
     return None
 
 
@@ -80,7 +85,7 @@ class Learner:
         thresholds: Thresholds,
         registrable: Callable[[str], str],
         load: Callable[[str], Iterable[Case]] = _no_cases,
-        recall: Callable[[str], tuple[str, bytes] | None] = _no_body,
+        recall: Recall = _no_body,
     ) -> None:
         """Begin with what is kept elsewhere.
 
@@ -88,8 +93,8 @@ class Learner:
             thresholds: how much evidence makes a rule.
             registrable: from a host to its registrable domain, private suffixes respected.
             load: returns the cases that are kept of a host; asked when it is heard of again.
-            recall: from an identity to a URL of its resource, and the digest of its body, where
-                it was fetched; asked to verify active rules, when the memory here is too short.
+            recall: knows bodies that were fetched; asked to verify active rules, when the memory
+                here is too short.
         """
         self.thresholds = thresholds
         self._registrable = registrable
@@ -290,7 +295,7 @@ class Learner:
         if other is None and after in members:
             named, other = members[after]
         if other is None and case.state in _ACTED:
-            named, other = self._recall(after) or (after, None)
+            named, other = self._recall(after, False) or (after, None)  # noqa: FBT003 - see Recall
         if other is None:
             members[after] = (news.url, news.digest)
             _trim(members, _MEMBERS)
@@ -315,7 +320,10 @@ class Learner:
 
     def _compare_kept(self, parts: Parts, news: Answered, *, equal_counts: bool) -> None:
         """Compare a body with that of the URL that was fetched in its stead, by active rules."""
-        named, digest = self._recall(news.url) or (news.url, news.digest)
+        named, digest = self._recall(news.url, True) or (  # noqa: FBT003 - see Recall
+            news.url,
+            news.digest,
+        )
         agrees = digest == news.digest
         if named != news.url and (equal_counts or not agrees):
             for case, _after in list(self._concerned(Parts.of(named))):
