@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -63,7 +64,21 @@ def _zstandard(file: IO[bytes]) -> Any:  # noqa: ANN401 - pyarrow ships no types
         import pyarrow as pa  # noqa: PLC0415 - who reads no zst needs no pyarrow
     except ImportError:
         raise SettingsError("zst needs pyarrow: pip install 'canonry[arrow]'") from None
-    return pa.CompressedInputStream(file, "zstd")
+    return pa.CompressedInputStream(_Lent(file), "zstd")
+
+
+class _Lent(io.RawIOBase):
+    """A file for one who would close it at its end, while others still ask how far it was read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
+        """Read as the file does."""
+        return int(self._file.readinto(buffer))  # type: ignore[attr-defined]
 
 
 def read(
@@ -86,7 +101,7 @@ def read(
                     block = Block(source, number, data, cut)
                     yield block
                     number += block.size
-                    if source != "-" and not file.closed:  # pyarrow closes it at the end
+                    if source != "-":
                         told, before = file.tell(), told
                         advance(told - before)
         except _FAULTS as error:

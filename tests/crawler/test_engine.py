@@ -152,6 +152,17 @@ def test_packed_files_are_told_by_content(tmp_path: Path, pack: object) -> None:
     assert summary.cut == []
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zst])
+def test_who_unpacks_a_file_does_not_close_it(tmp_path: Path, pack: object) -> None:
+    """Another thread asks how far it was read, also behind its end."""
+    (tmp_path / "in").write_bytes(pack(b"http://a.example/\n"))  # type: ignore[operator]
+    with (tmp_path / "in").open("rb") as file:
+        stream = blocks.unpacked(file)
+        while stream.read1(1 << 16):
+            pass
+        assert file.tell() == (tmp_path / "in").stat().st_size
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_what_breaks_off_gives_its_whole_lines(tmp_path: Path, pack: object) -> None:
     rng = random.Random(1)
