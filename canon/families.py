@@ -48,7 +48,7 @@ class Family(Rule):
 
 
 _FILE = re.compile(r"[^/]+\.[^/.]+")
-_INDEX_FILE = re.compile(r"(?:index|default|home|main|welcome)(?:\.[A-Za-z0-9]{1,8})?")
+INDEX_FILE = re.compile(r"(?:index|default|home|main|welcome)(?:\.[A-Za-z0-9]{1,8})?")
 _HOST_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_\-]*[a-z0-9_])?\.)+[a-z](?:[a-z0-9\-]*[a-z0-9])?")
 _MAX_HOST = 253
 
@@ -165,7 +165,7 @@ def _check_prefix(lesson: Lesson) -> str | None:
 
 
 def _check_index(lesson: Lesson) -> str | None:
-    if lesson.new or not _INDEX_FILE.fullmatch(lesson.old):
+    if lesson.new or not INDEX_FILE.fullmatch(lesson.old):
         return "'old' has to be a name such as index.html or home.php, and 'new' empty"
     return None
 

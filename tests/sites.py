@@ -7,24 +7,26 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from crawler.demo.server import Served, serving
 from crawler.demo.site import SEED, build
 
+_T = TypeVar("_T")
+
 
 @contextmanager
-def demo_site(pause: float = 0.0, products: int = 60, guides: int = 30) -> Iterator[Served]:
-    """Serve the demo site from a thread."""
+def from_thread(server: AbstractAsyncContextManager[_T]) -> Iterator[_T]:
+    """Keep a server open in a thread of its own."""
     loop = asyncio.new_event_loop()
-    ready: list[Served] = []
+    ready: list[_T] = []
     started = threading.Event()
     over = asyncio.Event()
 
     async def serve() -> None:
-        async with serving(build(products=products, guides=guides), pause) as served:
+        async with server as served:
             ready.append(served)
             started.set()
             await over.wait()
@@ -38,6 +40,13 @@ def demo_site(pause: float = 0.0, products: int = 60, guides: int = 30) -> Itera
         loop.call_soon_threadsafe(over.set)
         thread.join(10)
         loop.close()
+
+
+@contextmanager
+def demo_site(pause: float = 0.0, products: int = 60, guides: int = 30) -> Iterator[Served]:
+    """Serve the demo site from a thread."""
+    with from_thread(serving(build(products=products, guides=guides), pause)) as served:
+        yield served
 
 
 def canonry(

@@ -111,18 +111,28 @@ class Summary:
     def add(self, answer: Answer) -> None:
         """Count one answer."""
         if answer.refused is not None:
-            self.refused[answer.refused] = self.refused.get(answer.refused, 0) + 1
-            where = f"{answer.line.source}:{answer.line.number}"
-            text = redact(answer.line.text[:200].decode("utf-8", "replace"))
-            self.refused_samples.setdefault(answer.refused, f"{where}: {text}")
+            line = answer.line
+            self.refuse(answer.refused, line.source, line.number, line.text)
         elif answer.same_as is None:
             self.distinct += 1
         elif not answer.rules:
             self.exact += 1
         else:
-            self.merged[answer.rules] = self.merged.get(answer.rules, 0) + 1
             text = answer.line.text.decode("utf-8", "replace")
-            self.merged_samples.setdefault(answer.rules, (redact(text), redact(answer.same_as)))
+            self.merge(answer.rules, text, answer.same_as)
+
+    def refuse(self, reason: str, source: str, number: int, text: bytes) -> None:
+        """Count a line that is no URL; the first of each reason is kept."""
+        self.refused[reason] = self.refused.get(reason, 0) + 1
+        if reason not in self.refused_samples:
+            shown = redact(text[:200].decode("utf-8", "replace"))
+            self.refused_samples[reason] = f"{source}:{number}: {shown}"
+
+    def merge(self, rules: str, text: str, same_as: str) -> None:
+        """Count a line that rules merged; the first of each is kept."""
+        self.merged[rules] = self.merged.get(rules, 0) + 1
+        if rules not in self.merged_samples:
+            self.merged_samples[rules] = (redact(text), redact(same_as))
 
 
 def dedup(

@@ -198,14 +198,9 @@ class Dedup:
 
     def _count_refused(self, block: blocks.Block, found: Keyed) -> None:
         """Count refused lines, and keep one of each reason."""
-        lines: list[bytes] = []
+        lines = block.lines() if found.refused else []
         for n, reason in found.refused:
-            self.summary.refused[reason] = self.summary.refused.get(reason, 0) + 1
-            if reason not in self.summary.refused_samples:
-                lines = lines or block.lines()
-                text = redact(lines[n][:200].decode("utf-8", "replace"))
-                where = f"{block.source}:{block.first + n}"
-                self.summary.refused_samples[reason] = f"{where}: {text}"
+            self.summary.refuse(reason, block.source, block.first + n, lines[n])
 
     def _once_more(self) -> Iterator[blocks.Block]:
         """Yield the blocks of all files; what breaks off is told in the summary."""
@@ -311,10 +306,8 @@ class Dedup:
         else:
             rules = why(self._canonicalizer, to_text(line), to_text(first))
         if rules:
-            summary.merged[rules] = summary.merged.get(rules, 0) + 1
-            if rules not in summary.merged_samples:
-                texts = (redact(text.decode("utf-8", "replace")) for text in (line, first))
-                summary.merged_samples[rules] = (next(texts), next(texts))
+            texts = (text.decode("utf-8", "replace") for text in (line, first))
+            summary.merge(rules, *texts)
         else:  # spelled alike but for what no rule counts
             summary.exact += 1
         return rules

@@ -184,12 +184,13 @@ class Keeper:
         """Write down what was learned, and bring the known URLs in line with new rules."""
         touched, transitions = self._learner.settle(now)
         changed = []
-        for case, before in transitions:
+        for transition in transitions:
+            case = transition.case
             if case.state == "active" and not self._passes(connection, case, now):
                 case.enter("probation", now)
-            elif case.state == "active" or before in KEPT:
+            elif case.state == "active" or transition.before in KEPT:
                 changed.append(case.lesson)
-                self._tell(Transition(case, before))
+                self._tell(transition)
         write(connection, touched)
         lessons.forget(connection, [case.id for case in self._learner.dropped])
         self._learner.dropped.clear()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from canon import query
-from canon.families import FAMILIES, Lesson, is_host_name, names_of
+from canon.families import FAMILIES, INDEX_FILE, Lesson, is_host_name, names_of
 from canon.parts import Parts
 from crawler.scope import registrable
 
@@ -18,7 +18,6 @@ _WALL = re.compile(
     re.IGNORECASE,
 )
 _LOCALE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{2}|[a-z]{4}|[0-9]{3}))?", re.IGNORECASE)
-_INDEX = re.compile(r"(?:index|default|home|main|welcome)(?:\.[A-Za-z0-9]{1,8})?")
 
 
 def lessons_from(source: Parts, target: Parts) -> tuple[Lesson, ...]:
@@ -115,7 +114,7 @@ def _of_paths(source: Parts, target: Parts) -> list[Lesson] | None:
 def _index_file(source: Parts) -> Iterator[Lesson]:
     """Yield the lesson that a path ends with the name of a default document, where it does."""
     name = source.path.rpartition("/")[2]
-    if source.query is None and _INDEX.fullmatch(name):
+    if source.query is None and INDEX_FILE.fullmatch(name):
         yield Lesson(source.host or "", "index-file", old=name)
 
 

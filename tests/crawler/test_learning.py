@@ -1,6 +1,5 @@
 """Crawls that learn: what a rule spares, what it must not cost, and that it survives a kill."""
 
-import asyncio
 import io
 import json
 import os
@@ -9,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +16,7 @@ from pathlib import Path
 import databases
 import pytest
 from servers import Answer, Raw, ok, raw_server
-from sites import canonry, exported, start, wait_for
+from sites import canonry, exported, from_thread, start, wait_for
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
@@ -75,25 +73,8 @@ class Site:
 @contextmanager
 def served(site: Callable[[bytes], Answer]) -> Iterator[Raw]:
     """Serve a site from a thread."""
-    loop = asyncio.new_event_loop()
-    ready: list[Raw] = []
-    started, over = threading.Event(), asyncio.Event()
-
-    async def serve() -> None:
-        async with raw_server(site) as raw:
-            ready.append(raw)
-            started.set()
-            await over.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    assert started.wait(10)
-    try:
-        yield ready[0]
-    finally:
-        loop.call_soon_threadsafe(over.set)
-        thread.join(10)
-        loop.close()
+    with from_thread(raw_server(site)) as raw:
+        yield raw
 
 
 def words(raw: Raw, *more: str) -> list[str]:
