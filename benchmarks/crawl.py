@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 from urllib.parse import urljoin
 
 import aiohttp
@@ -30,15 +33,22 @@ def page(n: int) -> bytes:
     return f"<!doctype html><title>page {n}</title>{body}".encode()
 
 
-def serve(port: "multiprocessing.Queue[int]") -> None:
-    """Serve the site until killed."""
-    bodies = [page(n) for n in range(_PAGES)]
+def site() -> dict[str, bytes]:
+    """Return the pages of the site, by path."""
+    return {f"/p/{n}.html": page(n) for n in range(_PAGES)}
+
+
+def serve(port: "multiprocessing.Queue[int]", make: Callable[[], dict[str, bytes | str]]) -> None:
+    """Serve pages, and redirects to paths, until killed; no other path is there."""
+    answers = make()
 
     async def answer(request: web.BaseRequest) -> web.Response:
-        if not request.path.startswith("/p/"):
+        found = answers.get(request.path_qs)
+        if found is None:
             return web.Response(status=404)
-        body = bodies[int(request.path[3:-5])]
-        return web.Response(body=body, content_type="text/html")
+        if isinstance(found, str):
+            return web.Response(status=301, headers={"Location": found})
+        return web.Response(body=found, content_type="text/html")
 
     async def run() -> None:
         runner = web.ServerRunner(web.Server(answer, access_log=None))
@@ -48,6 +58,16 @@ def serve(port: "multiprocessing.Queue[int]") -> None:
         await asyncio.Event().wait()
 
     asyncio.run(run())
+
+
+@contextmanager
+def served(make: Callable[[], dict[str, bytes | str]]) -> Iterator[str]:
+    """Serve from a process of its own; yield where, as the beginning of URLs."""
+    port: multiprocessing.Queue[int] = multiprocessing.Queue()
+    server = multiprocessing.Process(target=serve, args=(port, make), daemon=True)
+    server.start()
+    yield f"127.0.0.1:{port.get(timeout=60)}"
+    server.kill()
 
 
 async def bare(seed: str) -> int:
@@ -74,36 +94,34 @@ async def bare(seed: str) -> int:
     return pages
 
 
-def canonry(seed: str, folder: str) -> int:
-    """Crawl with the command; return the number of pages."""
+def canonry(seed: str, folder: str, *more: str) -> dict[str, Any]:
+    """Crawl with the command; return its summary."""
     words = [sys.executable, "-m", "crawler", "crawl", seed, "--allow-private", "--delay", "0"]
     words += ["--concurrency", str(_CONCURRENCY), "--store", f"sqlite:///{folder}/x.db", "--json"]
-    words += ["--config", f"{folder}/x.toml"]
+    words += ["--config", f"{folder}/x.toml", *more]
     with open(f"{folder}/x.toml", "w") as file:  # noqa: PTH123 - a settings file
         file.write(f"[crawl]\nrequests_per_host = {_CONCURRENCY}\n")
     done = subprocess.run(words, check=True, capture_output=True)
-    return int(json.loads(done.stdout)["pages_by_status"]["200"])
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
 
 
 def main() -> None:
     """Measure and print."""
     given = arguments(str(__doc__))
-    port: multiprocessing.Queue[int] = multiprocessing.Queue()
-    server = multiprocessing.Process(target=serve, args=(port,), daemon=True)
-    server.start()
-    seed = f"http://127.0.0.1:{port.get(timeout=60)}/p/0.html"
     rates: dict[str, list[float]] = {"canonry crawl": [], "bare loop, keeps nothing": []}
-    for _ in range(min(given.rounds, 3)):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, work in (
-                ("canonry crawl", lambda: canonry(seed, folder)),
-                ("bare loop, keeps nothing", lambda: asyncio.run(bare(seed))),
-            ):
-                start = time.perf_counter()
-                pages = work()
-                rates[name].append(pages / (time.perf_counter() - start))
-                assert pages == _PAGES, pages  # noqa: S101 - a benchmark of a wrong crawl is none
-    server.kill()
+    with served(site) as where:
+        seed = f"http://{where}/p/0.html"
+        for _ in range(min(given.rounds, 3)):
+            with tempfile.TemporaryDirectory() as folder:
+                for name, work in (
+                    ("canonry crawl", lambda: canonry(seed, folder)["pages_by_status"]["200"]),
+                    ("bare loop, keeps nothing", lambda: asyncio.run(bare(seed))),
+                ):
+                    start = time.perf_counter()
+                    pages = work()
+                    rates[name].append(pages / (time.perf_counter() - start))
+                    assert pages == _PAGES, pages  # noqa: S101 - a benchmark of a wrong crawl is none
     ceiling = max(rates["bare loop, keeps nothing"])
     print(f"{_PAGES:,} pages of {len(page(0)) // 1000} KB with {_LINKS} links, two cores")
     for name, found in rates.items():

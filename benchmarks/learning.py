@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import random
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
+import crawl
 import msgspec
 from measure import keep
 
@@ -42,6 +44,7 @@ def main() -> None:
     given = parser.parse_args()
     results: dict[str, Any] = {"simulated": simulated(given.seeds, given.hosts)}
     results["cost"] = cost(given.redirects)
+    results["crawl"] = share()
     urls: list[str] = []
     if given.corpus is not None:
         pairs = _read(given.corpus)
@@ -120,6 +123,39 @@ def cost(count: int) -> dict[str, Any]:
         f"{grown:.0f} MiB more memory at the end"
     )
     return {"redirects": count, "microseconds": 1e6 * seconds / count, "mib": grown}
+
+
+def share() -> dict[str, Any]:
+    """Crawl a site on loopback whose pages go by three names each; what of it was learning?"""
+    found: dict[str, Any] = {}
+    with crawl.served(_renamed) as where:
+        connect = f"h.example:80:{where}"
+        for name, more in (("learning", "--learn"), ("not learning", "--no-learn")):
+            with tempfile.TemporaryDirectory() as folder:
+                seed = "http://h.example/p/0.html"
+                found[name] = crawl.canonry(seed, folder, "--connect-to", connect, more)
+    took, plain = found["learning"], found["not learning"]
+    print(
+        f"a crawl: {took['requests']:,} requests in {took['seconds']:.1f} s, of these "
+        f"{took['learning']:.2f} s learning ({100 * took['learning'] / took['seconds']:.1f} %); "
+        f"without it {plain['requests']:,} requests in {plain['seconds']:.1f} s"
+    )
+    return found
+
+
+def _renamed() -> dict[str, bytes | str]:
+    """Return the site of the crawl's benchmark, with links by names that redirect or repeat."""
+    pages: dict[str, bytes | str] = {}
+    for n, (path, body) in enumerate(crawl.site().items()):
+        pieces = body.split(b'.html"')
+        spelled = b"".join(
+            piece + (b'.html"', b'.html/"', b'.html?ref=x"')[(n + turn) % 3]
+            for turn, piece in enumerate(pieces[:-1])
+        )
+        spelled += pieces[-1]
+        pages[path] = pages[f"{path}?ref=x"] = spelled
+        pages[f"{path}/"] = path
+    return pages
 
 
 def _mib() -> float:

@@ -1,8 +1,12 @@
 """A URL taken apart as far as rules need it: the five components, with the authority opened."""
 
+import re
 from typing import NamedTuple
 
 from canon.uri import recompose, split, split_authority
+
+# What nearly every URL of the web looks like; others are taken apart component by component.
+_PLAIN = re.compile(r"(https?)://([^/?#@:\[\]]++)(/[^?#]*+)(?:\?([^#]*+))?")
 
 
 class Parts(NamedTuple):
@@ -22,6 +26,9 @@ class Parts(NamedTuple):
     @classmethod
     def of(cls, text: str) -> "Parts":
         """Take a text apart; ``str(Parts.of(text)) == text``."""
+        if plain := _PLAIN.fullmatch(text):
+            web, host, where, asked = plain.groups()
+            return cls(web, None, host, None, where, asked, None)
         scheme, authority, path, query, fragment = split(text)
         if authority is None:
             return cls(scheme, None, None, None, path, query, fragment)

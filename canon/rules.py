@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from canon.families import FAMILIES, ORDER, Lesson, act, is_on
+from canon.families import FAMILIES, ORDER, Lesson, is_on
 from canon.parts import Parts
 from canon.soundness import fault, find_circle
 from canon.trace import Change
@@ -40,7 +40,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     against: tuple[tuple[str, str], ...] = ()  # a URL, and what it was found to be instead
 
 
-class LearnedRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LearnedRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
     """A lesson with its state and its evidence; the first eight fields are those of `Lesson`."""
 
     host: str
@@ -54,12 +54,12 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     state: Literal["candidate", "probation", "active", "suspended", "frozen", "revoked"] = "active"
     evidence: Evidence = Evidence()
 
-    @property
+    @cached_property
     def lesson(self) -> Lesson:
         """Return what the rule says, without what it rests on."""
         return Lesson(*(getattr(self, name) for name in Lesson._fields))
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Return the rule's name: ten hexadecimal digits that follow from what it says."""
         return id_of(self.lesson)
@@ -107,8 +107,6 @@ class RuleSet:
         for rule in self.active:
             own.setdefault(rule.host, []).append(rule)
         self._own = own
-        # By object, as making a lesson of a rule costs more than obeying it.
-        self._lessons = {id(rule): rule.lesson for rule in self.active}
         self._on: dict[str, tuple[LearnedRule, ...]] = {}
 
     def check_policy(self, label: str) -> None:
@@ -134,10 +132,8 @@ class RuleSet:
 
     def on(self, host: str) -> tuple[LearnedRule, ...]:
         """Return the rules that act on a host, in the order in which they run."""
-        if not self.wide:
-            rules = self._own.get(host)
-            if rules is None:
-                return ()
+        if host not in self._own and not self.wide:
+            return ()
         found = self._on.get(host)
         if found is None:
             found = tuple(sorted(self._find(host), key=lambda r: (ORDER[r.family], r.lesson)))
@@ -154,16 +150,6 @@ class RuleSet:
             for rule in self._own.get(".".join(labels[start:]), ()):
                 if is_on(rule.lesson, host):
                     yield rule
-
-    def steps(self, parts: Parts) -> "Iterator[tuple[LearnedRule, Parts]]":
-        """Yield each rule that acts in one pass over a URL, and what it makes of it."""
-        for rule in self.on(parts.host or ""):
-            after = act(self._lessons[id(rule)], parts)
-            if after is not parts:
-                yield rule, after
-                parts = after
-                if FAMILIES[rule.family].moves_host:
-                    return
 
     def dumps(self) -> str:
         """Return the rules as text for people, which `loads` reads."""
@@ -240,7 +226,7 @@ class Followed(NamedTuple):
     @property
     def rules(self) -> tuple[LearnedRule, ...]:
         """Return the rules that acted, each once."""
-        return tuple(dict.fromkeys(rule for rule, _before, _after in self.changes))
+        return tuple({rule.id: rule for rule, _before, _after in self.changes}.values())
 
     def trace(self) -> Iterator[Change]:
         """Yield what each rule did, with its evidence."""
@@ -269,14 +255,21 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
     if found is None or not rules.on(found[1]):
         return Followed(identity)
     changes: list[tuple[LearnedRule, str, str]] = []
-    text = identity
+    text, parts = identity, Parts.of(identity)
     for _ in range(_ROUNDS):
-        parts, start = Parts.of(text), len(changes)
-        for rule, after in rules.steps(parts):
-            before, text = text, str(after)
-            changes.append((rule, before, text))
+        start = len(changes)
+        for rule in rules.on(parts.host or ""):
+            family = FAMILIES[rule.family]
+            after = family.apply(parts, rule.lesson)
+            if after is not parts and parts.path.startswith(rule.below):
+                before, text, parts = text, str(after), after
+                changes.append((rule, before, text))
+                if family.moves_host:
+                    break
         if len(changes) == start:
             return Followed(text, tuple(changes))
-        text = normalize(text)
-        changes[-1] = (*changes[-1][:2], text)
+        normal = normalize(text)
+        if normal != text:
+            text, parts = normal, Parts.of(normal)
+            changes[-1] = (*changes[-1][:2], text)
     return Followed(identity)

@@ -45,7 +45,7 @@ class Progress:
     new: int = 0
     queued: int = 0
     in_flight: int = 0
-    learning: float = 0.0  # seconds of the writer thread
+    learning: float = 0.0  # seconds of CPU time, in the writer thread
 
 
 class _Pace(NamedTuple):

@@ -70,8 +70,6 @@ def rows_of(
         yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part))
 
 
-def upsert(connection: Connection, table: Table) -> "sqlite.Insert | postgresql.Insert":
+def upsert(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
     """Return an insert that can say what to do where the row is there already."""
-    if connection.dialect.name == "postgresql":
-        return postgresql.insert(table)
-    return sqlite.insert(table)
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)

@@ -92,7 +92,7 @@ def drop(
 
 def _stand(connection: Connection, key: bytes, row: int, host_id: int) -> None:
     """Let a URL stand for a class."""
-    new = upsert(connection, classes).values(key=key, url_id=row, host_id=host_id)
+    new = upsert(connection.dialect.name, classes).values(key=key, url_id=row, host_id=host_id)
     connection.execute(
         new.on_conflict_do_update(index_elements=["key"], set_={"url_id": row, "host_id": host_id})
     )
@@ -236,22 +236,23 @@ def urls_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
     yield from (known.url for known in _of_hosts(connection, names))
 
 
-def body_of(
-    connection: Connection, key: bytes, *, by_rules: bool = False
-) -> tuple[str, bytes] | None:
-    """Return the URL that was fetched for a key, and the digest of its body, where it answered.
+def bodies(
+    connection: Connection, keys: Sequence[bytes], *, by_rules: bool = False
+) -> dict[bytes, tuple[str, bytes]]:
+    """Return, by key, the URL that was fetched for it and its body's digest, where it answered.
 
-    With ``by_rules``, only one that stands for the key because rules say so.
+    With ``by_rules``, only those that stand for a key because rules say so.
     """
-    for table in ("classes",) if by_rules else ("classes", "keys"):
+    found: dict[bytes, tuple[str, bytes]] = {}
+    for table in ("classes",) if by_rules else ("keys", "classes"):
         question = (
-            f"SELECT urls.url, pages.digest FROM {table} "  # noqa: S608 - our own names
+            f"SELECT {table}.key, urls.url, pages.digest FROM {table} "  # noqa: S608 - our names
             f"JOIN urls ON urls.id = {table}.url_id JOIN pages ON pages.url_id = urls.id "
             f"WHERE pages.status = {_OK} AND {table}.key"
         )
-        for url, digest in rows_of(connection, question, [key]):
-            return url, bytes(digest)
-    return None
+        for key, url, digest in rows_of(connection, question, keys):
+            found[bytes(key)] = (url, bytes(digest))
+    return found
 
 
 def rekey(
@@ -323,14 +324,22 @@ def _clear(connection: Connection, names: Collection[str]) -> None:
 
 
 def _best(group: Sequence[tuple[_Known, Ruled]]) -> _Known | None:
-    """Return the URL that stands for a class whose own is not there: the one that is furthest."""
+    """Return the URL that stands for a class whose own is not there.
+
+    It is the one that is furthest; of several https before http, then the shortest, then the first.
+    """
     order = {State.FETCHED: 0, State.REDIRECTED: 1, State.QUEUED: 2, State.HELD: 3}
     candidates = [
         known
         for known, _ruled in group
         if known.state in order and (known.state != State.HELD or known.reason == LEARNED)
     ]
-    return min(candidates, key=lambda k: (order[State(k.state)], k.row), default=None)
+
+    def rank(known: _Known) -> tuple[int, bool, int, int]:
+        is_plain = known.url.startswith("http:")
+        return order[State(known.state)], is_plain, len(known.url), known.row
+
+    return min(candidates, key=rank, default=None)
 
 
 def _hold(connection: Connection, held: Sequence[tuple[_Known, int, Ruled]], now: float) -> None:

@@ -42,7 +42,7 @@ def add(connection: Connection, changes: Counter[Counted]) -> None:
     """Add to counts, in the transaction that changes the rows; negative numbers take away."""
     rows = [{**key._asdict(), "count": more} for key, more in sorted(changes.items()) if more]
     if rows:
-        new = upsert(connection, counts)
+        new = upsert(connection.dialect.name, counts)
         more = counts.c.count + new.excluded.count
         key = ["kind", "name", "reason"]
         connection.execute(

@@ -1,9 +1,10 @@
 """What was learned: rules with their evidence, kept and found again."""
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, insert, select, update
+from sqlalchemy import Connection, Insert, Select, delete, insert, select, update
 
 from storage.bulk import chunks, upsert
 from storage.records import Piece, RuleRow
@@ -21,7 +22,7 @@ def generation(connection: Connection) -> int:
 def advance(connection: Connection) -> int:
     """Say that the set of active rules has changed; return its new number."""
     now = generation(connection) + 1
-    new = upsert(connection, meta).values(name="rules", value=str(now))
+    new = upsert(connection.dialect.name, meta).values(name="rules", value=str(now))
     connection.execute(new.on_conflict_do_update(index_elements=["name"], set_={"value": str(now)}))
     return now
 
@@ -73,10 +74,16 @@ def put(connection: Connection, given: Iterable[RuleRow]) -> None:
     """Write down rules as they stand now; what they spared is counted by `spare` alone."""
     rows = [row._asdict() for row in given]
     if rows:
-        new = upsert(connection, rules)
-        names = [name for name in RuleRow._fields if name not in {"id", "spared"}]
-        later = {name: new.excluded[name] for name in names}
-        connection.execute(new.on_conflict_do_update(index_elements=["id"], set_=later), rows)
+        connection.execute(_put(connection.dialect.name), rows)
+
+
+@cache
+def _put(dialect: str) -> Insert:
+    """Return the statement that writes down a rule; to make it costs as much as to run it."""
+    new = upsert(dialect, rules)
+    names = [name for name in RuleRow._fields if name not in {"id", "spared"}]
+    later = {name: new.excluded[name] for name in names}
+    return new.on_conflict_do_update(index_elements=["id"], set_=later)
 
 
 def add_pieces(connection: Connection, given: Iterable[tuple[str, Piece]]) -> None:

@@ -21,7 +21,7 @@ def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: 
     for part in chunks(list(latest)):
         replaced = select(pages.c.status).where(pages.c.url_id.in_(part))
         changes.subtract(counts.page(status) for status in connection.scalars(replaced))
-    new = upsert(connection, pages)
+    new = upsert(connection.dialect.name, pages)
     later = {name: new.excluded[name] for name in rows[0] if name != "url_id"}
     connection.execute(new.on_conflict_do_update(index_elements=["url_id"], set_=later), rows)
     counts.add(connection, changes)
@@ -34,7 +34,7 @@ def put_aliases(
     changes: Counter[counts.Counted] = Counter()
     for hop, to_row in edges:
         seen = connection.scalar(
-            upsert(connection, aliases)
+            upsert(connection.dialect.name, aliases)
             .values(
                 from_id=from_row,
                 to_id=to_row,
@@ -74,7 +74,7 @@ def put_merges(connection: Connection, tally: Tally) -> None:
     for rules, count in tally.counts.items():
         spelling, same_as = tally.samples[rules]
         connection.execute(
-            upsert(connection, merges)
+            upsert(connection.dialect.name, merges)
             .values(rules=rules, count=count, spelling=spelling, same_as=same_as)
             .on_conflict_do_update(index_elements=["rules"], set_={"count": merges.c.count + count})
         )
@@ -84,7 +84,7 @@ def put_refusals(connection: Connection, tally: Tally) -> None:
     """Add to the counts of links that no one can fetch, by reason."""
     for reason, count in tally.counts.items():
         connection.execute(
-            upsert(connection, refusals)
+            upsert(connection.dialect.name, refusals)
             .values(reason=reason, count=count, sample=tally.samples[reason][0])
             .on_conflict_do_update(
                 index_elements=["reason"], set_={"count": refusals.c.count + count}

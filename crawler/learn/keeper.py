@@ -7,16 +7,16 @@ dies on the way leaves the store as it was before.
 
 import hashlib
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import msgspec
 from sqlalchemy import Connection, select
 
 from canon import Canonicalizer
-from canon.rules import RuleSet, follow
+from canon.families import act
+from canon.parts import Parts
 from canon.soundness import find_circle
 from crawler.learn.cases import Case
 from crawler.learn.kept import KEPT, Acting, cases_of, lesson_of, publish, words, write
@@ -66,11 +66,12 @@ class Keeper:
         self._generation = -1
         self._acting = Acting((), canonicalizer)
         self._pending: OrderedDict[int, list[Moved]] = OrderedDict()
+        self._stood: dict[str, tuple[str, bytes]] = {}  # of the answers that are taken in
         self._swept_at = 0.0
         self._held_back: set[str] = set()
         self.taken_out: list[int] = []  # rows that left the queue, for the frontier in memory
         self.probes: list[str] = []  # URLs that cannot be there, to be asked for once
-        self.seconds = 0.0  # spent on learning
+        self.seconds = 0.0  # of CPU time, spent on learning
 
     def refresh(self, connection: Connection) -> None:
         """Take over rules that another process, or the command, has changed in the store."""
@@ -107,18 +108,30 @@ class Keeper:
 
     def learn(self, connection: Connection, news: Iterable[News], now: float) -> None:
         """Take in what came of URLs, and publish what follows; in the caller's transaction."""
-        start = time.perf_counter()
+        start = time.thread_time()
         due: set[int] = set()
-        for one in news:
+        given = list(news)
+        self._stood = self._standing(connection, given)
+        for one in given:
             due.add(one.queued.row)
             due |= self._take_in(one, now)
         if now - self._swept_at > _SWEEP:  # other workers fetch, too
             self._swept_at = now
             due = set(self._pending)
         for _ in range(_MOVES):
-            due = self._settle(connection, due & self._pending.keys())
+            if due := due & self._pending.keys():
+                due = self._settle(connection, due)
         self._publish(connection, now)
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.thread_time() - start
+
+    def _standing(
+        self, connection: Connection, news: Iterable[News]
+    ) -> dict[str, tuple[str, bytes]]:
+        """Return, by identity, what was fetched in the stead of answers' URLs because of rules."""
+        asked = (self._canonicalizer(one.queued.url) for one in news if one.outcome.page)
+        keys = {one.key: one.identity for one in asked if self._acting.concern(one.identity)}
+        found = classes.bodies(connection, list(keys), by_rules=True)
+        return {keys[key]: body for key, body in found.items()}
 
     def _take_in(self, news: News, now: float) -> set[int]:
         """Tell the learner of an answer; keep redirects until their ends are known.
@@ -176,8 +189,11 @@ class Keeper:
         """Return the URL that is fetched for an identity, and the digest of its body."""
         if self._connection is None:
             return None
-        key = self._canonicalizer.key_of(identity)
-        found = classes.body_of(self._connection, key, by_rules=by_rules)
+        if by_rules:
+            found = self._stood.get(identity)
+        else:
+            key = self._canonicalizer.key_of(identity)
+            found = classes.bodies(self._connection, [key]).get(key)
         return None if found is None else (self._canonicalizer.identity(found[0]), found[1])
 
     def _publish(self, connection: Connection, now: float) -> None:
@@ -232,17 +248,15 @@ class Keeper:
         same = sum(lesson_of(row).family == lesson.family for row in recent)
         if same >= gate.hosts_a_day:
             return f"{same:,} hosts have learned such a rule within a day"
-        policy = self._canonicalizer.policy.label
-        alone = RuleSet([msgspec.structs.replace(case.rule(), state="active")], policy)
-        known = folded = 0
-        sizes: dict[str, int] = {}
+        known = 0
+        sizes: Counter[Parts] = Counter()
         for url in classes.urls_of(connection, self._acting.hosts_of(connection, lesson)):
             known += 1
-            identity = self._canonicalizer.identity(url)
-            after = follow(alone, identity, self._canonicalizer.identity)
-            folded += after.identity != identity
-            if after.identity != identity:
-                sizes[after.identity] = sizes.get(after.identity, 0) + 1
+            parts = Parts.of(self._canonicalizer.identity(url))
+            after = act(lesson, parts)
+            if after is not parts:
+                sizes[after] += 1
+        folded = sizes.total()
         if lesson.family not in _ANY_SHARE and gate.from_ < known and folded > gate.share * known:
             return f"it would change {folded:,} of {known:,} known URLs"
         largest = max(sizes.values(), default=0)

@@ -155,12 +155,16 @@ class Acting:
         """Return what active and suspended rules make of a URL; None as in `ruled`."""
         return self._by(self._past, url)
 
+    def concern(self, identity: str) -> bool:
+        """Say whether rules say something of an identity's host, or of what is moved there."""
+        if not self._past.active:
+            return False
+        host = host_of(identity)
+        return host in self._concerned or (self._past.wide and bool(self._past.on(host)))
+
     def _by(self, rules: RuleSet, url: str) -> Ruled | None:
-        if not rules.active:
-            return None
         plain = self._canonicalizer(url)
-        host = host_of(plain.identity)
-        if host not in self._concerned and not (rules.wide and rules.on(host)):
+        if not self.concern(plain.identity):
             return None
         followed = follow(rules, plain.identity, self._canonicalizer.identity)
         if not followed.changes:

@@ -229,6 +229,34 @@ def test_what_was_dropped_for_a_suspended_rule_stays_and_no_more_is_dropped(tmp_
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("given", "fetched", "stands"),
+    [
+        (["http://h.example/a", "https://h.example/a/x"], (), "https://h.example/a/x"),
+        (["http://h.example/a?y=1", "http://h.example/a?y=2&y=3"], (), "http://h.example/a?y=1"),
+        (["http://h.example/b", "http://h.example/a"], (), "http://h.example/b"),
+        (["https://h.example/a", "http://h.example/a/x"], (2,), "http://h.example/a/x"),
+    ],
+    ids=["https before http", "shorter", "first", "what is fetched before all"],
+)
+def test_which_one_stands_for_a_class(
+    tmp_path: Path, given: list[str], fetched: tuple[int, ...], stands: str
+) -> None:
+    store = open_store(tmp_path)
+    link(store, *given)
+    for row in fetched:
+        store.record([Outcome(row, State.FETCHED, page=page())], 2.0, explain)
+
+    def ruled(_url: str) -> Ruled:  # all are one, whose own URL is not known
+        return Ruled("https://h.example/", b"k" * 16, ("rule",))
+
+    with store.transaction() as connection:
+        classes.rekey(connection, ["h.example"], ruled, ruled, 3.0)
+        query = "SELECT urls.url FROM classes JOIN urls ON urls.id = classes.url_id"
+        assert connection.exec_driver_sql(query).scalar() == stands
+    store.close()
+
+
 def test_an_alias_of_hosts_reaches_both(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     link(store, f"{H}/a", "http://o.example/b")
