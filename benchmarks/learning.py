@@ -133,7 +133,10 @@ def share() -> dict[str, Any]:
         for name, more in (("learning", "--learn"), ("not learning", "--no-learn")):
             with tempfile.TemporaryDirectory() as folder:
                 seed = "http://h.example/p/0.html"
-                found[name] = crawl.canonry(seed, folder, "--connect-to", connect, more)
+                done = crawl.canonry(seed, folder, "--connect-to", connect, more)
+            requests = done["run"]["pages"] + done["run"]["redirects"]
+            found[name] = {"requests": requests, "seconds": done["seconds"]}
+            found[name]["learning"] = done["run"]["learning"]
     took, plain = found["learning"], found["not learning"]
     print(
         f"a crawl: {took['requests']:,} requests in {took['seconds']:.1f} s, of these "

@@ -15,7 +15,10 @@ import msgspec
 from canon import Canonicalizer, Refused
 from canon import extract as canon_extract
 from crawler import app, show
-from crawler.batch import engine, job, lines, output
+from crawler.batch import job, lines, output, tables
+from crawler.batch.formats import FORMATS, Form
+from crawler.batch.keying import default_workers
+from crawler.batch.results import WRITTEN
 from crawler.command import (
     FAILED,
     INTERRUPTED,
@@ -98,11 +101,11 @@ def canon(
 
 def _stdin_lines() -> Iterator[bytes]:
     """Yield the lines of standard input."""
-    for line in lines.read(["-"], lambda _count: None):
+    for line in lines.read(["-"]):
         if isinstance(line, lines.Line):
-            if not line.whole:
+            if line.refused:
                 show.say(f"canonry: line {line.number}: longer than {lines.LONGEST:,} bytes")
-            yield line.text if line.whole else b""
+            yield b"" if line.refused else line.text
 
 
 @main.command()
@@ -232,55 +235,95 @@ async def _watched(
 
 @main.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
+@click.option("-o", "out", help="Write here, whole or not at all.  [default: stdout]")
 @click.option(
-    "-o", "out", help="Write here, whole or not at all; .gz compresses.  [default: stdout]"
+    "--format",
+    "form",
+    type=click.Choice(tables.FORMS),
+    help="Of the output.  [default: as OUT ends: .jsonl, .csv, .parquet; else text]",
+)
+@click.option(
+    "--write",
+    "written",
+    type=click.Choice(WRITTEN),
+    default="url",
+    show_default=True,
+    help="What a line of text is: the first spelling, the canonical form, or the key.",
 )
 @click.option(
     "--map", "map_file", help="Write every line, what it is the same as, and by which rules."
 )
+@click.option("--groups", help="Write the spellings of each resource that has several lines.")
+@click.option("--report", "about", help="Write a page about it: one HTML file, for people.")
+@click.option(
+    "--input",
+    "read_as",
+    type=click.Choice(["auto", *FORMATS]),
+    default="auto",
+    show_default=True,
+    help="What the files are; auto: told by the content of each.",
+)
+@click.option("--column", help="Name or number of the column, of CSV, TSV, JSONL, Parquet.")
 @policy_option
 @rules_option
 @click.option(
     "--workers", type=click.IntRange(1, 256), help="Processes.  [default: one a processor]"
 )
 @click.option("--memory", default="1GiB", show_default=True, help="To be kept within, about.")
-@click.option("--report", "about", help="Write a page about it: one HTML file, for people.")
+@click.option("--resume", is_flag=True, help="Go on where a run that was killed has stopped.")
 @click.option("--store", help="Also against everything this store has seen, and into its queue.")
 @json_option
 @answering
 def dedup(
     files: tuple[str, ...],
     out: str | None,
+    form: str | None,
+    written: str,
     map_file: str | None,
+    groups: str | None,
+    about: str | None,
+    read_as: str,
+    column: str | None,
     policy: str,
     rules_file: str | None,
     workers: int | None,
     memory: str,
-    about: str | None,
     store: str | None,
     *,
+    resume: bool,
     as_json: bool,
 ) -> int:
     """Print the first line of each distinct resource, in the order of the input.
 
-    Plain, gz, bz2, xz and zst files, told by content; "-" is standard input. What is no URL is
+    Files, folders, patterns; "-" is standard input. Text, CSV, TSV, JSONL, Parquet, CDX, CDXJ, WARC
+    and sitemaps, plain or packed as gz, bz2, xz or zst, are told by content. What is no URL is
     counted by reason, and never stops the job. Of any size: keys that do not fit into --memory are
-    spread over files in the temporary folder (TMPDIR). With --json, standard output has the
-    summary, and the lines go to -o only. An input that breaks off is told, the rest is done, and
-    the exit code is 1.
+    spread over files, beside OUT. With --json, standard output has the summary, and the lines go to
+    -o only. An input that breaks off is told, the rest is done, and the exit code is 1.
     """
-    total = job.size_of(files)
     if store is not None and rules_file is not None:
         raise SettingsError(
             "--rules and --store: a store has rules of its own; "
             "bring these in: canonry rules import FILE --store URL"
         )
+    asked = job.Job(
+        files=job.expand(files),
+        out=out,
+        form=form,
+        written=written,
+        map_file=map_file,
+        groups=groups,
+        report=about,
+        store=store,
+        read_as=Form(None if read_as == "auto" else read_as, column),
+        quiet=as_json,
+        workers=workers or default_workers(),
+        memory=job.bytes_of(memory),
+        resume=resume,
+    )
+    asked.check()
     canonicalizer = app.canonicalizer(policy, rules_file)
-    size = job.bytes_of(memory)
-    if store is not None and about is not None:
-        raise SettingsError("--report and --store: a report is of files alone; leave one out")
-    processes = workers or engine.default_workers()
-    asked = job.Job(files, out, map_file, store, as_json, processes, size, about)
+    total = job.size_of(asked.files)
     start = time.monotonic()
     if total is not None and store is None:
         total *= 2  # every file is read twice
@@ -347,11 +390,9 @@ def export(what: str, store: str, form: str, out: str | None) -> int:
         connection = stack.enter_context(report.reading(store))
         target = sys.stdout.buffer if out is None else stack.enter_context(output.whole(out))
         rows, columns = report.rows(connection, what), report.columns(what)
-        if form == "parquet":
-            output.write_parquet(rows, columns, target)
-        else:
-            target.writelines(output.encoded(rows, form, columns))
-        target.flush()
+        table = tables.table(target, form, columns)
+        table.write(list(row.values()) for row in rows)
+        table.close()
     return 0
 
 

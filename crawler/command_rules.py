@@ -2,7 +2,6 @@
 
 import sys
 import time
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from canon import LearnedRule, RuleSet
 from canon.rules import STATES
 from crawler import app, show
 from crawler.batch import lines, output
+from crawler.batch.packed import unpacked
 from crawler.command import answering, json_option, policy_option, print_json, store_option
 from crawler.learn import kept, mine
 from crawler.learn import thresholds as learning
@@ -213,18 +213,15 @@ def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
 def _is_warc(name: str) -> bool:
     """Say whether a file is WARC, packed or not."""
     with Path(name).open("rb") as file:
-        head = file.read(_HEAD)
-    if head.startswith(b"\x1f\x8b"):
-        head = zlib.decompressobj(wbits=31).decompress(head, _HEAD)
-    return head.startswith(b"WARC/")
+        return unpacked(file).head(_HEAD).startswith(b"WARC/")
 
 
 def _texts(name: str) -> Iterator[str]:
     """Yield the lines of a file as text; what cannot be read is told."""
-    for line in lines.read([name], lambda _count: None):
+    for line in lines.read([name]):
         if isinstance(line, lines.Cut):
-            show.say(f"canonry: {line.source}: breaks off after line {line.number:,} ({line.why})")
-        elif line.whole:
+            show.say(f"canonry: {line.told()}")
+        elif line.refused is None:
             yield line.text.decode("utf-8", "replace")
 
 

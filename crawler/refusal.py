@@ -17,6 +17,7 @@ class Refusal(Enum):
     LEARNED = (
         "a learned rule says that it is a page that is fetched by another name (canonry rules)"
     )
+    RECORD = "it is a record that has no URL, or that cannot be read"
     OURS = "Canonry itself failed on it, which is told where it happened; the next run tries again"
 
     @property

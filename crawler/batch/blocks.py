@@ -1,34 +1,30 @@
 """Reading files as blocks of lines: megabytes at once, so that no line costs a call of its own."""
 
-import bz2
-import gzip
-import io
-import lzma
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from queue import Full, Queue
 from threading import Event, Thread
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
-from crawler.batch.lines import LONGEST, Cut
-from crawler.settings import SettingsError
+from crawler.batch.formats import ANY, HEAD, Form, Lines, Pick
+from crawler.batch.lines import LONGEST, Cut, Line
+from crawler.batch.packed import FAULTS, Stream, opened, unpacked
+from crawler.refusal import Refusal
 
 _T = TypeVar("_T")
 _BLOCK = 1 << 22  # bytes
+_MANY = 1 << 16  # records in a block
 _BOM = b"\xef\xbb\xbf"
-_FAULTS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _SHOWN = 200  # bytes of a line that is longer than LONGEST
 
 
 class Block(NamedTuple):
-    r"""Whole lines, with ``\n`` between them and none behind the last."""
+    r"""Whole lines, with ``\n`` between them and none behind the last; or records' URLs as such."""
 
     source: str
     first: int  # number of the first line in its source
     data: bytes
-    cut: bool = False  # the first line was longer than LONGEST, and only its beginning is here
+    refused: Mapping[int, str] = {}  # lines known to be no URL, and why: too long, bad records
 
     @property
     def size(self) -> int:
@@ -40,89 +36,130 @@ class Block(NamedTuple):
         return self.data.split(b"\n")
 
 
-def unpacked(file: IO[bytes]) -> Any:  # noqa: ANN401 - they have read1 in common, and no type
-    """Return a file's content, unpacked when it begins like gz, bz2, xz or zst.
-
-    Raises:
-        SettingsError: for zst where pyarrow is not installed.
-    """
-    head = file.peek(10)[:10] if hasattr(file, "peek") else b""
-    if head.startswith(b"\x1f\x8b\x08"):
-        return gzip.GzipFile(fileobj=file)
-    if head.startswith(b"BZh") and head[4:10] == b"1AY&SY":
-        return bz2.BZ2File(file)
-    if head.startswith(b"\xfd7zXZ\0"):
-        return lzma.LZMAFile(file)
-    if head.startswith(b"\x28\xb5\x2f\xfd"):
-        return _zstandard(file)
-    return file
-
-
-def _zstandard(file: IO[bytes]) -> Any:  # noqa: ANN401 - pyarrow ships no types
-    """Return a zst file's content."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415 - who reads no zst needs no pyarrow
-    except ImportError:
-        raise SettingsError("zst needs pyarrow: pip install 'canonry[arrow]'") from None
-    return pa.CompressedInputStream(_Lent(file), "zstd")
-
-
-class _Lent(io.RawIOBase):
-    """A file for one who would close it at its end, while others still ask how far it was read."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
-        """Read as the file does."""
-        return int(self._file.readinto(buffer))  # type: ignore[attr-defined]
-
-
 def read(
-    sources: Sequence[str], advance: Callable[[int], None] = lambda _count: None
+    sources: Sequence[str],
+    advance: Callable[[int], None] = lambda _count: None,
+    form: Form = ANY,
+    open_: Callable[[str], AbstractContextManager[IO[bytes]]] = opened,
 ) -> Iterator[Block | Cut]:
-    """Yield the lines of all sources, in order; ``-`` is standard input.
+    """Yield the URLs of all sources, in order; ``-`` is standard input.
 
     A source that breaks off yields a `Cut` behind its last whole line, and the next one follows.
 
     Args:
         sources: names of files that exist.
         advance: is told how many bytes of a file (as stored) were read since the last call.
+        form: what is known of their format.
+        open_: opens a source.
     """
     for source in sources:
         number = 1
         try:
-            with _open(source) as file:
+            with open_(source) as file:
                 told = 0
-                for data, cut in ahead(_blocks(unpacked(file))):
-                    block = Block(source, number, data, cut)
+                for data, refused in ahead(_of_file(file, form)):
+                    block = Block(source, number, data, refused)
                     yield block
                     number += block.size
                     if source != "-":
-                        told, before = file.tell(), told
+                        told, before = max(file.tell(), told), told
                         advance(told - before)
-        except _FAULTS as error:
+        except FAULTS as error:
             yield Cut(source, number - 1, str(error) or type(error).__name__)
 
 
-def _open(source: str) -> AbstractContextManager[IO[bytes]]:
-    """Open a source.
+def lines_of(given: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
+    """Yield lines one by one."""
+    for block in given:
+        if isinstance(block, Cut):
+            yield block
+            continue
+        for place, line in enumerate(block.lines()):
+            yield Line(block.source, block.first + place, line, block.refused.get(place))
 
-    Standard input is opened anew and left open: a thread may be waiting for it, with its lock.
+
+_Some = tuple[bytes, Mapping[int, str]]  # lines, and which of them are refused
+_NONE: Mapping[int, str] = {}
+_TOO_LONG = {0: Refusal.TOO_LONG.label}
+
+
+def _of_file(file: IO[bytes], form: Form) -> Iterator[_Some]:
+    """Yield the URLs of a file of any format."""
+    stream = unpacked(file)
+    head = stream.head(HEAD)
+    found = form.find(head)
+    if not isinstance(found, Lines):
+        yield from _of_records(found.read(stream, file, form.column))
+        return
+    first = head.removeprefix(_BOM).partition(b"\n")[0].rstrip(b"\r")
+    pick, has_names = found.pick(first, form.column)
+    given = _blocks(stream)
+    yield from given if found.is_plain else _picked(given, pick, has_names=has_names)
+
+
+def _picked(given: Iterable[_Some], pick: Pick, *, has_names: bool) -> Iterator[_Some]:
+    """Yield what is picked of each line; a first line of names becomes a blank one."""
+    for data, cut in given:
+        given_lines = data.split(b"\n")
+        values = [b"" if n in cut else pick(line) for n, line in enumerate(given_lines)]
+        if has_names:
+            values[0], has_names = b"", False
+        lines, refused = _sound(values)
+        for place in refused:  # so that people see what it was
+            lines[place] = given_lines[place][:_SHOWN]
+        yield b"\n".join(lines), {**refused, **cut}
+
+
+def _of_records(given: Iterator[bytes | None]) -> Iterator[_Some]:
+    """Yield the URLs of records; those that were read before a fault, before it is raised."""
+    values: list[bytes | None] = []
+    size, fault = 0, None
+    while fault is None:
+        try:
+            value = next(given)
+        except StopIteration:
+            break
+        except FAULTS as error:
+            fault = error
+            break
+        values.append(value)
+        size += len(value or b"")
+        if size >= _BLOCK or len(values) >= _MANY:
+            lines, refused = _sound(values)
+            yield b"\n".join(lines), refused
+            values.clear()
+            size = 0
+    if values:
+        lines, refused = _sound(values)
+        yield b"\n".join(lines), refused
+    if fault is not None:
+        raise fault
+
+
+def _sound(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, str]]:
+    """Return values that can stand as lines, and which of them are no URL, and why.
+
+    Line ends in them go, as no URL has any, and browsers drop them (URL Standard, section 4.4).
     """
-    if source == "-":
-        return nullcontext(open(0, "rb", closefd=False))
-    return Path(source).open("rb")
+    lines: list[bytes] = []
+    refused: dict[int, str] = {}
+    for place, value in enumerate(values):
+        if value is None:
+            refused[place] = Refusal.RECORD.label
+            lines.append(b"")
+        elif len(value) > LONGEST:
+            refused[place] = Refusal.TOO_LONG.label
+            lines.append(value[:_SHOWN].replace(b"\n", b""))
+        else:
+            lines.append(value.replace(b"\n", b"") if b"\n" in value else value)
+    return lines, refused
 
 
-def _blocks(stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
+def _blocks(stream: Stream) -> Iterator[_Some]:
     r"""Yield whole lines, some megabytes at a time; ends of lines are ``\n`` alone.
 
-    Beside them stands whether the first was longer than `LONGEST` and is cut. What was read before
-    a fault is yielded before it is raised, up to the last whole line.
+    A first one that was longer than `LONGEST` is cut, and refused. What was read before a fault is
+    yielded before it is raised, up to the last whole line.
     """
     rest, first = b"", True
     fault: BaseException | None = None
@@ -137,16 +174,14 @@ def _blocks(stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
             rest = (rest + data)[:LONGEST]  # enough to tell that it is too long
             continue
         cut = len(rest) + start >= LONGEST
-        yield (
-            _plain((rest + data[:start])[:_SHOWN] + data[start:end] if cut else rest + data[:end]),
-            cut,
-        )
+        whole = (rest + data[:start])[:_SHOWN] + data[start:end] if cut else rest + data[:end]
+        yield _plain(whole), _TOO_LONG if cut else _NONE
         rest = data[end + 1 :]
     if fault is not None:
         raise fault
     if rest:
         cut = len(rest) >= LONGEST
-        yield _plain(rest[:_SHOWN] if cut else rest), cut
+        yield _plain(rest[:_SHOWN] if cut else rest), _TOO_LONG if cut else _NONE
 
 
 def ahead(given: Iterator[_T]) -> Iterator[_T]:
@@ -181,14 +216,14 @@ def ahead(given: Iterator[_T]) -> Iterator[_T]:
         over.set()
 
 
-def _some(stream: IO[bytes]) -> tuple[bytes, BaseException | None]:
+def _some(stream: Stream) -> tuple[bytes, BaseException | None]:
     """Read a block, or what there is before the end or a fault."""
     parts: list[bytes] = []
     size = 0
     while size < _BLOCK:
         try:
-            part = stream.read1(_BLOCK)  # type: ignore[attr-defined]  # all of them have it
-        except _FAULTS as error:
+            part = stream.read1(_BLOCK)
+        except FAULTS as error:
             return b"".join(parts), error
         if not part:
             break

@@ -141,7 +141,7 @@ def dedup(
     """Yield what became of each line that is not blank, in input order.
 
     Args:
-        lines: as `crawler.batch.lines.read` gives them.
+        lines: as `crawler.batch.blocks.lines_of` gives them.
         canonicalizer: makes the identities.
         seen: what was seen before, and takes what is new.
         summary: is kept up to date.
@@ -158,14 +158,14 @@ def _batch(
     read: list[Line] = []
     for line in batch:
         if isinstance(line, Cut):
-            summary.cut.append(f"{line.source}: breaks off after line {line.number:,} ({line.why})")
+            summary.cut.append(line.told())
             continue
         summary.lines += 1
-        if line.text.isspace() or not line.text:
+        if line.refused is None and (line.text.isspace() or not line.text):
             summary.blank += 1
         else:
             read.append(line)
-    found = iter(canonicalizer.many([line.text for line in read if line.whole]))
+    found = iter(canonicalizer.many([line.text for line in read if line.refused is None]))
     entries = [_entry(line, found) for line in read]
     claims = iter(seen.claim([entry for entry in entries if isinstance(entry, Entry)]))
     for line, entry in zip(read, entries, strict=True):
@@ -180,30 +180,10 @@ def _batch(
 
 
 def _entry(line: Line, found: Iterator[Canonical | Refused]) -> Entry | str:
-    """Take what comes of a line that is whole; return why where it is no URL."""
-    if not line.whole:
-        return Refusal.TOO_LONG.label
+    """Take what comes of a line; return why where it is no URL."""
+    if line.refused is not None:
+        return line.refused
     canonical = next(found)
     if isinstance(canonical, Refused):
         return canonical.reason.name.lower()
     return Entry(to_text(line.text), canonical)
-
-
-_ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
-
-
-def map_line(answer: Answer) -> bytes:
-    """Return an answer as a line of ``--map``: tab-separated line, representative and rules.
-
-    Tabs, line ends and backslashes inside a column are escaped with a backslash. The third column
-    is ``first``, ``repeated``, the rules that merged the line, or ``refused:`` and the reason.
-    """
-    text = answer.line.text.decode("utf-8", "surrogateescape")
-    if answer.refused is not None:
-        columns = (text, "", f"refused: {answer.refused}")
-    elif answer.same_as is None:
-        columns = (text, text, "first")
-    else:
-        columns = (text, answer.same_as, answer.rules or "repeated")
-    line = "\t".join(column.translate(_ESCAPES) for column in columns)
-    return line.encode("utf-8", "surrogateescape") + b"\n"

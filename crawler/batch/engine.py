@@ -5,55 +5,43 @@ the second pass reads again and writes those that are the first of their resourc
 by what is asked for; fates are in mapped files, nine bytes a line.
 """
 
-import hashlib
 import heapq
-import multiprocessing
+import io
 import os
-import signal
-import tempfile
+import time
 from array import array
 from bisect import bisect_left
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import compress
 from pathlib import Path
-from threading import Thread
 from typing import IO, NamedTuple, Self
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from canon import Canonicalizer, Policy, Refused, RuleSet, redact
+from canon import Canonicalizer, Policy, RuleSet, redact
 from canon.percent import to_text
-from crawler.batch import blocks, output
-from crawler.batch.dedup import Answer, Summary, map_line
-from crawler.batch.lines import LONGEST, Cut, Line
-from crawler.batch.partition import Numbers, Partitions, Repeats
+from crawler.batch import blocks, keying
+from crawler.batch.checkpoint import State, Workplace, fingerprint
+from crawler.batch.dedup import Answer, Summary
+from crawler.batch.formats import ANY, Form
+from crawler.batch.lines import Cut, Line
+from crawler.batch.packed import Copied, opened, write_all
+from crawler.batch.partition import SPELLING, Partitions, Repeats
+from crawler.batch.results import Results
 from crawler.door import why
-from crawler.refusal import Refusal
-from crawler.scope import host_of
 
 Fates = npt.NDArray[np.uint8]  # one for each line
 _FIRST, _ALIKE, _MERGED, _REFUSED, _BLANK = range(5)
-_NEEDED = 0x10  # the first of a resource, of which a merge has to be named
-_AHEAD = 3  # blocks in work for each worker
-_FEW = 1 << 23  # bytes; workers would take longer to start than to do that
+_NEEDED = 0x10  # its text is: as the first of a resource, of which a merge has to be named
 _LARGEST = 20
 _MANY_HOSTS = 200_000  # in memory; beyond, the rarest are forgotten
 _NAMED = 200_000  # merges that are named, without a map
-
-
-class Keyed(NamedTuple):
-    """What came of a block of lines: rows for those that are URLs, and the fate of the others."""
-
-    keys: bytes
-    texts: bytes
-    places: Numbers  # within the block
-    blank: list[int]
-    refused: list[tuple[int, str]]
-    hosts: Counter[str]  # where a report asks for it
+_EVERY = 30.0  # seconds, after which it is written down where a job stands
+_ODD = 1 << 20  # rows of lines that are no URL, in memory at once
 
 
 class Work(NamedTuple):
@@ -64,59 +52,9 @@ class Work(NamedTuple):
     workers: int
     memory: int  # bytes
     report: bool = False  # count hosts and classes
-
-
-_maker: list[tuple[Canonicalizer, bool]] = []  # of a worker process
-
-
-def _prepare(policy: Policy, rules: str | None, hosts: bool) -> None:  # noqa: FBT001 - by the pool
-    """Make a worker ready; Ctrl-C is for the process that has the files."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
-    _maker[:] = [(Canonicalizer(policy, rules), hosts)]
-
-
-def _end_with_parent() -> None:
-    """End a worker whose parent was killed: nobody would tell it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _in_worker(block: blocks.Block) -> Keyed:
-    canonicalizer, hosts = _maker[0]
-    return keyed(block, canonicalizer, hosts=hosts)
-
-
-def keyed(block: blocks.Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
-    """Canonicalize lines and return their keys; count their hosts where that is asked for."""
-    counted: Counter[str] = Counter()
-    lines = block.lines()
-    if block.cut:
-        lines[0] = b""
-    blank: list[int] = []
-    refused: list[tuple[int, str]] = []
-    keys: list[bytes] = []
-    texts: list[bytes] = []
-    places = []
-    hashed = hashlib.blake2b
-    for place, (line, found) in enumerate(zip(lines, canonicalizer.many(lines), strict=True)):
-        if not isinstance(found, Refused):
-            keys.append(found.key)
-            texts.append(hashed(line, digest_size=8).digest())
-            places.append(place)
-            if hosts:
-                counted[host_of(found.identity)] += 1
-        elif block.cut and place == 0:
-            refused.append((place, Refusal.TOO_LONG.label))
-        elif not line or line.isspace():
-            blank.append(place)
-        else:
-            refused.append((place, found.reason.name.lower()))
-    return Keyed(
-        b"".join(keys), b"".join(texts), np.array(places, np.uint64), blank, refused, counted
-    )
+    form: Form = ANY
+    name_all: bool = False  # keep for each repeated line what it repeats, as a map needs it
+    groups: bool = False  # list the spellings of each resource
 
 
 class Dedup:
@@ -126,182 +64,216 @@ class Dedup:
         self,
         files: Sequence[str],
         work: Work,
-        advance: Callable[[int], None],
-        *,
-        name_all: bool,
+        place: Workplace,
+        advance: Callable[[int], None] = lambda _count: None,
+        say: Callable[[str], None] = lambda _text: None,
     ) -> None:
         """Bind what to do.
 
         Args:
             files: that exist; "-" is standard input, which is kept in a temporary file.
             work: how.
+            place: where its own files are.
             advance: is told how many bytes were read; each is read twice.
-            name_all: keep for each repeated line what it repeats, as a map needs it.
+            say: takes sentences for people.
         """
         self._files = files
-        self._work = work
+        self.work = work
+        self._folder = place.folder
+        self._place = place
         self._advance = advance
-        self._name_all = name_all
         self._canonicalizer = Canonicalizer(work.policy, work.rules)
         self.summary = Summary()
         self.hosts: Counter[str] = Counter()
-        self._sizes: list[tuple[int, int]] = []
         self.largest: list[tuple[int, str]] = []  # resources with the most lines, and one of them
+        self._partitions = Partitions(self._folder, work.memory, _rows_in(files))
+        self._lasting = place.lasting and "-" not in files
+        self._state = State("")
+        if self._lasting:
+            given = (work.policy.fingerprint, work.rules and work.rules.dumps(), work.form)
+            what = (work.report, work.name_all, work.groups, self._partitions.count)
+            self._state = place.state(fingerprint(files, *given, *what), say)
+            self._recall()
 
-    def answers(self) -> Iterator[tuple[blocks.Block, Fates]]:
-        """Yield each block with the fates of its lines, in order, once all were keyed."""
-        with tempfile.TemporaryDirectory(prefix="canonry-") as name, ExitStack() as stack:
-            folder = Path(name)
-            self._spool = folder / "stdin"
-            rows = _rows_in(self._files)
-            partitions = Partitions(folder, self._work.memory, rows)
-            others = stack.enter_context((folder / "others").open("w+b"))
-            count = self._first_pass(partitions, others)
-            fates = np.memmap(_reserved(folder / "fates", count), np.uint8, "r+")
-            firsts = np.memmap(_reserved(folder / "firsts", 8 * count), np.uint64, "r+")
-            others.seek(0)
-            for place, fate in np.frombuffer(others.read(), "<u8").reshape(-1, 2):
-                fates[place] = fate
-            for repeats in partitions.unique():
+    def _recall(self) -> None:
+        """Take over what an earlier run wrote down."""
+        if self._state.summary:
+            self.summary = msgspec.convert(self._state.summary, Summary)
+            self.hosts.update(self._state.hosts)
+
+    def _save(self, **changes: object) -> None:
+        """Write down where the job stands."""
+        for name, value in changes.items():
+            setattr(self._state, name, value)
+        self._state.summary = msgspec.to_builtins(self.summary)
+        self._state.hosts = dict(self.hosts)
+        self._place.save(self._state)
+
+    def run(self, results: Results) -> Summary:
+        """Do the job: write the lines that are kept, every line's fate, and the groups."""
+        with ExitStack() as stack:
+            if self._state.partitions < 0:
+                self._first_pass()
+            fates, firsts = self._unique()
+            texts = stack.enter_context(_Texts(self._folder / "texts"))
+            second = _SecondPass(self, fates, firsts, texts)
+            for block, here in second.read():
+                self._write(results, second, block, here)
+            if results.groups is not None:
+                for group in self._groups(texts):
+                    results.groups.write([group])
+        results.close()
+        return self.summary
+
+    def _first_pass(self) -> None:
+        """Key all lines."""
+        state, partitions = self._state, self._partitions
+        partitions.cut_to(state.sizes)
+        saved_at = time.monotonic()
+        with (self._folder / "others").open("ab") as others:
+            others.truncate(state.others)
+            given = self._left()
+            work = self.work
+            for block, found in keying.in_order(
+                given, work.policy, work.rules, work.workers, hosts=work.report
+            ):
+                partitions.add(found.keys, found.texts, found.places + np.uint64(state.lines))
+                odd = [(state.lines + n, _BLANK) for n in found.blank]
+                odd += [(state.lines + n, _REFUSED) for n, _why in found.refused]
+                write_all(others, np.array(odd, "<u8").tobytes())
+                state.others += 16 * len(odd)
+                state.lines += block.size
+                self._count(block, found)
+                if self._lasting and time.monotonic() - saved_at > _EVERY:
+                    partitions.spill()
+                    others.flush()
+                    self._save(sizes=partitions.sizes())
+                    saved_at = time.monotonic()
+        self.summary.lines = state.lines
+        state.partitions = 0
+        if state.sizes:
+            partitions.spill()
+            self._save(sizes=partitions.sizes())
+
+    def _left(self) -> Iterator[blocks.Block]:
+        """Yield the blocks that are not keyed yet."""
+        done = self._state.lines
+        for block in self.once_more():
+            if done <= 0:
+                yield block
+            done -= block.size if done > 0 else 0
+            if done < 0:
+                raise OSError("the input is not cut as it was; run it again without --resume")
+
+    def _count(self, block: blocks.Block, found: keying.Keyed) -> None:
+        """Count lines that are no URL, and keep one of each reason; count hosts."""
+        lines = block.lines() if found.refused else []
+        for n, reason in found.refused:
+            self.summary.refuse(reason, block.source, block.first + n, lines[n])
+        self.summary.blank += len(found.blank)
+        self.hosts.update(found.hosts)
+        if len(self.hosts) > _MANY_HOSTS:
+            self.hosts = Counter(dict(self.hosts.most_common(_MANY_HOSTS // 2)))
+
+    def once_more(self) -> Iterator[blocks.Block]:
+        """Yield the blocks of all files; what breaks off is told in the summary."""
+        for found in blocks.read(self._files, self._advance, self.work.form, self._open):
+            if not isinstance(found, Cut):
+                yield found
+            elif (told := found.told()) not in self.summary.cut:
+                self.summary.cut.append(told)
+
+    def _open(self, source: str) -> AbstractContextManager[IO[bytes]]:
+        """Open a file; standard input is kept for the second time.
+
+        It is left open, as `opened` says.
+        """
+        spool = self._folder / "stdin"
+        if source != "-":
+            return opened(source)
+        if spool.exists():
+            return spool.open("rb")
+        copied = Copied(opened("-").__enter__(), spool.open("wb", buffering=0))
+        return nullcontext(io.BufferedReader(copied))
+
+    def _unique(self) -> tuple[Fates, npt.NDArray[np.uint64]]:
+        """Give every line its fate, and every repeated one the place of the first."""
+        state, work = self._state, self.work
+        names = self._folder / "fates", self._folder / "firsts"
+        if state.partitions == 0:
+            _reserve(names[0], state.lines)
+            _reserve(names[1], 8 * state.lines)
+        fates = np.memmap(names[0], np.uint8, "r+")
+        firsts = np.memmap(names[1], np.uint64, "r+")
+        if state.partitions == 0:
+            self._fates_of_others(fates)
+        with (self._folder / "spellings").open("ab") as spellings:
+            spellings.truncate(SPELLING.itemsize * (state.runs[-1] if state.runs else 0))
+            for repeats in self._partitions.unique(state.partitions, spelled=work.groups):
                 fates[repeats.place] = np.where(repeats.alike, _ALIKE, _MERGED)
-                wanted = np.ones(len(repeats.place), np.bool_) if self._name_all else ~repeats.alike
-                firsts[repeats.place[wanted]] = repeats.first[wanted]
-                fates[repeats.first[wanted]] |= _NEEDED
-                if self._work.report:
+                named = ~repeats.alike | work.name_all
+                firsts[repeats.place[named]] = repeats.first[named]
+                fates[repeats.first[named]] |= _NEEDED
+                fates[repeats.spellings["place"]] |= _NEEDED
+                write_all(spellings, repeats.spellings.tobytes())
+                state.runs.append((state.runs or [0])[-1] + len(repeats.spellings))
+                if work.report:
                     self._note_sizes(repeats)
-            self._texts = stack.enter_context(_Texts(folder / "texts"))
-            self._firsts = firsts
-            yield from self._second_pass(fates, count)
+                state.partitions += 1
+                if state.sizes:
+                    spellings.flush()
+                    self._save()
+        return fates, firsts
 
-    def _first_pass(self, partitions: Partitions, others: IO[bytes]) -> int:
-        """Key all lines; return how many there are."""
-        place = 0
-        for block, found in self._keyed(self._once_more()):
-            partitions.add(found.keys, found.texts, found.places + np.uint64(place))
-            odd = [(place + n, _BLANK) for n in found.blank]
-            odd += [(place + n, _REFUSED) for n, _why in found.refused]
-            output.write_all(others, np.array(odd, "<u8").tobytes())
-            self._count_refused(block, found)
-            self.summary.blank += len(found.blank)
-            self.hosts.update(found.hosts)
-            if len(self.hosts) > _MANY_HOSTS:
-                self.hosts = Counter(dict(self.hosts.most_common(_MANY_HOSTS // 2)))
-            place += block.size
-        self.summary.lines = place
-        return place
+    def _fates_of_others(self, fates: Fates) -> None:
+        """Set the fates of lines that are no URL."""
+        with (self._folder / "others").open("rb") as others:
+            while part := others.read(16 * _ODD):
+                rows = np.frombuffer(part, "<u8").reshape(-1, 2)
+                fates[rows[:, 0]] = rows[:, 1]
 
     def _note_sizes(self, repeats: Repeats) -> None:
         """Keep which lines stand for the most others."""
         firsts, sizes = np.unique(repeats.first, return_counts=True)
         found = [(int(n) + 1, int(f)) for f, n in zip(firsts, sizes, strict=True)]
-        self._sizes = heapq.nlargest(_LARGEST, [*self._sizes, *found])
+        self._state.largest = heapq.nlargest(_LARGEST, [*self._state.largest, *found])
 
-    def _count_refused(self, block: blocks.Block, found: Keyed) -> None:
-        """Count refused lines, and keep one of each reason."""
-        lines = block.lines() if found.refused else []
-        for n, reason in found.refused:
-            self.summary.refuse(reason, block.source, block.first + n, lines[n])
+    def note_largest(self, block: blocks.Block, place: int) -> None:
+        """Keep the texts of those lines of a block that stand for the most others."""
+        for size, first in self._state.largest:
+            if place <= first < place + block.size:
+                text = block.lines()[first - place].decode("utf-8", "replace")
+                self.largest.append((size, redact(text)))
 
-    def _once_more(self) -> Iterator[blocks.Block]:
-        """Yield the blocks of all files; what breaks off is told in the summary."""
-        for file in self._files:
-            if file == "-":
-                yield from self._from_stdin()
-                continue
-            yield from self._whole(blocks.read([file], self._advance))
+    def _write(
+        self, results: Results, second: "_SecondPass", block: blocks.Block, here: Fates
+    ) -> None:
+        """Write what became of the lines of a block."""
+        kept = results.kept
+        if kept is not None:
+            mask = (here & ~np.uint8(_NEEDED)) == _FIRST
+            if kept.is_plain and mask.all():
+                kept.lines(block.data + b"\n")
+            elif mask.any():
+                numbers = (np.flatnonzero(mask) + block.first).tolist()
+                kept.write(block.source, numbers, list(compress(block.lines(), mask.tolist())))
+        if self.work.name_all:
+            results.map(second.rows(block, here))
 
-    def _whole(self, found: Iterable[blocks.Block | Cut]) -> Iterator[blocks.Block]:
-        for block in found:
-            if isinstance(block, Cut):
-                told = f"{block.source}: breaks off after line {block.number:,} ({block.why})"
-                if told not in self.summary.cut:
-                    self.summary.cut.append(told)
-            else:
-                yield block
-
-    def _from_stdin(self) -> Iterator[blocks.Block]:
-        """Yield standard input's lines, and keep them for the second time."""
-        if self._spool.exists():
-            for block in self._whole(blocks.read([str(self._spool)])):
-                yield block._replace(source="-")
+    def _groups(self, texts: "_Texts") -> Iterator[tuple[str, str, int]]:
+        """Yield each spelling of the resources that have several lines, in order of the first."""
+        if not self._state.runs[-1]:
             return
-        with self._spool.open("wb") as kept:
-            for block in self._whole(blocks.read(["-"])):
-                if block.cut:  # it has to be too long the second time, too
-                    kept.write(b"." * LONGEST)
-                output.write_all(kept, block.data + b"\n")
-                yield block
+        found = np.memmap(self._folder / "spellings", SPELLING, "r")
+        runs = zip([0, *self._state.runs], self._state.runs, strict=False)
+        for first, place, lines in heapq.merge(*(_run(found, start, end) for start, end in runs)):
+            one, other = texts.get(first), texts.get(place)
+            yield _as_read(one), _as_read(other), lines
 
-    def _keyed(self, given: Iterator[blocks.Block]) -> Iterator[tuple[blocks.Block, Keyed]]:
-        """Key blocks in worker processes, in order; in this one where that is no slower."""
-        seen = 0
-        while self._work.workers == 1 or seen < _FEW:
-            block = next(given, None)
-            if block is None:
-                return
-            seen += len(block.data)
-            yield block, keyed(block, self._canonicalizer, hosts=self._work.report)
-        rules = None if self._work.rules is None else self._work.rules.dumps()
-        context = multiprocessing.get_context("forkserver")
-        pool = ProcessPoolExecutor(
-            self._work.workers, context, _prepare, (self._work.policy, rules, self._work.report)
-        )
-        try:
-            waiting: deque[tuple[blocks.Block, Future[Keyed]]] = deque()
-            for block in given:
-                waiting.append((block, pool.submit(_in_worker, block)))
-                if len(waiting) > _AHEAD * self._work.workers:
-                    first, future = waiting.popleft()
-                    yield first, future.result()
-            while waiting:
-                first, future = waiting.popleft()
-                yield first, future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def _second_pass(
-        self,
-        fates: Fates,
-        count: int,
-    ) -> Iterator[tuple[blocks.Block, Fates]]:
-        """Yield each block with its lines' fates, and name what was merged on the way."""
-        place = 0
-        for block in self._once_more():
-            here = np.array(fates[place : place + block.size])
-            if len(here) != block.size:
-                break
-            plain = here & ~np.uint8(_NEEDED)
-            self.summary.distinct += int((plain == _FIRST).sum())
-            self.summary.exact += int((plain == _ALIKE).sum())
-            if not self._name_all:
-                self._name(block, here, place)
-            self._place = place
-            for size, first in self._sizes:
-                if place <= first < place + block.size:
-                    text = block.lines()[first - place].decode("utf-8", "replace")
-                    self.largest.append((size, redact(text)))
-            yield block, here
-            place += block.size
-        if place != count:
-            raise OSError("the input has changed while it was read; run it again")
-
-    def _name(self, block: blocks.Block, here: Fates, place: int) -> None:
-        """Name the rules that merged the lines of a block."""
-        looked_at = np.flatnonzero((here & _NEEDED) | (here == _MERGED))
-        if not len(looked_at):
-            return
-        lines = block.lines()
-        for n in map(int, looked_at):
-            if here[n] & _NEEDED:
-                self._texts.put(place + n, lines[n])
-            else:
-                first = self._texts.get(int(self._firsts[place + n]))
-                self._merged(lines[n], first)
-
-    def _merged(self, line: bytes, first: bytes) -> str:
+    def merged(self, line: bytes, first: bytes) -> str:
         """Count a merge under its rules; return their names."""
         summary = self.summary
-        if sum(summary.merged.values()) >= _NAMED and not self._name_all:
+        if sum(summary.merged.values()) >= _NAMED and not self.work.name_all:
             rules = "(not looked into)"
         else:
             rules = why(self._canonicalizer, to_text(line), to_text(first))
@@ -311,6 +283,57 @@ class Dedup:
         else:  # spelled alike but for what no rule counts
             summary.exact += 1
         return rules
+
+    def refused(self, block: blocks.Block) -> dict[int, str]:
+        """Return which lines of a block are no URL, and why."""
+        return dict(keying.keyed(block, self._canonicalizer).refused)
+
+
+class _SecondPass:
+    """Reads the files again, with the fates of their lines."""
+
+    def __init__(
+        self, job: Dedup, fates: Fates, firsts: npt.NDArray[np.uint64], texts: "_Texts"
+    ) -> None:
+        self._job = job
+        self._fates = fates
+        self._firsts = firsts
+        self._texts = texts
+        self._place = 0  # of the first line of the block that was yielded last
+
+    def read(self) -> Iterator[tuple[blocks.Block, Fates]]:
+        """Yield each block with its lines' fates, and name what was merged on the way."""
+        job = self._job
+        summary = job.summary
+        place, count = 0, summary.lines
+        for block in job.once_more():
+            here = np.array(self._fates[place : min(place + block.size, count)])
+            if len(here) != block.size:
+                break
+            plain = here & ~np.uint8(_NEEDED)
+            summary.distinct += int((plain == _FIRST).sum())
+            summary.exact += int((plain == _ALIKE).sum())
+            if not job.work.name_all:
+                self._name(block, here, place)
+            self._place = place
+            job.note_largest(block, place)
+            yield block, here
+            place += block.size
+        if place != count:
+            raise OSError("the input has changed while it was read; run it again")
+
+    def _name(self, block: blocks.Block, here: Fates, place: int) -> None:
+        """Name the rules that merged the lines of a block."""
+        needed, merged = here & _NEEDED, (here & ~np.uint8(_NEEDED)) == _MERGED
+        looked_at = np.flatnonzero(needed | merged)
+        if not len(looked_at):
+            return
+        lines = block.lines()
+        for n in map(int, looked_at):
+            if needed[n]:
+                self._texts.put(place + n, lines[n])
+            if merged[n]:
+                self._job.merged(lines[n], self._texts.get(int(self._firsts[place + n])))
 
     def rows(self, block: blocks.Block, here: Fates) -> Iterator[Answer]:
         """Yield what became of each line of a block that is not blank: as a map has it."""
@@ -324,13 +347,11 @@ class Dedup:
             if kind == _FIRST:
                 yield Answer(entry, None, "")
             elif kind == _REFUSED:
-                if not refused:
-                    found = keyed(block, self._canonicalizer)
-                    refused = dict(found.refused)
+                refused = refused or self._job.refused(block)
                 yield Answer(entry, None, "", refused[n])
             elif kind in {_ALIKE, _MERGED}:
                 first = self._texts.get(int(self._firsts[place + n]))
-                rules = self._merged(line, first) if kind == _MERGED else ""
+                rules = self._job.merged(line, first) if kind == _MERGED else ""
                 yield Answer(entry, to_text(first), rules)
 
 
@@ -350,7 +371,7 @@ class _Texts:
 
     def put(self, place: int, text: bytes) -> None:
         """Keep a line."""
-        output.write_all(self._file, text)
+        write_all(self._file, text)
         self._places.append(place)
         self._starts.append(self._starts[-1] + len(text))
 
@@ -361,7 +382,7 @@ class _Texts:
         return os.pread(self._file.fileno(), self._starts[n + 1] - self._starts[n], self._starts[n])
 
 
-def _reserved(path: Path, size: int) -> Path:
+def _reserve(path: Path, size: int) -> None:
     """Make a file of zeros that has its place on the disk: a map of a full one kills the process.
 
     Raises:
@@ -371,7 +392,16 @@ def _reserved(path: Path, size: int) -> Path:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, max(size, 8))
         file.truncate(max(size, 8))
-    return path
+
+
+def _run(found: npt.NDArray[np.void], start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yield some rows of a table in a file."""
+    for at in range(start, end, 4096):
+        yield from found[at : min(at + 4096, end)].tolist()
+
+
+def _as_read(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")
 
 
 def _rows_in(files: Sequence[str]) -> int:
@@ -379,29 +409,3 @@ def _rows_in(files: Sequence[str]) -> int:
     if "-" in files:
         return 1 << 26
     return sum(Path(file).stat().st_size for file in files) // 10
-
-
-def kept(block: blocks.Block, here: Fates) -> bytes:
-    """Return the lines of a block that are the first of their resource, each with its end."""
-    mask = (here & ~np.uint8(_NEEDED)) == _FIRST
-    if mask.all():
-        return block.data + b"\n"
-    lines = list(compress(block.lines(), mask.tolist()))
-    return b"\n".join(lines) + b"\n" if lines else b""
-
-
-def run(dedup: Dedup, out: IO[bytes] | None, mapped: IO[bytes] | None) -> Summary:
-    """Do a job: write the lines that are kept, and every line's fate, where each is asked for."""
-    for block, here in dedup.answers():
-        if out is not None:
-            output.write_all(out, kept(block, here))
-        if mapped is not None:
-            output.write_all(mapped, b"".join(map(map_line, dedup.rows(block, here))))
-    if out is not None:
-        out.flush()
-    return dedup.summary
-
-
-def default_workers() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

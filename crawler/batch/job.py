@@ -3,16 +3,20 @@
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from glob import glob
+from itertools import groupby, islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from canon import Canonicalizer
 from crawler import app
-from crawler.batch import engine, lines, output, report
-from crawler.batch.dedup import Seen, SeenInStore, Summary, dedup, map_line
+from crawler.batch import blocks, engine, output, report, results, tables
+from crawler.batch.checkpoint import workplace
+from crawler.batch.dedup import SeenInStore, Summary, dedup
+from crawler.batch.formats import ANY, Form
 from crawler.door import why
 from crawler.settings import SettingsError
 
@@ -21,29 +25,80 @@ class Job(NamedTuple):
     """What a dedup is asked to do."""
 
     files: Sequence[str]  # "-" is standard input
-    out: str | None  # where the lines go; None is standard output
-    map_file: str | None  # where every line's fate goes, if anywhere
-    store: str | None  # a SQLAlchemy URL
-    quiet: bool  # keep standard output free of lines
-    workers: int  # processes
-    memory: int  # bytes
+    out: str | None = None  # where the lines go; None is standard output
+    form: str | None = None  # of the lines; None: as the name ends
+    written: str = "url"  # what a line of text is
+    map_file: str | None = None  # where every line's fate goes, if anywhere
+    groups: str | None = None  # where the spellings of each resource go, if anywhere
     report: str | None = None  # where a page about it goes, if anywhere
+    store: str | None = None  # a SQLAlchemy URL
+    read_as: Form = ANY
+    quiet: bool = False  # keep standard output free of lines
+    workers: int = 1  # processes
+    memory: int = 1 << 30  # bytes
+    resume: bool = False  # go on from what a run that was killed has left
+
+    def check(self) -> None:
+        """Refuse what does not go together.
+
+        Raises:
+            SettingsError: naming what to leave out.
+        """
+        self.read_as.check()
+        if self.store is not None:
+            for name in ("report", "groups", "resume"):
+                if getattr(self, name):
+                    raise SettingsError(f"--{name} and --store: {_NOT_IN_STORE[name]}")
+        if self.resume and (self.out is None or "-" in self.files):
+            raise SettingsError("--resume needs files to read and -o: these are still there")
+
+
+_NOT_IN_STORE = {
+    "report": "a report is of files alone; leave one out",
+    "groups": "what a store has seen is in its exports: canonry export aliases",
+    "resume": "claims and output are one piece, and the same command starts again",
+}
+
+
+def expand(files: Sequence[str]) -> list[str]:
+    """Return the files that are meant: those in folders, at any depth, and what patterns match.
+
+    Hidden files are left out. Each folder and pattern is in the order of names.
+
+    Raises:
+        SettingsError: naming what is not there.
+    """
+    found: list[str] = []
+    for name in files:
+        path = Path(name)
+        if name == "-" or path.is_file():
+            found.append(name)
+            continue
+        if path.is_dir():
+            inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
+            more = [str(f) for f in inside if not _is_hidden(f.relative_to(path))]
+        else:
+            matching = glob(name, recursive=True)  # noqa: PTH207 - also of absolute patterns
+            more = sorted(file for file in matching if Path(file).is_file())
+        if not more:
+            what = "no file in it" if path.is_dir() else "there is no such file"
+            raise SettingsError(f"{name}: {what}")
+        found += more
+    return found
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def size_of(files: Sequence[str]) -> int | None:
-    """Return the bytes of all files, or None when one of them is a stream.
-
-    Raises:
-        SettingsError: naming a file that is not there.
-    """
-    for file in files:
-        if file != "-" and not Path(file).is_file():
-            raise SettingsError(f"{file}: there is no such file")
+    """Return the bytes of all files, or None when one of them is a stream."""
     return None if "-" in files else sum(Path(file).stat().st_size for file in files)
 
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _LEAST = 16 << 20
+_SOME = 10_000  # answers in memory
 
 
 def bytes_of(text: str) -> int:
@@ -82,39 +137,84 @@ def run(
     Raises:
         OSError, StoreError: when a file or the store fails; nothing is left half-written.
     """
-    summary = Summary()
     with ExitStack() as stack:
-        seen: Seen | None = None
+        place = stack.enter_context(workplace(_beside(job), resume=job.resume))
+        seen = None
         if job.store is not None:
-            store = app.open_store(job.store, canonicalizer.policy, say)
-            stack.callback(store.close)
-            connection = stack.enter_context(store.transaction())
-            seen = SeenInStore(store, connection, partial(why, canonicalizer))
-        kept: IO[bytes] | None = None if job.quiet else sys.stdout.buffer
-        if job.out is not None:
-            kept = stack.enter_context(output.whole(job.out))
-        mapped = stack.enter_context(output.whole(job.map_file)) if job.map_file else None
-        if seen is None:
-            work = engine.Work(
-                canonicalizer.policy,
-                canonicalizer.rules,
-                job.workers,
-                job.memory,
-                report=job.report is not None,
-            )
-            once = engine.Dedup(job.files, work, advance, name_all=mapped is not None)
-            about = stack.enter_context(output.whole(job.report)) if job.report else None
-            start = time.monotonic()
-            summary = engine.run(once, kept, mapped)
-            if about is not None:
-                title = ", ".join("standard input" if file == "-" else file for file in job.files)
-                about.write(report.page(once, title, time.monotonic() - start).encode())
-            return summary
-        for answer in dedup(lines.read(job.files, advance), canonicalizer, seen, summary):
-            if kept is not None and answer.same_as is None and answer.refused is None:
-                output.write_all(kept, answer.line.text + b"\n")
-            if mapped is not None:
-                output.write_all(mapped, map_line(answer))
-        if kept is not None:
-            kept.flush()
+            seen = _in_store(job.store, canonicalizer, stack, say)
+        results = _results(job, canonicalizer, stack)
+        if seen is not None:
+            return _against(seen, job, canonicalizer, advance, results)
+        work = engine.Work(
+            canonicalizer.policy,
+            canonicalizer.rules,
+            job.workers,
+            job.memory,
+            report=job.report is not None,
+            form=job.read_as,
+            name_all=results.mapped is not None,
+            groups=results.groups is not None,
+        )
+        about = stack.enter_context(output.whole(job.report)) if job.report else None
+        once = engine.Dedup(job.files, work, place, advance, say)
+        start = time.monotonic()
+        summary = once.run(results)
+        if about is not None:
+            title = ", ".join("standard input" if file == "-" else file for file in job.files)
+            about.write(report.page(once, title, time.monotonic() - start).encode())
+        return summary
+
+
+def _beside(job: Job) -> str | None:
+    """Return beside what a job's own files are to lie; None: in the temporary folder."""
+    return None if job.store is not None or "-" in job.files else job.out
+
+
+def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> results.Results:
+    """Open what is asked for."""
+
+    def table(path: str | None, columns: Mapping[str, type]) -> tables.Table | None:
+        if path is None:
+            return None
+        file = stack.enter_context(output.whole(path))
+        return tables.table(file, tables.form_of(path), columns)
+
+    kept = None
+    if job.out is not None or not job.quiet:
+        file = sys.stdout.buffer if job.out is None else stack.enter_context(output.whole(job.out))
+        form = job.form or tables.form_of(job.out)
+        kept = results.Kept(file, form, job.written, canonicalizer)
+    mapped = table(job.map_file, results.MAP)
+    return results.Results(kept, mapped, table(job.groups, results.GROUPS))
+
+
+def _in_store(
+    url: str, canonicalizer: Canonicalizer, stack: ExitStack, say: Callable[[str], None]
+) -> SeenInStore:
+    """Open a store for one transaction, which ends with the stack."""
+    store = app.open_store(url, canonicalizer.policy, say)
+    stack.callback(store.close)
+    connection = stack.enter_context(store.transaction())
+    return SeenInStore(store, connection, partial(why, canonicalizer))
+
+
+def _against(
+    seen: SeenInStore,
+    job: Job,
+    canonicalizer: Canonicalizer,
+    advance: Callable[[int], None],
+    found: results.Results,
+) -> Summary:
+    """Deduplicate against a store, and into it."""
+    summary = Summary()
+    given = blocks.lines_of(blocks.read(job.files, advance, job.read_as))
+    answers = dedup(given, canonicalizer, seen, summary)
+    while some := list(islice(answers, _SOME)):
+        new = [a.line for a in some if a.same_as is None and a.refused is None]
+        if found.kept is not None:
+            for source, lines in groupby(new, key=lambda line: line.source):
+                here = list(lines)
+                found.kept.write(source, [n.number for n in here], [n.text for n in here])
+        found.map(some)
+    found.close()
     return summary

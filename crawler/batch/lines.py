@@ -1,13 +1,12 @@
-"""Reading lines from files, plain or gzip by content, and from standard input."""
+"""Reading line by line, as a filter does, from files and from standard input."""
 
-import gzip
-import sys
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+import io
+from collections.abc import Iterator, Sequence
 from typing import IO, NamedTuple
 
-_GZIP = b"\x1f\x8b"
+from crawler.batch.packed import FAULTS, opened, unpacked
+from crawler.refusal import Refusal
+
 _BOM = b"\xef\xbb\xbf"
 LONGEST = 1 << 24  # bytes of a line; what is longer is no URL
 
@@ -18,7 +17,7 @@ class Line(NamedTuple):
     source: str
     number: int
     text: bytes
-    whole: bool = True  # False: it was longer than `LONGEST`, and only its beginning is here
+    refused: str | None = None  # why it is no URL, where that is known before it is looked at
 
 
 class Cut(NamedTuple):
@@ -28,40 +27,31 @@ class Cut(NamedTuple):
     number: int
     why: str
 
+    def told(self) -> str:
+        """Return it as a sentence."""
+        if not self.number:
+            return f"{self.source}: cannot be read ({self.why})"
+        return f"{self.source}: breaks off after line {self.number:,} ({self.why})"
 
-def read(sources: Sequence[str], advance: Callable[[int], None]) -> Iterator[Line | Cut]:
-    """Yield the lines of all sources, in order; ``-`` is standard input.
+
+def read(sources: Sequence[str]) -> Iterator[Line | Cut]:
+    """Yield the lines of all sources, in order, as soon as each is there; ``-`` is standard input.
 
     A source that breaks off yields a `Cut` behind its last whole line, and the next one follows.
+    Of a line longer than `LONGEST` there is only the beginning.
 
     Args:
-        sources: names of files that exist.
-        advance: is told how many bytes of a file (as stored) were read since the last call.
+        sources: names of files that exist, plain or packed.
     """
     for source in sources:
         number = 0
         try:
-            with _open(source) as file:
-                stream = _unpacked(file)
-                told = 0
+            with opened(source) as file:
+                stream = io.BufferedReader(unpacked(file))
                 for number, (text, whole) in enumerate(_split(stream), 1):
-                    yield Line(source, number, text, whole)
-                    if number % 4096 == 0 and source != "-":
-                        told, before = file.tell(), told
-                        advance(told - before)
-        except (OSError, EOFError, zlib.error) as error:
+                    yield Line(source, number, text, None if whole else Refusal.TOO_LONG.label)
+        except FAULTS as error:
             yield Cut(source, number, str(error) or type(error).__name__)
-
-
-def _open(source: str) -> IO[bytes]:
-    """Open a source."""
-    return sys.stdin.buffer if source == "-" else Path(source).open("rb")
-
-
-def _unpacked(file: IO[bytes]) -> IO[bytes]:
-    """Return a file's content, unpacked when it begins like gzip, whatever it is called."""
-    head = file.peek(2)[:2] if hasattr(file, "peek") else b""
-    return gzip.GzipFile(fileobj=file) if head == _GZIP else file  # type: ignore[return-value]
 
 
 def _split(stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:

@@ -3,17 +3,20 @@
 Memory holds one partition at a time, however many keys there are.
 """
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from crawler.batch.output import write_all
+from crawler.batch.packed import write_all
 
 MOST = 4096
 _ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")])
+SPELLING = np.dtype([("first", "<u8"), ("place", "<u8"), ("lines", "<u8")])
+_NO_SPELLINGS = np.empty(0, SPELLING)
 _SORTING = 5  # a partition takes that many times its size while it is made unique
 
 Numbers = npt.NDArray[np.uint64]
@@ -25,6 +28,7 @@ class Repeats(NamedTuple):
     place: Numbers
     first: Numbers
     alike: npt.NDArray[np.bool_]  # spelled as the first
+    spellings: npt.NDArray[np.void]  # of resources with several lines, where asked for
 
 
 class Partitions:
@@ -46,7 +50,6 @@ class Partitions:
         wanted = -(-rows * _ROW.itemsize * _SORTING // max(memory // 2, 1))
         self._bits = min(max(wanted - 1, 0).bit_length(), MOST.bit_length() - 1)
         self._buffers = [[] for _ in range(1 << self._bits)]
-        self._spilled = False
 
     @property
     def count(self) -> int:
@@ -77,9 +80,9 @@ class Partitions:
                 self._buffers[n].append(sorted_rows[ends[n] : ends[n + 1]].tobytes())
         self._buffered += rows.nbytes
         if self._buffered > self._most_buffered:
-            self._spill()
+            self.spill()
 
-    def _spill(self) -> None:
+    def spill(self) -> None:
         """Write what is buffered to the partitions' files."""
         for n, buffer in enumerate(self._buffers):
             if buffer:
@@ -87,23 +90,38 @@ class Partitions:
                     write_all(file, b"".join(buffer))
                 buffer.clear()
         self._buffered = 0
-        self._spilled = True
 
     def _file(self, number: int) -> Path:
         return self._folder / f"{number:04}.keys"
 
-    def unique(self) -> Iterator[Repeats]:
-        """Yield the repeats in each partition, and drop it."""
-        for n, buffer in enumerate(self._buffers):
-            data = b"".join(buffer)
-            buffer.clear()
-            if self._spilled and self._file(n).exists():
+    def sizes(self) -> list[int]:
+        """Return how many bytes the partitions' files have."""
+        files = map(self._file, range(self.count))
+        return [file.stat().st_size if file.exists() else 0 for file in files]
+
+    def cut_to(self, sizes: Sequence[int]) -> None:
+        """Let the files have as many bytes as they had once."""
+        for n, size in enumerate(sizes):
+            if self._file(n).exists():
+                os.truncate(self._file(n), size)
+
+    def unique(self, start: int = 0, *, spelled: bool = False) -> Iterator[Repeats]:
+        """Yield the repeats in each partition, and drop it when the next is asked for.
+
+        Args:
+            start: the partition to begin with.
+            spelled: list the spellings of each resource, too.
+        """
+        for n in range(start, self.count):
+            data = b"".join(self._buffers[n])
+            self._buffers[n].clear()
+            if self._file(n).exists():
                 data = self._file(n).read_bytes() + data
-                self._file(n).unlink()
-            yield _repeats(np.frombuffer(data, _ROW))
+            yield _repeats(np.frombuffer(data, _ROW), spelled=spelled)
+            self._file(n).unlink(missing_ok=True)
 
 
-def _repeats(rows: npt.NDArray[np.void]) -> Repeats:
+def _repeats(rows: npt.NDArray[np.void], *, spelled: bool) -> Repeats:
     """Return the rows whose key stands before them, with the first of each key."""
     order = np.lexsort((rows["low"], rows["high"]))  # stable: places stay ascending
     high, low = rows["high"][order], rows["low"][order]
@@ -114,4 +132,31 @@ def _repeats(rows: npt.NDArray[np.void]) -> Repeats:
     of_first = order[firsts[again]]
     here = order[again]
     place, text = rows["place"], rows["text"]
-    return Repeats(place[here], place[of_first], text[here] == text[of_first])
+    alike = text[here] == text[of_first]
+    found = _spellings(rows, order, order[firsts]) if spelled else _NO_SPELLINGS
+    return Repeats(place[here], place[of_first], alike, found)
+
+
+def _spellings(
+    rows: npt.NDArray[np.void], order: npt.NDArray[np.int64], firsts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.void]:
+    """Return each spelling of the resources with several lines, by the place of the first line.
+
+    Args:
+        rows: of a partition.
+        order: their numbers by key, and of one key by place.
+        firsts: for each of these, the number of the first row of its key.
+    """
+    first, text, place = rows["place"][firsts], rows["text"][order], rows["place"][order]
+    by_text = np.lexsort((place, text, first))
+    first, text, place = first[by_text], text[by_text], place[by_text]
+    starts = np.ones(len(rows), np.bool_)
+    starts[1:] = (first[1:] != first[:-1]) | (text[1:] != text[:-1])
+    at = np.flatnonzero(starts)
+    found = np.empty(len(at), SPELLING)
+    found["first"], found["place"] = first[at], place[at]
+    found["lines"] = np.diff(at, append=len(rows))
+    _, which, lines = np.unique(found["first"], return_inverse=True, return_counts=True)
+    total = np.bincount(which, weights=found["lines"]) if len(found) else lines
+    several = found[total[which] > 1]
+    return several[np.lexsort((several["place"], several["first"]))]

@@ -22,8 +22,10 @@ from sites import canonry
 from strategies import raw
 
 import canon
-from crawler.batch import blocks, engine, output
+from crawler.batch import blocks, engine, keying, packed, results, tables
 from crawler.batch import dedup as plain
+from crawler.batch.checkpoint import workplace
+from crawler.batch.formats import Form
 from crawler.batch.lines import Line
 from crawler.batch.partition import Partitions
 from crawler.settings import SettingsError
@@ -37,7 +39,9 @@ def plainly(lines: list[bytes]) -> tuple[bytes, bytes, plain.Summary]:
     source = [Line("-", n, line) for n, line in enumerate(lines, 1)]
     answers = list(plain.dedup(source, WEB, plain.SeenInMemory(), summary))
     first = [a.line.text + b"\n" for a in answers if a.same_as is None and a.refused is None]
-    return b"".join(first), b"".join(map(plain.map_line, answers)), summary
+    fates = io.BytesIO()
+    results.Results(mapped=tables.table(fates, "text", results.MAP)).map(answers)
+    return b"".join(first), fates.getvalue(), summary
 
 
 def run(
@@ -45,9 +49,12 @@ def run(
 ) -> tuple[bytes, bytes, plain.Summary]:
     """Run the engine over a file."""
     out, fates = io.BytesIO(), io.BytesIO()
-    work = engine.Work(WEB.policy, None, workers, memory)
-    job = engine.Dedup([str(path)], work, lambda _count: None, name_all=mapped)
-    summary = engine.run(job, out, fates if mapped else None)
+    kept = results.Kept(out, "text", "url", WEB)
+    table = tables.table(fates, "text", results.MAP) if mapped else None
+    form = Form("lines")
+    work = engine.Work(WEB.policy, None, workers, memory, form=form, name_all=mapped)
+    with workplace(None, resume=False) as place:
+        summary = engine.Dedup([str(path)], work, place).run(results.Results(kept, table))
     return out.getvalue(), fates.getvalue(), summary
 
 
@@ -111,7 +118,7 @@ def some_lines(count: int) -> list[bytes]:
 def test_workers_and_memory_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, memory: int
 ) -> None:
-    monkeypatch.setattr(engine, "_FEW", 0)
+    monkeypatch.setattr(keying, "FEW", 0)
     monkeypatch.setattr(blocks, "_BLOCK", 1 << 16)
     lines = [*some_lines(30_000), b"http://end.example/"]
     path = tmp_path / "in.txt"
@@ -157,7 +164,7 @@ def test_who_unpacks_a_file_does_not_close_it(tmp_path: Path, pack: object) -> N
     """Another thread asks how far it was read, also behind its end."""
     (tmp_path / "in").write_bytes(pack(b"http://a.example/\n"))  # type: ignore[operator]
     with (tmp_path / "in").open("rb") as file:
-        stream = blocks.unpacked(file)
+        stream = packed.unpacked(file)
         while stream.read1(1 << 16):
             pass
         assert file.tell() == (tmp_path / "in").stat().st_size
@@ -180,17 +187,17 @@ def test_an_input_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
     path = tmp_path / "in"
     path.write_bytes(b"http://a.example/1\nhttp://a.example/2\n")
     work = engine.Work(WEB.policy, None, 1, 1 << 26)
-    job = engine.Dedup([str(path)], work, lambda _count: None, name_all=False)
-    first = job._first_pass  # noqa: SLF001 - between the passes
+    with workplace(None, resume=False) as place:
+        job = engine.Dedup([str(path)], work, place)
+        first = job._first_pass  # noqa: SLF001 - between the passes
 
-    def change(*given: object) -> int:
-        count = first(*given)  # type: ignore[arg-type]
-        path.write_bytes(b"http://a.example/1\n")
-        return count
+        def change() -> None:
+            first()
+            path.write_bytes(b"http://a.example/1\n")
 
-    job._first_pass = change  # type: ignore[method-assign, assignment]  # noqa: SLF001
-    with pytest.raises(OSError, match="the input has changed while it was read"):
-        engine.run(job, io.BytesIO(), None)
+        job._first_pass = change  # type: ignore[method-assign]  # noqa: SLF001
+        with pytest.raises(OSError, match="the input has changed while it was read"):
+            job.run(results.Results())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -252,7 +259,7 @@ def test_what_is_taken_in_pieces_is_written_whole() -> None:
             return super().write(bytes(data)[:10])
 
     tired = Tired()
-    output.write_all(tired, bytes(range(200)))
+    packed.write_all(tired, bytes(range(200)))
     assert tired.getvalue() == bytes(range(200))
 
 

@@ -1,0 +1,124 @@
+"""From lines to keys: blocks of lines canonicalized in bulk, in worker processes."""
+
+import hashlib
+import multiprocessing
+import os
+import signal
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from threading import Thread
+from typing import NamedTuple
+
+import numpy as np
+
+from canon import Canonicalizer, Policy, Refused, RuleSet
+from crawler.batch.blocks import Block
+from crawler.batch.partition import Numbers
+from crawler.scope import host_of
+
+_AHEAD = 3  # blocks in work for each worker
+FEW = 1 << 23  # bytes; workers would take longer to start than to do that
+
+
+class Keyed(NamedTuple):
+    """What came of a block of lines: rows for those that are URLs, and the fate of the others."""
+
+    keys: bytes
+    texts: bytes
+    places: Numbers  # within the block
+    blank: list[int]
+    refused: list[tuple[int, str]]
+    hosts: Counter[str]  # where a report asks for it
+
+
+_maker: list[tuple[Canonicalizer, bool]] = []  # of a worker process
+
+
+def _prepare(policy: Policy, rules: str | None, hosts: bool) -> None:  # noqa: FBT001 - by the pool
+    """Make a worker ready; Ctrl-C is for the process that has the files."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    _maker[:] = [(Canonicalizer(policy, rules), hosts)]
+
+
+def _end_with_parent() -> None:
+    """End a worker whose parent was killed: nobody would tell it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _in_worker(block: Block) -> Keyed:
+    canonicalizer, hosts = _maker[0]
+    return keyed(block, canonicalizer, hosts=hosts)
+
+
+def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
+    """Canonicalize lines and return their keys; count their hosts where that is asked for."""
+    counted: Counter[str] = Counter()
+    lines = block.lines()
+    for place in block.refused:
+        lines[place] = b""
+    blank: list[int] = []
+    refused: list[tuple[int, str]] = []
+    keys: list[bytes] = []
+    texts: list[bytes] = []
+    places = []
+    hashed = hashlib.blake2b
+    for place, (line, found) in enumerate(zip(lines, canonicalizer.many(lines), strict=True)):
+        if not isinstance(found, Refused):
+            keys.append(found.key)
+            texts.append(hashed(line, digest_size=8).digest())
+            places.append(place)
+            if hosts:
+                counted[host_of(found.identity)] += 1
+        elif place in block.refused:
+            refused.append((place, block.refused[place]))
+        elif not line or line.isspace():
+            blank.append(place)
+        else:
+            refused.append((place, found.reason.name.lower()))
+    return Keyed(
+        b"".join(keys), b"".join(texts), np.array(places, np.uint64), blank, refused, counted
+    )
+
+
+def in_order(
+    given: Iterator[Block],
+    policy: Policy,
+    rules: RuleSet | None,
+    workers: int,
+    *,
+    hosts: bool,
+) -> Iterator[tuple[Block, Keyed]]:
+    """Key blocks in worker processes, in order; in this one where that is no slower."""
+    canonicalizer = Canonicalizer(policy, rules)
+    seen = 0
+    while workers == 1 or seen < FEW:
+        block = next(given, None)
+        if block is None:
+            return
+        seen += len(block.data)
+        yield block, keyed(block, canonicalizer, hosts=hosts)
+    text = None if rules is None else rules.dumps()
+    context = multiprocessing.get_context("forkserver")
+    pool = ProcessPoolExecutor(workers, context, _prepare, (policy, text, hosts))
+    try:
+        waiting: deque[tuple[Block, Future[Keyed]]] = deque()
+        for block in given:
+            waiting.append((block, pool.submit(_in_worker, block)))
+            if len(waiting) > _AHEAD * workers:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        while waiting:
+            first, future = waiting.popleft()
+            yield first, future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def default_workers() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,98 @@
+"""What a dedup writes: the lines that are kept, every line's fate, the groups of equal ones."""
+
+from collections.abc import Iterable, Sequence
+from typing import IO
+
+from canon import Canonicalizer, Refused
+from canon.percent import to_text
+from crawler.batch.dedup import Answer
+from crawler.batch.packed import write_all
+from crawler.batch.tables import Table, table
+
+WRITTEN = ("url", "canonical", "key")
+KEPT = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
+MAP = {"url": str, "same_as": str, "rules": str}
+GROUPS = {"url": str, "spelling": str, "lines": int}
+
+
+class Kept:
+    """The first of each resource: as lines, or as rows with all that is known of them."""
+
+    def __init__(self, file: IO[bytes], form: str, written: str, make: Canonicalizer) -> None:
+        """Bind where to.
+
+        Args:
+            file: open for writing.
+            form: as `crawler.batch.tables` has them.
+            written: what a line of text is: the spelling, the canonical form or the key.
+            make: makes identities.
+        """
+        self._file = file
+        self._written = written
+        self._make = make
+        self._table: Table | None = None if form == "text" else table(file, form, KEPT)
+        self.is_plain = form == "text" and written == "url"
+
+    def lines(self, data: bytes) -> None:
+        """Write whole lines as they stand."""
+        write_all(self._file, data)
+
+    def write(self, source: str, numbers: Sequence[int], lines: Sequence[bytes]) -> None:
+        """Write URLs, with where each was found."""
+        if self.is_plain:
+            self.lines(b"".join(line + b"\n" for line in lines))
+            return
+        found = [one for one in self._make.many(lines) if not isinstance(one, Refused)]
+        if self._table is None:
+            texts = (
+                one.identity if self._written == "canonical" else one.key.hex() for one in found
+            )
+            self.lines("".join(f"{text}\n" for text in texts).encode())
+            return
+        self._table.write(
+            (to_text(line), one.identity, one.key.hex(), source, number)
+            for line, one, number in zip(lines, found, numbers, strict=True)
+        )
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._table is not None:
+            self._table.close()
+        self._file.flush()
+
+
+def fate(answer: Answer) -> tuple[str, str, str]:
+    """Return an answer as a row of a map: the line, its representative, and why.
+
+    The third column is ``first``, ``repeated``, the rules that merged the line, or ``refused:`` and
+    the reason.
+    """
+    text = answer.line.text.decode("utf-8", "surrogateescape")
+    if answer.refused is not None:
+        return text, "", f"refused: {answer.refused}"
+    if answer.same_as is None:
+        return text, text, "first"
+    return text, answer.same_as, answer.rules or "repeated"
+
+
+class Results:
+    """Where what a job finds goes; each is closed where all is written."""
+
+    def __init__(
+        self, kept: Kept | None = None, mapped: Table | None = None, groups: Table | None = None
+    ) -> None:
+        """Bind what is asked for."""
+        self.kept = kept
+        self.mapped = mapped
+        self.groups = groups
+
+    def map(self, answers: Iterable[Answer]) -> None:
+        """Write the fates of lines."""
+        if self.mapped is not None:
+            self.mapped.write(map(fate, answers))
+
+    def close(self) -> None:
+        """Write what is left."""
+        for one in (self.kept, self.mapped, self.groups):
+            if one is not None:
+                one.close()
