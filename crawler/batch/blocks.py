@@ -89,7 +89,7 @@ def _of_file(file: IO[bytes], form: Form) -> Iterator[_Some]:
     head = stream.head(HEAD)
     found = form.find(head)
     if not isinstance(found, Lines):
-        yield from _of_records(found.read(stream, file, form.column))
+        yield from _of_records(found.read(stream, form.column))
         return
     first = head.removeprefix(_BOM).partition(b"\n")[0].rstrip(b"\r")
     pick, has_names = found.pick(first, form.column)

@@ -31,7 +31,7 @@ from crawler.batch.formats import ANY, Form
 from crawler.batch.lines import Cut, Line
 from crawler.batch.packed import Copied, opened, write_all
 from crawler.batch.partition import SPELLING, Partitions, Repeats
-from crawler.batch.results import Results
+from crawler.batch.results import Results, as_read
 from crawler.door import why
 
 Fates = npt.NDArray[np.uint8]  # one for each line
@@ -268,7 +268,7 @@ class Dedup:
         runs = zip([0, *self._state.runs], self._state.runs, strict=False)
         for first, place, lines in heapq.merge(*(_run(found, start, end) for start, end in runs)):
             one, other = texts.get(first), texts.get(place)
-            yield _as_read(one), _as_read(other), lines
+            yield as_read(one), as_read(other), lines
 
     def merged(self, line: bytes, first: bytes) -> str:
         """Count a merge under its rules; return their names."""
@@ -398,10 +398,6 @@ def _run(found: npt.NDArray[np.void], start: int, end: int) -> Iterator[tuple[in
     """Yield some rows of a table in a file."""
     for at in range(start, end, 4096):
         yield from found[at : min(at + 4096, end)].tolist()
-
-
-def _as_read(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")
 
 
 def _rows_in(files: Sequence[str]) -> int:

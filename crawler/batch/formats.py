@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 from xml.parsers import expat
 
 import msgspec
@@ -37,7 +37,7 @@ class Records(NamedTuple):
     """A format that is read as a whole."""
 
     looks: Callable[[bytes], bool]
-    read: Callable[[Stream, IO[bytes], str | None], Iterator[bytes | None]]
+    read: Callable[[Stream, str | None], Iterator[bytes | None]]
     takes_column: bool = False
 
 
@@ -143,7 +143,7 @@ def _of_lines(_first: bytes, _column: str | None) -> tuple[Pick, bool]:
     return (lambda line: line), False
 
 
-def _read_csv(stream: Stream, _file: IO[bytes], column: str | None) -> Iterator[bytes | None]:
+def _read_csv(stream: Stream, column: str | None) -> Iterator[bytes | None]:
     """Yield a column, by its number or by its name in the first row (RFC 4180)."""
     csv.field_size_limit(LONGEST)
     buffered = io.BufferedReader(stream)
@@ -163,7 +163,7 @@ def _read_csv(stream: Stream, _file: IO[bytes], column: str | None) -> Iterator[
             yield row[place].encode("utf-8", "surrogateescape") if place < len(row) else None
 
 
-def _read_parquet(stream: Stream, file: IO[bytes], column: str | None) -> Iterator[bytes | None]:
+def _read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
     """Yield a column of strings; without a name "url", or the only one that there is."""
     try:
         import pyarrow as pa  # noqa: PLC0415 - who reads no Parquet needs no pyarrow
@@ -171,7 +171,8 @@ def _read_parquet(stream: Stream, file: IO[bytes], column: str | None) -> Iterat
     except ImportError:
         raise SettingsError("Parquet needs pyarrow: pip install 'canonry[arrow]'") from None
     with tempfile.TemporaryFile() as spool:
-        if not file.seekable():
+        file = stream.source
+        if not (isinstance(file, io.BufferedReader) and file.seekable()):  # packed, or a pipe
             shutil.copyfileobj(stream, spool)
             file = spool
         file.seek(0)
@@ -197,7 +198,7 @@ def _is_text(pa: Any, kind: Any) -> bool:  # noqa: ANN401 - pyarrow ships no typ
 _CAPTURES = frozenset({"response", "resource", "revisit"})
 
 
-def _read_warc(stream: Stream, _file: IO[bytes], _column: str | None) -> Iterator[bytes | None]:
+def _read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
     """Yield the target of each capture, redirects among them (ISO 28500)."""
     try:
         from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - few need it
@@ -213,7 +214,7 @@ def _read_warc(stream: Stream, _file: IO[bytes], _column: str | None) -> Iterato
         raise OSError(str(error)) from None
 
 
-def _read_sitemap(stream: Stream, _file: IO[bytes], _column: str | None) -> Iterator[bytes | None]:
+def _read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
     """Yield what ``loc`` says of each page and sitemap (sitemaps.org); no entity is expanded."""
     path: list[str] = []
     text: list[str] = []

@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import bz2
+import fcntl
 import gzip
 import io
 import lzma
@@ -26,16 +27,35 @@ def whole(path: str) -> Iterator[IO[bytes]]:
     It is packed where its name ends like a packed file's.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
+    temporary = target.with_name(f".{target.name}.tmp")
+    with _own(temporary) as file:
+        try:
             with _packing(file, target.suffix) as packed:
                 yield packed
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _own(path: Path) -> IO[bytes]:
+    """Open a file for writing that no other process writes; one that was killed may have left it.
+
+    Raises:
+        OSError: when another process writes it.
+    """
+    while True:
+        file = path.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                file.truncate(0)
+                return file
+        except BlockingIOError as error:
+            file.close()
+            raise OSError(error.errno, "another process is writing it", str(path)) from None
+        file.close()  # it got its name, or was taken away, before it was ours
 
 
 @contextmanager

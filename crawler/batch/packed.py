@@ -21,7 +21,7 @@ class Stream(io.RawIOBase):
 
     def __init__(self, source: Any) -> None:  # noqa: ANN401 - they have read1 in common, and no type
         """Bind what has ``read1``."""
-        self._source = source
+        self.source = source
         self._head = b""
         self._fault: Exception | None = None
 
@@ -29,7 +29,7 @@ class Stream(io.RawIOBase):
         """Return the first bytes, so many or a few more; they are still to be read."""
         while len(self._head) < size and self._fault is None:
             try:
-                part = self._source.read1(_SOME)
+                part = self.source.read1(_SOME)
             except FAULTS as error:
                 self._fault = error
                 break
@@ -45,7 +45,7 @@ class Stream(io.RawIOBase):
             return part
         if self._fault is not None:
             raise self._fault
-        return bytes(self._source.read1(size))
+        return bytes(self.source.read1(size))
 
     def readable(self) -> bool:
         """Say that it is."""

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import IO
 
 from canon import Canonicalizer, Refused
-from canon.percent import to_text
 from crawler.batch.dedup import Answer
 from crawler.batch.packed import write_all
 from crawler.batch.tables import Table, table
@@ -50,7 +49,7 @@ class Kept:
             self.lines("".join(f"{text}\n" for text in texts).encode())
             return
         self._table.write(
-            (to_text(line), one.identity, one.key.hex(), source, number)
+            (as_read(line), one.identity, one.key.hex(), source, number)
             for line, one, number in zip(lines, found, numbers, strict=True)
         )
 
@@ -61,13 +60,18 @@ class Kept:
         self._file.flush()
 
 
+def as_read(line: bytes) -> str:
+    """Return a line as text from which its bytes can be had again (PEP 383)."""
+    return line.decode("utf-8", "surrogateescape")
+
+
 def fate(answer: Answer) -> tuple[str, str, str]:
     """Return an answer as a row of a map: the line, its representative, and why.
 
     The third column is ``first``, ``repeated``, the rules that merged the line, or ``refused:`` and
     the reason.
     """
-    text = answer.line.text.decode("utf-8", "surrogateescape")
+    text = as_read(answer.line.text)
     if answer.refused is not None:
         return text, "", f"refused: {answer.refused}"
     if answer.same_as is None:
