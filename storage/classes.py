@@ -84,7 +84,9 @@ def drop(
         if one is None or one not in fetched or candidate.hops:
             _stand(connection, ruled.key, row, host_ids(candidate.host))
             stands[ruled.key] = row
-        elif candidate.source is not None and not judge.is_verified(ruled, now):
+        elif (candidate.listed or candidate.source is not None) and not judge.is_verified(
+            ruled, now
+        ):
             dropped.append(Dropped(row, one, ruled))
             fetched.discard(row)
     return dropped

@@ -8,10 +8,12 @@ a page to which many unlike pages lead, such as a wall, or the home page for wha
 """
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
+from storage.bulk import rows_of
 from storage.schema import State, aliases, pages, urls
 
 _PERMANENT = frozenset({301, 308})  # RFC 9110 sections 15.4.2 and 15.4.9
@@ -69,8 +71,20 @@ class Equivalences:
         self._connection = connection
         self._sinks: dict[int, bool] = {}
 
-    def representative(self, row: int) -> Class:
-        """Return the class of a known URL: itself, where it is joined with none."""
+    def of_many(self, rows: Collection[int]) -> dict[int, Class]:
+        """Return the classes of those of some known URLs that lead to others.
+
+        What a rule holds belongs to what it is held for, also where that is not fetched yet.
+        """
+        question = "SELECT DISTINCT from_id FROM aliases WHERE from_id"
+        leading = [row for (row,) in rows_of(self._connection, question, list(rows))]
+        return {row: self.representative(row, awaited=True) for row in leading}
+
+    def representative(self, row: int, *, awaited: bool = False) -> Class:
+        """Return the class of a known URL: itself, where it is joined with none.
+
+        With ``awaited``, rules also lead to what is still to be fetched.
+        """
         here = self._of(row)
         alone = Class(row, here.url, ())
         steps: list[Step] = []
@@ -87,7 +101,8 @@ class Equivalences:
                 Step(here.url, there.url, edge.kind, edge.status, edge.times, edge.last_seen)
             )
             here = there
-        if here.state != State.FETCHED or here.status != _OK:
+        is_there = here.state == State.FETCHED and here.status == _OK
+        if not is_there and not (awaited and all(step.kind == "rule" for step in steps)):
             return alone
         return Class(here.id, here.url, tuple(steps))
 

@@ -16,6 +16,7 @@ class Candidate(NamedTuple):
     hops: int = 0
     source: int | None = None
     held: str | None = None  # why it is not to be fetched; None queues it
+    listed: bool = False  # of a list: nothing names it, and yet a learned rule may hold it
 
 
 class Admission(NamedTuple):

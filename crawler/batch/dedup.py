@@ -1,8 +1,9 @@
 """Dedup: lines in, the first spelling of each distinct resource out, and what merged the rest."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -15,6 +16,7 @@ from crawler.door import is_fetched, why
 from crawler.refusal import Refusal
 from crawler.scope import host_of
 from storage import Candidate, Store
+from storage.equivalences import Equivalences
 from storage.urls import spellings
 
 _BATCH = 50_000
@@ -36,11 +38,18 @@ class Answer(NamedTuple):
     refused: str | None = None  # why it is no URL; then the rest means nothing
 
 
+class Repeat(NamedTuple):
+    """What a line repeats: a spelling, and what makes them one where that is known."""
+
+    spelling: str
+    rules: str | None = None
+
+
 class Seen(Protocol):
     """Where dedup looks up what it has seen."""
 
-    def claim(self, entries: Sequence[Entry]) -> list[str | None]:
-        """Return for each entry the spelling it repeats, None for the first of its resource."""
+    def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
+        """Return for each entry what it repeats, None for the first of its resource."""
         ...
 
 
@@ -52,13 +61,13 @@ class SeenInMemory:
         # The spelling, where it is not the identity itself; most are.
         self._spelled: dict[bytes, str | None] = {}
 
-    def claim(self, entries: Sequence[Entry]) -> list[str | None]:
-        """Return for each entry the spelling it repeats, None for the first of its resource."""
-        answers: list[str | None] = []
+    def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
+        """Return for each entry what it repeats, None for the first of its resource."""
+        answers: list[Repeat | None] = []
         spelled = self._spelled
         for spelling, (_url, identity, key) in entries:
             if key in spelled:
-                answers.append(spelled[key] or identity)
+                answers.append(Repeat(spelled[key] or identity))
             else:
                 spelled[key] = None if spelling == identity else spelling
                 answers.append(None)
@@ -66,18 +75,27 @@ class SeenInMemory:
 
 
 class SeenInStore:
-    """Remembers in a store, beside all that it has seen before: new URLs join its queue."""
+    """Remembers in a store, beside all that it has seen before: new URLs join its queue.
 
-    def __init__(
-        self, store: Store, connection: Connection, explain: Callable[[str, str], str]
-    ) -> None:
-        """Work inside one transaction, which the caller commits when the output is safe."""
+    What it has learned applies: a URL that leads to a known one for good, or that a rule makes one
+    with it, repeats that.
+    """
+
+    def __init__(self, store: Store, connection: Connection, taught: Canonicalizer) -> None:
+        """Work inside one transaction, which the caller commits when the output is safe.
+
+        Args:
+            store: with the judge of its rules.
+            connection: of the transaction.
+            taught: with its rules, to name what merges.
+        """
         self._store = store
         self._connection = connection
-        self._why = explain
+        self._why = partial(why, taught)
+        self._known = Equivalences(connection)
 
-    def claim(self, entries: Sequence[Entry]) -> list[str | None]:
-        """Return for each entry the spelling it repeats, None for the first of its resource."""
+    def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
+        """Return for each entry what it repeats, None for the first of its resource."""
         candidates = [
             Candidate(
                 url=canonical.url,
@@ -86,12 +104,26 @@ class SeenInStore:
                 host=host_of(canonical.url),
                 depth=0,
                 held=None if is_fetched(canonical.url) else Refusal.SCHEME.label,
+                listed=True,
             )
             for spelling, canonical in entries
         ]
         given = self._store.admit_in(self._connection, candidates, time.time(), self._why)
-        known = spellings(self._connection, {answer.row for answer in given if not answer.new})
-        return [None if answer.new else known[answer.row] for answer in given]
+        led = self._known.of_many({answer.row for answer in given})
+        ends = {row: led[row].row if row in led else row for row in {a.row for a in given}}
+        new = {answer.row for answer in given if answer.new} & set(ends.values())
+        known = spellings(self._connection, set(ends.values()) - new)
+        found: list[Repeat | None] = []
+        for (spelling, _), answer in zip(entries, given, strict=True):
+            end = ends[answer.row]
+            if end in new and end not in known:  # by whatever name it comes first
+                known[end] = spelling
+                found.append(None)
+                continue
+            steps = led[answer.row].steps if answer.row in led else ()
+            ways = dict.fromkeys(f"alias-{s.kind}" for s in steps if s.kind != "rule")
+            found.append(Repeat(known[end], " + ".join(ways) or None))
+        return found
 
 
 @dataclass(slots=True)
@@ -136,7 +168,11 @@ class Summary:
 
 
 def dedup(
-    lines: Iterable[Line | Cut], canonicalizer: Canonicalizer, seen: Seen, summary: Summary
+    lines: Iterable[Line | Cut],
+    canonicalizer: Canonicalizer,
+    seen: Seen,
+    summary: Summary,
+    taught: Canonicalizer | None = None,
 ) -> Iterator[Answer]:
     """Yield what became of each line that is not blank, in input order.
 
@@ -145,14 +181,19 @@ def dedup(
         canonicalizer: makes the identities.
         seen: what was seen before, and takes what is new.
         summary: is kept up to date.
+        taught: names what merges, where learned rules take part in that.
     """
     stream = iter(lines)
     while batch := list(islice(stream, _BATCH)):
-        yield from _batch(batch, canonicalizer, seen, summary)
+        yield from _batch(batch, canonicalizer, seen, summary, taught or canonicalizer)
 
 
 def _batch(
-    batch: Sequence[Line | Cut], canonicalizer: Canonicalizer, seen: Seen, summary: Summary
+    batch: Sequence[Line | Cut],
+    canonicalizer: Canonicalizer,
+    seen: Seen,
+    summary: Summary,
+    taught: Canonicalizer,
 ) -> Iterator[Answer]:
     """Answer a batch of lines with one claim."""
     read: list[Line] = []
@@ -170,9 +211,11 @@ def _batch(
     claims = iter(seen.claim([entry for entry in entries if isinstance(entry, Entry)]))
     for line, entry in zip(read, entries, strict=True):
         if isinstance(entry, Entry):
-            same_as = next(claims)
-            rules = "" if same_as is None else why(canonicalizer, entry.spelling, same_as)
-            answer = Answer(line, same_as, rules)
+            repeat = next(claims)
+            answer = Answer(line, None, "")
+            if repeat is not None:
+                rules = repeat.rules or why(taught, entry.spelling, repeat.spelling)
+                answer = Answer(line, repeat.spelling, rules)
         else:
             answer = Answer(line, None, "", entry)
         summary.add(answer)

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from glob import glob
 from itertools import groupby, islice
 from pathlib import Path
@@ -17,7 +16,7 @@ from crawler.batch import blocks, engine, output, report, results, tables
 from crawler.batch.checkpoint import workplace
 from crawler.batch.dedup import SeenInStore, Summary, dedup
 from crawler.batch.formats import ANY, Form
-from crawler.door import why
+from crawler.learn.kept import Judge, active_in
 from crawler.settings import SettingsError
 
 
@@ -141,10 +140,10 @@ def run(
         place = stack.enter_context(workplace(_beside(job), resume=job.resume))
         seen = None
         if job.store is not None:
-            seen = _in_store(job.store, canonicalizer, stack, say)
+            seen, taught = _in_store(job.store, canonicalizer, stack, say)
         results = _results(job, canonicalizer, stack)
         if seen is not None:
-            return _against(seen, job, canonicalizer, advance, results)
+            return _against(seen, job, canonicalizer, taught, advance, results)
         work = engine.Work(
             canonicalizer.policy,
             canonicalizer.rules,
@@ -190,25 +189,28 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
 
 def _in_store(
     url: str, canonicalizer: Canonicalizer, stack: ExitStack, say: Callable[[str], None]
-) -> SeenInStore:
-    """Open a store for one transaction, which ends with the stack."""
+) -> tuple[SeenInStore, Canonicalizer]:
+    """Open a store for one transaction, which ends with the stack; return what its rules make."""
     store = app.open_store(url, canonicalizer.policy, say)
     stack.callback(store.close)
+    store.judge = Judge(canonicalizer)
     connection = stack.enter_context(store.transaction())
-    return SeenInStore(store, connection, partial(why, canonicalizer))
+    taught = Canonicalizer(canonicalizer.policy, active_in(connection, canonicalizer.policy))
+    return SeenInStore(store, connection, taught), taught
 
 
 def _against(
     seen: SeenInStore,
     job: Job,
     canonicalizer: Canonicalizer,
+    taught: Canonicalizer,
     advance: Callable[[int], None],
     found: results.Results,
 ) -> Summary:
     """Deduplicate against a store, and into it."""
     summary = Summary()
     given = blocks.lines_of(blocks.read(job.files, advance, job.read_as))
-    answers = dedup(given, canonicalizer, seen, summary)
+    answers = dedup(given, canonicalizer, seen, summary, taught)
     while some := list(islice(answers, _SOME)):
         new = [a.line for a in some if a.same_as is None and a.refused is None]
         if found.kept is not None:

@@ -6,8 +6,7 @@ from sqlalchemy import Connection
 
 from canon import Canonical, Canonicalizer, Change, InvalidURL, Policy, Refused, Rung, Trace
 from canon.percent import to_text
-from canon.rules import RuleSet
-from crawler.learn.kept import rules_in
+from crawler.learn.kept import active_in
 from storage.bulk import rows_of
 from storage.equivalences import Class, Equivalences, Step
 
@@ -29,8 +28,7 @@ class Answers:
             policy: that policy.
         """
         self._connection = connection
-        rules = RuleSet(rules_in(connection, ("active",)), policy.label)
-        self._taught = Canonicalizer(policy, rules)
+        self._taught = Canonicalizer(policy, active_in(connection, policy))
         self._plain = Canonicalizer(policy)
         self._known = Equivalences(connection)
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, select
 
-from canon import Canonicalizer, redact
+from canon import Canonicalizer, Policy, redact
 from canon.families import FAMILIES, Lesson
 from canon.rules import LearnedRule, RuleSet, follow
 from crawler.learn.cases import Case
@@ -189,6 +189,36 @@ class Acting:
                 if FAMILIES[rule.family].moves_host and rule.new in found
             }
         return found
+
+
+class Judge:
+    """A store's rules for one who does not learn: what they hold is held, nothing is verified."""
+
+    def __init__(self, canonicalizer: Canonicalizer) -> None:
+        """Bind what makes identities, without learned rules."""
+        self._canonicalizer = canonicalizer
+        self._acting = Acting((), canonicalizer)
+
+    def refresh(self, connection: Connection) -> None:
+        """Take over the rules of the store."""
+        self._acting = Acting.read(connection, self._canonicalizer)
+
+    def forget(self) -> None:
+        """Nothing rests on a transaction: the next one reads the rules anew."""
+
+    def ruled(self, url: str) -> Ruled | None:
+        """Return what active rules make of a URL; None where they say nothing of its host."""
+        return self._acting.ruled(url)
+
+    def is_verified(self, ruled: Ruled, now: float) -> bool:
+        """Say that nothing is."""
+        del ruled, now
+        return False
+
+
+def active_in(connection: Connection, policy: Policy) -> RuleSet:
+    """Return the active rules of a store, to be obeyed."""
+    return RuleSet(rules_in(connection, ("active",)), policy.label, _HERE)
 
 
 def publish(

@@ -259,6 +259,24 @@ def test_answers_from_a_store_follow_what_was_seen_and_what_was_learned(tmp_path
     assert b"give --policy web" in wrong.stderr
     both = canonry("canon", *store, "--rules", "x", SEED, folder=tmp_path)
     assert both.returncode == 2
+    # and so does a list that is deduplicated against it
+    lines = [redirected["url"], held, unseen, f"{SEED}docs/unseen", f"{SEED}docs/p1#x", unseen]
+    data = "\n".join(lines).encode()
+    done = canonry("dedup", "-", *store, "--map", "map.tsv", folder=tmp_path, data=data)
+    assert done.stdout.decode().splitlines() == [unseen]
+    fates = [line.split("\t") for line in (tmp_path / "map.tsv").read_text().splitlines()]
+    assert fates[0] == [redirected["url"], redirected["representative"], "alias-redirect"]
+    assert fates[1][2] == "learned-parameter-irrelevant"
+    both_rules = "learned-trailing-slash + learned-parameter-irrelevant"
+    assert fates[2:4] == [[unseen, unseen, "first"], [lines[3], unseen, both_rules]]
+    assert fates[5][1:] == [unseen, "repeated"]
+    status = json.loads(canonry("status", "--json", folder=tmp_path).stdout)
+    assert status["urls"]["queued"] == 1, "one of the two that were new"
+    revoked = [rule["id"] for rule in exported(tmp_path, "rules") if rule["state"] == "active"]
+    for name in revoked:
+        assert canonry("rules", "revoke", name, *store, folder=tmp_path).returncode == 0
+    urls = {row["url"]: row["state"] for row in exported(tmp_path, "urls")}
+    assert urls[unseen] == urls[f"{SEED}docs/unseen"] == "queued", "nothing is lost with a rule"
 
 
 def test_what_one_url_led_to_is_told_without_any_rule(tmp_path: Path) -> None:
