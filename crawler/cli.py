@@ -272,6 +272,13 @@ async def _watched(
 @click.option("--memory", default="1GiB", show_default=True, help="To be kept within, about.")
 @click.option("--resume", is_flag=True, help="Go on where a run that was killed has stopped.")
 @click.option("--store", help="Also against everything this store has seen, and into its queue.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="What does the work: this machine, or PySpark.",
+)
 @json_option
 @answering
 def dedup(
@@ -289,6 +296,7 @@ def dedup(
     workers: int | None,
     memory: str,
     store: str | None,
+    engine: str,
     *,
     resume: bool,
     as_json: bool,
@@ -320,6 +328,7 @@ def dedup(
         workers=workers or default_workers(),
         memory=job.bytes_of(memory),
         resume=resume,
+        engine=engine,
     )
     asked.check()
     canonicalizer = app.canonicalizer(policy, rules_file)
@@ -327,6 +336,8 @@ def dedup(
     start = time.monotonic()
     if total is not None and store is None:
         total *= 2  # every file is read twice
+    if engine == "spark":
+        total = None  # it is read elsewhere
     with show.byte_progress(total, "dedup") as advance:
         summary = job.run(asked, canonicalizer, advance, show.say)
     seconds = round(time.monotonic() - start, 3)

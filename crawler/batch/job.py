@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from canon import Canonicalizer
 from crawler import app
-from crawler.batch import blocks, engine, output, report, results, tables
+from crawler.batch import blocks, engine, output, report, results, spark, tables
 from crawler.batch.checkpoint import workplace
 from crawler.batch.dedup import SeenInStore, Summary, dedup
 from crawler.batch.formats import ANY, Form
@@ -36,6 +36,7 @@ class Job(NamedTuple):
     workers: int = 1  # processes
     memory: int = 1 << 30  # bytes
     resume: bool = False  # go on from what a run that was killed has left
+    engine: str = "local"
 
     def check(self) -> None:
         """Refuse what does not go together.
@@ -48,6 +49,13 @@ class Job(NamedTuple):
             for name in ("report", "groups", "resume"):
                 if getattr(self, name):
                     raise SettingsError(f"--{name} and --store: {_NOT_IN_STORE[name]}")
+        if self.engine == "spark":
+            for name in ("report", "groups", "resume", "store", "map_file"):
+                if getattr(self, name):
+                    option = name.partition("_")[0]
+                    raise SettingsError(f"--{option}: not with --engine spark; leave one out")
+            if "-" in self.files:
+                raise SettingsError("--engine spark reads files that all its machines can read")
         if self.resume and (self.out is None or "-" in self.files):
             raise SettingsError("--resume needs files to read and -o: these are still there")
 
@@ -136,6 +144,8 @@ def run(
     Raises:
         OSError, StoreError: when a file or the store fails; nothing is left half-written.
     """
+    if job.engine == "spark":
+        return _on_spark(job, canonicalizer)
     with ExitStack() as stack:
         place = stack.enter_context(workplace(_beside(job), resume=job.resume))
         seen = None
@@ -162,6 +172,21 @@ def run(
             title = ", ".join("standard input" if file == "-" else file for file in job.files)
             about.write(report.page(once, title, time.monotonic() - start).encode())
         return summary
+
+
+def _on_spark(job: Job, canonicalizer: Canonicalizer) -> Summary:
+    """Do a job on a cluster, or by Spark on this machine."""
+    files = [str(Path(file).resolve()) for file in job.files]
+    form = job.form or tables.form_of(job.out)
+    if job.out is not None and form == "parquet":
+        if spark.is_there(job.out):
+            raise SettingsError(f"{job.out}: it is there, and Spark writes a folder; remove it")
+        started = spark.session(job.workers)
+        return spark.dedup(files, job.read_as, canonicalizer, started, None, job.out)
+    with ExitStack() as stack:
+        found = _results(job, canonicalizer, stack)
+        started = spark.session(job.workers)
+        return spark.dedup(files, job.read_as, canonicalizer, started, found)
 
 
 def _beside(job: Job) -> str | None:
