@@ -1,7 +1,8 @@
-"""How long does a dedup of a file take, beside a script of w3lib and a set, and beside sort -u?
+"""How long does a dedup take, beside a script of w3lib and a set, sort -u, and DuckDB?
 
 ``--times 5`` makes five lines of each URL, with another query each, in no order: as many as a crawl
-of some weeks finds.
+of some weeks finds. ``--exact 1`` compares the lines with those that DuckDB computes over the
+canonical forms, for several numbers of workers and sizes of memory.
 """
 
 import os
@@ -25,10 +26,46 @@ with open(sys.argv[1]) as given, open(sys.argv[2], "w") as kept:
             kept.write(line)
 """
 
+# The same canonicalizer as an Arrow function. Of each form any line is kept, in no order.
+_DUCKDB = """
+import sys
+import duckdb, pyarrow
+from canon import columns
+def identity(urls):
+    return columns.canonicalize(urls, columns=["identity"])["identity"].combine_chunks()
+duck = duckdb.connect(config={"threads": 2})
+duck.create_function(
+    "identity", identity, ["VARCHAR"], "VARCHAR", type="arrow", null_handling="special"
+)
+lines = "read_csv(?, header=false, delim='\\x01', quote='', escape='', columns={'u': 'VARCHAR'})"
+duck.execute(sys.argv[3].replace("LINES", lines).replace("OUT", sys.argv[2]), [sys.argv[1]])
+"""
+_ANY = (
+    "COPY (SELECT any_value(u) FROM LINES GROUP BY identity(u)) TO 'OUT' (HEADER false, QUOTE '')"
+)
+_FIRST = (
+    "COPY (SELECT arg_min(u, n) AS u FROM (SELECT u, row_number() OVER () AS n, identity(u) AS i "
+    "FROM LINES) WHERE i IS NOT NULL GROUP BY i ORDER BY min(n)) TO 'OUT' (HEADER false, QUOTE '')"
+)
+
+
+def exactness(path: str, ours: list[str], folder: str) -> int:
+    """Return in how many settings the lines are, byte for byte, those that DuckDB computes."""
+    _run([sys.executable, "-c", _DUCKDB, path, f"{folder}/duck.txt", _FIRST])
+    expected = Path(folder, "duck.txt").read_bytes()
+    runs = [(w, m) for w in (1, 2, 4) for m in ("16MiB", "128MiB", "1GiB")]
+    for workers, memory in runs:
+        out = f"{folder}/exact.txt"
+        _run([*ours, path, "-o", out, "--workers", str(workers), "--memory", memory])
+        if Path(out).read_bytes() != expected:
+            raise SystemExit(f"other lines than DuckDB's, with {workers} workers and {memory}")
+    print(f"{expected.count(10):,} lines kept, the same as DuckDB's in {len(runs)} settings")
+    return len(runs)
+
 
 def main() -> None:
     """Measure whole processes and print."""
-    given = arguments(str(__doc__), times=1)
+    given = arguments(str(__doc__), times=1, exact=0)
     urls = corpus(given)
     if given.times > 1:
         urls = [f"{url}?v={n}" for url in urls for n in range(given.times)]
@@ -42,6 +79,7 @@ def main() -> None:
         commands = {
             "canonry dedup": [*ours, str(path), "-o", str(out)],
             "w3lib and a set": [sys.executable, "-c", _SCRIPT, str(path), str(out)],
+            "DuckDB, our function": [sys.executable, "-c", _DUCKDB, str(path), str(out), _ANY],
             "sort -u (canonicalizes nothing)": ["sort", "-u", str(path), "-o", str(out)],
             "gz to text: canonry": [*ours, packed, "-o", str(out)],
             "gz to text: zcat | sort -u": ["sh", "-c", f"zcat {packed} | sort -u > {out}"],
@@ -56,11 +94,12 @@ def main() -> None:
             name: best(lambda words=words: _run(words), min(given.rounds, 3))
             for name, words in commands.items()
         }
+        exact = exactness(str(path), ours, folder) if given.exact else 0
     print(f"{len(urls):,} lines")
     for name, taken in seconds.items():
         ratio = taken / seconds["canonry dedup"]
         print(f"{name:32} {taken:7.2f} s {len(urls) / taken:10,.0f}/s {ratio:6.2f} times canonry")
-    keep(given, "dedup", urls, {"seconds": seconds})
+    keep(given, "dedup", urls, {"seconds": seconds, "settings_equal_to_duckdb": exact})
 
 
 def _run(words: list[str]) -> None:

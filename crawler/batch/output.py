@@ -2,7 +2,6 @@
 
 import bz2
 import fcntl
-import gzip
 import io
 import lzma
 import os
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from crawler.batch.packed import write_all
+from crawler.batch.packed import gzip_member, write_all
 from crawler.settings import SettingsError
 
 _MEMBER = 1 << 21  # bytes before they are packed
@@ -96,7 +95,7 @@ class _Lasting(io.RawIOBase):
 class _Packed(io.RawIOBase):
     """Packs what is written into gzip members, in threads: zlib lets others run meanwhile.
 
-    A file of several members is a gzip file (RFC 1952 section 2.2). The level is gzip's own.
+    A file of several members is a gzip file (RFC 1952 section 2.2).
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -110,7 +109,7 @@ class _Packed(io.RawIOBase):
     def write(self, data: Any) -> int:  # noqa: ANN401 - whatever has a buffer
         """Take in bytes, one member of them."""
         taken = bytes(data)
-        self._members.append(self._threads.submit(gzip.compress, taken, 6, mtime=0))
+        self._members.append(self._threads.submit(gzip_member, taken))
         while len(self._members) > _AHEAD:
             write_all(self._file, self._members.popleft().result())
         return len(taken)
@@ -122,7 +121,7 @@ class _Packed(io.RawIOBase):
                 for member in self._members:
                     write_all(self._file, member.result())
                 if not self._file.tell():
-                    self._file.write(gzip.compress(b"", 6, mtime=0))
+                    self._file.write(gzip_member(b""))
             finally:
                 self._threads.shutdown()
                 super().close()

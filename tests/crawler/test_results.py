@@ -8,6 +8,7 @@ import json
 import lzma
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -262,6 +263,33 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     assert (tmp_path / "first").read_bytes() == (tmp_path / "out.txt").read_bytes()
     last = re.findall(rb"[0-9,]+ distinct, .*", said)[-1]
     assert last in whole.stderr, "it counts as one that was never killed"
+
+
+@pytest.mark.parametrize("most", [1 << 12, 1 << 16, 1 << 20])
+@pytest.mark.parametrize("more", [["--map", "m"], ["--groups", "g.csv"], ["--report", "r.html"]])
+def test_a_disk_that_is_full_is_told_and_nothing_is_left(
+    tmp_path: Path, most: int, more: list[str]
+) -> None:
+    """Here no file may grow beyond a size: it is the fates, what does not fit, or an output."""
+    lines = b"".join(b"http://h.example/%d\n" % (n % 60_000) for n in range(200_000))
+    (tmp_path / "in").write_bytes(lines)
+    (tmp_path / "out").write_bytes(b"before")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "crawler", "dedup", "in", "-o", "out", *more],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        preexec_fn=limit,
+    )
+    assert done.returncode == 1, done.stderr
+    assert b"File too large" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert (tmp_path / "out").read_bytes() == b"before"
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
 
 
 def test_what_was_left_of_another_job_is_not_gone_on_with(tmp_path: Path) -> None:

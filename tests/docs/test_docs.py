@@ -9,34 +9,39 @@ from pathlib import Path
 
 import pytest
 
+from crawler.batch.formats import FORMATS
+from crawler.batch.packed import PACKED
+from crawler.batch.tables import FORMS
 from crawler.cli import main
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DEDUP = (ROOT / "docs/dedup.md").read_text(encoding="utf-8")
 
 
-def test_the_library_examples_of_the_readme_run() -> None:
-    examples = doctest.DocTestParser().get_doctest(README, {}, "README.md", None, 0)
-    assert len(examples.examples) >= 9
+@pytest.mark.parametrize(("page", "least"), [(README, 9), (DEDUP, 6)])
+def test_the_library_examples_run(page: str, least: int) -> None:
+    examples = doctest.DocTestParser().get_doctest(page, {}, "a page", None, 0)
+    assert len(examples.examples) >= least
     report: list[str] = []
     result = doctest.DocTestRunner().run(examples, out=report.append)
     assert result.failed == 0, "".join(report)
 
 
-def commands_of_the_readme() -> list[tuple[str, str]]:
-    """Return each command line of the README's console block, and what it prints there."""
-    found = re.search(r"```console\n(.*?)```", README, re.DOTALL)
+def commands_of(page: str) -> list[tuple[str, str]]:
+    """Return each command line of a page's console block, and what it prints there."""
+    found = re.search(r"```console\n(.*?)```", page, re.DOTALL)
     assert found is not None
     blocks = re.split(r"^\$ ", found[1], flags=re.MULTILINE)[1:]
     return [(b.partition("\n")[0], b.partition("\n")[2]) for b in blocks]
 
 
-def test_the_command_examples_of_the_readme_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "least"), [(README, 8), (DEDUP, 4)])
+def test_the_command_examples_run(tmp_path: Path, page: str, least: int) -> None:
     """All but the crawl of a public site, in one folder, one after the other."""
     bin_folder = Path(sys.executable).parent
-    (tmp_path / "canonry.db").unlink(missing_ok=True)
-    lines = commands_of_the_readme()
-    assert len(lines) >= 8
+    lines = commands_of(page)
+    assert len(lines) >= least
     for line, printed in lines:
         command = line.partition("  #")[0].strip()
         if command.startswith("canonry crawl"):
@@ -55,7 +60,14 @@ def test_the_command_examples_of_the_readme_run(tmp_path: Path) -> None:
         assert done.returncode == 0, (line, done.stderr)
         if printed:
             assert done.stdout == printed, line
-    assert (tmp_path / "aliases.csv").exists()
+    assert (tmp_path / "aliases.csv").exists() == (page is README)
+
+
+def test_every_format_and_form_is_on_the_page() -> None:
+    for name in FORMATS:
+        assert f"| `{name}` |" in DEDUP
+    for ending in (*FORMS[1:], *(ending[1:] for ending in PACKED)):
+        assert f"`.{ending}`" in DEDUP
 
 
 def test_every_command_is_in_the_readme_and_on_its_page() -> None:

@@ -4,13 +4,16 @@ import random
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stores import admit, candidate, explain, open_store
 
+from storage import Store
 from storage.seen import Recent
 
 _CLAIM = """
@@ -32,19 +35,27 @@ print(*new)
 """
 
 
+_EXAMPLES = count()
+
+
+@pytest.fixture
+def one_store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store for all examples of a test."""
+    store = open_store(tmp_path)
+    yield store
+    store.close()
+
+
 @given(batches=st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=8))
-@settings(max_examples=150)
-def test_claims_are_those_of_a_dict(
-    tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]]
-) -> None:
-    store = open_store(tmp_path_factory.mktemp("seen"))
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_claims_are_those_of_a_dict(one_store: Store, batches: list[list[int]]) -> None:
     known: dict[int, int] = {}
+    example = next(_EXAMPLES)  # all share a store, and none its URLs
     for batch in batches:
-        answers = admit(store, [f"http://a.example/{n}" for n in batch])
+        answers = admit(one_store, [f"http://a.example/{example}/{n}" for n in batch])
         for n, answer in zip(batch, answers, strict=True):
             assert answer.new == (n not in known)
             assert known.setdefault(n, answer.row) == answer.row
-    store.close()
 
 
 def test_a_transaction_that_fails_claims_nothing(tmp_path: Path) -> None:
