@@ -12,9 +12,9 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 2 }; /* canon/native.py takes this one only: raise both when answers change */
+enum { VERSION = 3 }; /* canon/native.py takes this one only: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what a table says of a character */
-enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, BLOCK = 128, ROOM = 4096 };
+enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, BLOCK = 128, ROOM = 4096 };
 
 /* ---- BLAKE2b (RFC 7693), keyed, 16 bytes out: what hashlib.blake2b gives, without its set-up ---- */
 
@@ -318,15 +318,25 @@ static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte
     return made;
 }
 
-static PyObject *key_of(const Kernel *k, const byte *text, Py_ssize_t n) {
-    uint64_t h[8], count = BLOCK;
-    byte block[BLOCK], digest[DIGEST];
-    memcpy(h, k->keyed, sizeof h);
+/* Go on with BLAKE2b from a state that has taken in so many bytes, to the end of a text. */
+static void finish(uint64_t h[8], uint64_t count, const byte *text, Py_ssize_t n, byte *out, int size) {
+    byte block[BLOCK];
     for (; n > BLOCK; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
     memset(block, 0, sizeof block);
     memcpy(block, text, (size_t)n);
     compress(h, block, count + (uint64_t)n, 1);
-    for (int i = 0; i < DIGEST; i++) digest[i] = (byte)(h[i / 8] >> 8 * (i % 8));
+    for (int i = 0; i < size; i++) out[i] = (byte)(h[i / 8] >> 8 * (i % 8));
+}
+
+static void put_key(const Kernel *k, const byte *text, Py_ssize_t n, byte digest[DIGEST]) {
+    uint64_t h[8];
+    memcpy(h, k->keyed, sizeof h);
+    finish(h, BLOCK, text, n, digest, DIGEST);
+}
+
+static PyObject *key_of(const Kernel *k, const byte *text, Py_ssize_t n) {
+    byte digest[DIGEST];
+    put_key(k, text, n, digest);
     return PyBytes_FromStringAndSize((const char *)digest, DIGEST);
 }
 
@@ -410,6 +420,63 @@ static PyObject *kernel_identities(PyObject *self, PyObject *given) {
 
 static PyObject *kernel_canonicals(PyObject *self, PyObject *given) {
     return answers((Kernel *)self, given, 1);
+}
+
+/* Key lines, and hash them as they are spelled; nothing of Python is touched. Return 0 for want of
+ * memory. */
+static int key_lines(const Kernel *k, const byte *s, const byte *end, byte *key, byte *text, byte *known) {
+    byte room[ROOM], *out = room;
+    Py_ssize_t size = ROOM;
+    for (;; key += DIGEST, text += HASH, known++) {
+        const byte *stop = memchr(s, '\n', (size_t)(end - s));
+        Py_ssize_t n = (stop ? stop : end) - s, at;
+        uint64_t h[8];
+        memcpy(h, IV, sizeof h);
+        h[0] ^= 0x01010000u ^ HASH; /* RFC 7693 section 2.5: no key, so many bytes out */
+        finish(h, 0, s, n, text, HASH);
+        if (3 * n + 8 > size) {
+            byte *more = PyMem_RawRealloc(out == room ? NULL : out, 3 * (size_t)n + 8);
+            if (!more) break;
+            out = more, size = 3 * n + 8;
+        }
+        if (n >= 8 && s[n - 1] > ' ' && (at = write_url(k, s, n, 1, out)) >= 0) {
+            put_key(k, out, at, key);
+            *known = 1;
+        }
+        if (!stop) {
+            end = NULL; /* all is done */
+            break;
+        }
+        s = stop + 1;
+    }
+    if (out != room) PyMem_RawFree(out);
+    return !end;
+}
+
+/* For each line of some bytes: its key, a hash of it, and whether the key is known. */
+static PyObject *kernel_lines(PyObject *self, PyObject *given) {
+    if (!PyBytes_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "bytes are needed");
+    const byte *s = (const byte *)PyBytes_AS_STRING(given), *end = s + PyBytes_GET_SIZE(given);
+    Py_ssize_t count = 1;
+    for (const byte *p = s; (p = memchr(p, '\n', (size_t)(end - p))); p++) count++;
+    PyObject *keys = PyBytes_FromStringAndSize(NULL, DIGEST * count);
+    PyObject *texts = PyBytes_FromStringAndSize(NULL, HASH * count);
+    PyObject *known = PyBytes_FromStringAndSize(NULL, count), *made = NULL;
+    if (keys && texts && known) {
+        int done;
+        byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
+        byte *flag = (byte *)PyBytes_AS_STRING(known);
+        memset(key, 0, (size_t)(DIGEST * count));
+        memset(flag, 0, (size_t)count);
+        Py_BEGIN_ALLOW_THREADS
+        done = key_lines((Kernel *)self, s, end, key, text, flag);
+        Py_END_ALLOW_THREADS
+        made = done ? PyTuple_Pack(3, keys, texts, known) : PyErr_NoMemory();
+    }
+    Py_XDECREF(keys);
+    Py_XDECREF(texts);
+    Py_XDECREF(known);
+    return made;
 }
 
 /* Point an array of names into a tuple of bytes. */
@@ -503,6 +570,7 @@ static PyMethodDef methods[] = {
     {"canonical", kernel_canonical, METH_O, "Return the Canonical of a text, or None."},
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", kernel_canonicals, METH_O, "Return the Canonical, or None, of each in a list."},
+    {"lines", kernel_lines, METH_O, "Return the keys, the hashes, and which are known, of lines."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -15,7 +15,7 @@ except ImportError:  # no compiler was there when Canonry was installed; all wor
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel left over from another version of the source is not taken.
-_VERSION = 2
+_VERSION = 3
 # The practice rules that the kernel knows.
 _COVERED = frozenset({"tracking", "empty-query", "fragment"})
 _LONGEST_NAME = 63

@@ -24,12 +24,8 @@ class Block(NamedTuple):
     source: str
     first: int  # number of the first line in its source
     data: bytes
+    size: int  # lines
     refused: Mapping[int, str] = {}  # lines known to be no URL, and why: too long, bad records
-
-    @property
-    def size(self) -> int:
-        """Return how many lines there are."""
-        return self.data.count(b"\n") + 1
 
     def lines(self) -> list[bytes]:
         """Return the lines."""
@@ -58,7 +54,7 @@ def read(
             with open_(source) as file:
                 told = 0
                 for data, refused in ahead(_of_file(file, form)):
-                    block = Block(source, number, data, refused)
+                    block = Block(source, number, data, data.count(b"\n") + 1, refused)
                     yield block
                     number += block.size
                     if source != "-":

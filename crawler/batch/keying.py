@@ -8,14 +8,18 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from threading import Thread
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from canon import Canonicalizer, Policy, Refused, RuleSet
+from canon import Canonical, Canonicalizer, Policy, Refused, RuleSet
 from crawler.batch.blocks import Block
 from crawler.batch.partition import Numbers
 from crawler.scope import host_of
+
+if TYPE_CHECKING:
+    from canon._kernel import Kernel
 
 _AHEAD = 3  # blocks in work for each worker
 FEW = 1 << 23  # bytes; workers would take longer to start than to do that
@@ -57,32 +61,47 @@ def _in_worker(block: Block) -> Keyed:
 
 def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
     """Canonicalize lines and return their keys; count their hosts where that is asked for."""
+    keys, texts, known = _hashed(block, None if hosts else canonicalizer.native)
+    known[list(block.refused)] = 0
     counted: Counter[str] = Counter()
-    lines = block.lines()
-    for place in block.refused:
-        lines[place] = b""
     blank: list[int] = []
     refused: list[tuple[int, str]] = []
-    keys: list[bytes] = []
-    texts: list[bytes] = []
-    places = []
-    hashed = hashlib.blake2b
-    for place, (line, found) in enumerate(zip(lines, canonicalizer.many(lines), strict=True)):
-        if not isinstance(found, Refused):
-            keys.append(found.key)
-            texts.append(hashed(line, digest_size=8).digest())
-            places.append(place)
+    more: list[int] = []
+    more_keys: list[bytes] = []
+    left = np.flatnonzero(known == 0).tolist()
+    lines = block.lines() if left else []
+    for place, found in zip(left, canonicalizer.many([lines[n] for n in left]), strict=True):
+        if place in block.refused:
+            refused.append((place, block.refused[place]))
+        elif not isinstance(found, Refused):
+            more.append(place)
+            more_keys.append(found.key)
             if hosts:
                 counted[host_of(found.identity)] += 1
-        elif place in block.refused:
-            refused.append((place, block.refused[place]))
-        elif not line or line.isspace():
+        elif not lines[place] or lines[place].isspace():
             blank.append(place)
         else:
             refused.append((place, found.reason.name.lower()))
-    return Keyed(
-        b"".join(keys), b"".join(texts), np.array(places, np.uint64), blank, refused, counted
-    )
+    keys[more] = np.frombuffer(b"".join(more_keys), "V16")
+    known[more] = 1
+    places = np.flatnonzero(known)
+    if len(places) < len(known):
+        keys, texts = keys[places], texts[places]
+    return Keyed(keys.tobytes(), texts.tobytes(), places.astype(np.uint64), blank, refused, counted)
+
+
+def _hashed(
+    block: Block, native: "Kernel[Canonical] | None"
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8]]:
+    """Return, for each line, its key where that is known, a hash of it, and whether it is."""
+    if native is not None:
+        made = native.lines(block.data)
+        keys, texts = np.frombuffer(made[0], "V16").copy(), np.frombuffer(made[1], "V8")
+        return keys, texts, np.frombuffer(made[2], np.uint8).copy()
+    hashed = hashlib.blake2b
+    spelled = b"".join([hashed(line, digest_size=8).digest() for line in block.lines()])
+    texts = np.frombuffer(spelled, "V8")
+    return np.zeros(len(texts), "V16"), texts, np.zeros(len(texts), np.uint8)
 
 
 def in_order(

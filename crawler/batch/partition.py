@@ -123,8 +123,11 @@ class Partitions:
 
 def _repeats(rows: npt.NDArray[np.void], *, spelled: bool) -> Repeats:
     """Return the rows whose key stands before them, with the first of each key."""
-    order = np.lexsort((rows["low"], rows["high"]))  # stable: places stay ascending
+    order = np.argsort(rows["high"], kind="stable")  # so places stay ascending
     high, low = rows["high"][order], rows["low"][order]
+    if ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # half a key is not enough
+        order = np.lexsort((rows["low"], rows["high"]))
+        high, low = rows["high"][order], rows["low"][order]
     starts = np.ones(len(rows), np.bool_)
     starts[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
     firsts = np.flatnonzero(starts)[np.cumsum(starts) - 1]

@@ -39,7 +39,7 @@ class Kept:
     def write(self, source: str, numbers: Sequence[int], lines: Sequence[bytes]) -> None:
         """Write URLs, with where each was found."""
         if self.is_plain:
-            self.lines(b"".join(line + b"\n" for line in lines))
+            self.lines(b"\n".join(lines) + b"\n" if lines else b"")
             return
         found = [one for one in self._make.many(lines) if not isinstance(one, Refused)]
         if self._table is None:

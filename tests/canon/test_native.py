@@ -56,6 +56,32 @@ def test_the_kernel_answers_as_the_plain_pipeline(
     assert make.native.canonicals([url]) == [found]
 
 
+@given(lines=st.lists(tidy.map(str.encode) | raw | st.binary(max_size=300), max_size=12))
+def test_lines_are_keyed_as_one_by_one(lines: list[bytes]) -> None:
+    """Whole blocks of them, without an object for any; what is not known is said to be not."""
+    assert WEB.native is not None
+    block = b"\n".join(lines)
+    keys, texts, known = WEB.native.lines(block)
+    given_lines = block.split(b"\n")
+    assert len(keys) == 16 * len(given_lines)
+    for n, line in enumerate(given_lines):
+        found = WEB.native.canonical(line)
+        assert known[n] == (found is not None)
+        assert keys[16 * n : 16 * n + 16] == (bytes(16) if found is None else found.key)
+        hashed = hashlib.blake2b(line, digest_size=8).digest()
+        assert texts[8 * n : 8 * n + 8] == hashed
+
+
+def test_lines_of_any_length_are_keyed() -> None:
+    assert WEB.native is not None
+    lines = [b"http://a.example/" + b"x%20" * size for size in (0, 30, 31, 32, 33, 5000, 2, 90_000)]
+    keys, _, known = WEB.native.lines(b"\n".join(lines))
+    assert known == bytes([1]) * len(lines)
+    assert keys == b"".join(WEB(line).key for line in lines)
+    with pytest.raises(TypeError, match="bytes are needed"):
+        WEB.native.lines("http://a.example/")  # type: ignore[arg-type]
+
+
 @given(url=tidy | anything | raw)
 def test_without_the_kernel_the_answers_are_the_same(url: str | bytes) -> None:
     assert list(PURE.many([url])) == list(WEB.many([url])) == list(WEB.many(iter([url])))

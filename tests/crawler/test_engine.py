@@ -145,6 +145,18 @@ def test_the_number_of_partitions_follows_from_memory(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.keys"))
 
 
+def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    keys = [b"a" * 8 + bytes([n]) * 8 for n in (1, 2, 1, 2, 3, 1)]
+    spread = Partitions(tmp_path, 1 << 20, 6)
+    spread.add(b"".join(keys), bytes(8 * 6), np.arange(6, dtype=np.uint64))
+    [found] = spread.unique()
+    assert sorted(zip(found.place.tolist(), found.first.tolist(), strict=True)) == [
+        (2, 0),
+        (3, 1),
+        (5, 0),
+    ]
+
+
 def zst(data: bytes) -> bytes:
     """Pack bytes as zst."""
     return bytes(pa.Codec("zstd").compress(data))
