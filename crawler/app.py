@@ -26,7 +26,8 @@ from crawler.learn.keeper import Keeper
 from crawler.refusal import Refusal
 from crawler.scope import Scope, is_public_suffix
 from crawler.settings import Settings, SettingsError
-from crawler.visit import Visitor
+from crawler.visit import Get, Visitor
+from crawler.warc import Archive
 from storage import Candidate, State, Store, StoreError, counts, frontier, report, robots, urls
 from storage.schema import jobs
 from storage.store import read_facts
@@ -199,6 +200,9 @@ async def crawl(
     except (OSError, ValueError) as error:
         raise SettingsError(f"[fetch]: {error}") from None
     thresholds = learning.load(settings.learn.thresholds or None)
+    archive = (
+        Archive(settings.crawl.warc, settings.crawl.user_agent) if settings.crawl.warc else None
+    )
     store = open_store(store_url, policy, say)
     writer = Writer()
     keeper = None
@@ -209,7 +213,8 @@ async def crawl(
         job, pages_before = _prepare(store, door, candidates, settings, seeds)
         try:
             async with client:
-                run = _wire(store, writer, client, door, settings, pages_before, say, keeper)
+                get = client.get if archive is None else archive.keeping(client.get)
+                run = _wire(store, writer, get, door, settings, pages_before, say, keeper)
                 watch(run)
                 with _signals(run, say):
                     start = time.monotonic()
@@ -224,6 +229,8 @@ async def crawl(
     finally:
         writer.close()  # it may still be at work
         store.close()
+        if archive is not None:
+            archive.close()
 
 
 def _seed(door: Door, seed: str) -> Candidate:
@@ -282,7 +289,7 @@ def _judge_again(connection: Connection, door: Door, held_for: frozenset[Refusal
 def _wire(
     store: Store,
     writer: Writer,
-    client: Client,
+    get: Get,
     door: Door,
     settings: Settings,
     pages_before: int,
@@ -291,8 +298,8 @@ def _wire(
 ) -> Crawl:
     """Join the parts of a crawl."""
     kept = _RobotsInStore(store, writer)
-    rules = Robots(client.get, kept, time.time, settings.crawl.token)
-    visitor = Visitor(client, rules, door, settings, time.time)
+    rules = Robots(get, kept, time.time, settings.crawl.token)
+    visitor = Visitor(get, rules, door, settings, time.time)
     return Crawl(
         store,
         writer,

@@ -171,6 +171,7 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     "--allow-private", is_flag=True, default=None, help="Ask addresses that are not public."
 )
 @click.option("--connect-to", multiple=True, metavar="HOST:PORT:ADDR:PORT", help="As curl has it.")
+@click.option("--warc", metavar="DIR", help="Keep every exchange there, as WARC.")
 @click.option("--learn/--no-learn", default=None, help="Learn which URLs are the same.")
 @click.option("--ca-file", help="Certificate authorities to trust beside the system's.")
 @json_option

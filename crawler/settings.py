@@ -25,6 +25,7 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     delay: _Seconds
     concurrency: Annotated[int, Meta(ge=1, le=10_000)]
     requests_per_host: _Positive
+    warc: str
     scope: Literal["host", "domain", "prefix", "any"]
     max_pages: Annotated[int, Meta(ge=0)]
     max_depth: Annotated[int, Meta(ge=-1)]

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from canon import InvalidURL, redact
 from crawler.documents import html
@@ -24,12 +24,7 @@ _MAX_RETRY_AFTER = 86_400.0
 _MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
 
 
-class Asks(Protocol):
-    """What a visit needs of the network."""
-
-    async def get(self, url: str, cookies: Mapping[str, str] | None = None) -> Response:
-        """Ask for one URL."""
-        ...
+Get = Callable[..., Awaitable[Response]]  # `crawler.fetch.client.Client.get`, or what goes for it
 
 
 class Visited(NamedTuple):
@@ -44,14 +39,14 @@ class Visitor:
 
     def __init__(
         self,
-        client: Asks,
+        get: Get,
         robots: Robots,
         door: Door,
         settings: Settings,
         clock: Callable[[], float],
     ) -> None:
         """Bind what a visit needs; ``clock`` gives seconds since 1970."""
-        self._client = client
+        self._get = get
         self._robots = robots
         self._door = door
         self._settings = settings.fetch
@@ -92,7 +87,7 @@ class Visitor:
         asked: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         for _ in range(_MAX_SAME):
             asked.add((url, tuple(sorted(cookies.items()))))
-            response = await self._client.get(url, cookies)
+            response = await self._get(url, cookies)
             location = response.headers.get("Location")
             if response.status not in _REDIRECTS or location is None:
                 return self._answered(queued, response, hops)

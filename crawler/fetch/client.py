@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 import aiohttp
+from aiohttp.connector import Connection
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -21,6 +22,14 @@ from crawler.settings import Settings
 _CHUNK = 1 << 16
 
 
+class Exchange(NamedTuple):
+    """What went over the wire beside the answer itself."""
+
+    reason: str = ""
+    address: str = ""  # that answered
+    request: Mapping[str, str] = CIMultiDict()  # headers that were sent
+
+
 class Response(NamedTuple):
     """An answer: one hop, its body decoded from its content-encoding."""
 
@@ -30,6 +39,7 @@ class Response(NamedTuple):
     cookies: Mapping[str, str]
     body: bytes
     elapsed: float
+    exchange: Exchange = Exchange()
 
 
 class Client:
@@ -67,6 +77,7 @@ class Client:
                 total=self._fetch.timeout, sock_connect=self._fetch.connect_timeout
             ),
             headers=self._headers,
+            response_class=_Answer,
         )
         return self
 
@@ -96,6 +107,7 @@ class Client:
         target = self._pin(_exact(url), headers)
         try:
             async with self._session.get(target, allow_redirects=False, headers=headers) as answer:
+                exchange = _exchange(answer)
                 body = await self._read(answer)
                 return Response(
                     url,
@@ -104,6 +116,7 @@ class Client:
                     {name: morsel.value for name, morsel in answer.cookies.items()},
                     body,
                     time.monotonic() - start,
+                    exchange,
                 )
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise FetchError(fault_of(error), type(error).__name__) from error
@@ -133,6 +146,25 @@ class Client:
                 answer.close()
                 raise FetchError(Fault.TOO_LARGE, f"over {self._fetch.max_body:,} bytes")
         return bytes(body)
+
+
+class _Answer(aiohttp.ClientResponse):
+    """An answer that knows whose it is: its connection may be another's once the body is there."""
+
+    address = ""
+
+    async def start(self, connection: Connection) -> Self:
+        """Read the head."""
+        peer = connection.transport and connection.transport.get_extra_info("peername")
+        self.address = peer[0] if peer else ""
+        await super().start(connection)
+        return self
+
+
+def _exchange(answer: aiohttp.ClientResponse) -> Exchange:
+    """Return what went over the wire beside the answer."""
+    address = answer.address if isinstance(answer, _Answer) else ""
+    return Exchange(to_text(answer.reason or ""), address, answer.request_info.headers)
 
 
 def _clean(headers: Mapping[str, str]) -> Mapping[str, str]:
