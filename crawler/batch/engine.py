@@ -7,7 +7,6 @@ by what is asked for; fates are in mapped files, nine bytes a line.
 
 import heapq
 import io
-import mmap
 import os
 import time
 from array import array
@@ -17,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import compress
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -221,17 +220,10 @@ class Dedup:
                 if work.report:
                     self._note_sizes(repeats)
                 state.partitions += 1
-                self._give_back(fates, firsts)
                 if state.sizes:
                     spellings.flush()
                     self._save()
         return fates, firsts
-
-    def _give_back(self, *mapped: npt.NDArray[Any]) -> None:
-        """Keep files out of this process's memory, where they are large: the system has them."""
-        if sum(file.nbytes for file in mapped) > self.work.memory // 8:
-            for file in mapped:
-                file.base.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]
 
     def _fates_of_others(self, fates: Fates) -> None:
         """Set the fates of lines that are no URL."""
