@@ -32,6 +32,7 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_hops: Annotated[int, Meta(ge=0, le=100)]
     max_crawl_delay: _Seconds
     respect_nofollow: bool
+    sitemaps: bool
     policy: str
 
     @property

@@ -1,24 +1,27 @@
 """One visit: from a queued URL to its outcome, over robots.txt and one hop of HTTP."""
 
 import hashlib
+import io
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-from canon import InvalidURL, redact
-from crawler.documents import html
+from canon import InvalidURL, extract, redact
+from crawler.batch.packed import unpacked
+from crawler.documents import feeds, html
 from crawler.documents.directives import canonical_of, forbids_following
 from crawler.door import Door, spelled
 from crawler.fetch.client import Response
 from crawler.fetch.faults import PASSING, Fault, FetchError
-from crawler.fetch.robots import Robots
+from crawler.fetch.robots import Robots, origin_of
 from crawler.refusal import Refusal
 from crawler.settings import Settings
 from storage import Candidate, Hop, Outcome, Page, Queued, State
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
 _KEEP_FAILING = frozenset({429, 500, 502, 503, 504})
+_GZIP = b"\x1f\x8b\x08"
 _MAX_SAME = 5  # redirects to the same resource, as cookie walls make them
 _MAX_RETRY_AFTER = 86_400.0
 _MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
@@ -52,6 +55,8 @@ class Visitor:
         self._settings = settings.fetch
         self._token = settings.crawl.token
         self._respects_nofollow = settings.crawl.respect_nofollow
+        self._reads_sitemaps = settings.crawl.sitemaps
+        self._told: set[str] = set()  # origins whose sitemaps were handed on
         self._clock = clock
 
     async def visit(
@@ -71,9 +76,24 @@ class Visitor:
                 return Visited(Outcome(queued.row, State.HELD, Refusal.ROBOTS.label), 0.0)
             if not known:
                 await turn(verdict.delay)
-            return Visited(await self._follow(queued), 0.0)
+            return Visited(self._with_sitemaps(await self._follow(queued), queued), 0.0)
         except FetchError as error:
             return self._failed(queued, error)
+
+    def _with_sitemaps(self, outcome: Outcome, queued: Queued) -> Outcome:
+        """Add the sitemaps that the host's robots.txt names, once: they are links like others."""
+        origin = origin_of(queued.url)
+        if origin in self._told or not self._reads_sitemaps or queued.row < 0:
+            return outcome
+        self._told.add(origin)
+        links, refused = list(outcome.links), list(outcome.refused)
+        for reference in self._robots.sitemaps(queued.url):
+            link = self._link(queued, reference, f"{origin}/robots.txt")
+            if isinstance(link, Candidate):
+                links.append(link)
+            else:
+                refused.append(link)
+        return outcome._replace(links=tuple(links), refused=tuple(refused))
 
     async def _follow(self, queued: Queued) -> Outcome:
         """Ask, and ask again while the answer is a redirect to the very same resource.
@@ -140,8 +160,8 @@ class Visitor:
         links: list[Candidate] = []
         refused: list[tuple[str, str]] = []
         title = canonical = None
-        if 200 <= response.status < 300 and html.is_html(content_type, response.body):  # noqa: PLR2004 - HTTP's own class
-            document = html.read(response.body, content_type, response.url, self._token)
+        document = self._document(response) if 200 <= response.status < 300 else None  # noqa: PLR2004 - HTTP's own class
+        if document is not None:
             title, canonical = document.title, document.canonical
             followed, unfollowed = document.links, document.unfollowed
             if forbids_following(_all(response.headers, "X-Robots-Tag"), self._token):
@@ -186,6 +206,25 @@ class Visitor:
             refused=tuple(refused),
             hsts=_asks_for_https(response),
         )
+
+    def _document(self, response: Response) -> html.Document | None:
+        """Read what an answer says of other URLs; None for what says nothing."""
+        kind, body = response.headers.get("Content-Type"), response.body
+        if html.is_html(kind, body) and not (kind is None and feeds.is_one(kind, body)):
+            return html.read(body, kind, response.url, self._token)
+        if body.startswith(_GZIP):  # as sitemaps are served
+            kind, body = None, self._unpacked(body)
+        if feeds.is_one(kind, body):
+            return feeds.read(body, kind, response.url)
+        if (kind or "").partition(";")[0].strip().lower() == "text/plain":
+            found = dict.fromkeys(one.url for one in extract(html.decode(body, kind)))
+            return html.Document(response.url, tuple(found), (), None, None)
+        return None
+
+    def _unpacked(self, body: bytes) -> bytes:
+        """Return what a gzip file holds, up to as much as a body may."""
+        stream = unpacked(io.BufferedReader(io.BytesIO(body)))
+        return stream.head(self._settings.max_body)[: self._settings.max_body]
 
     def _link(self, queued: Queued, reference: str, base: str) -> Candidate | tuple[str, str]:
         """Return what a link comes to, or why it is none: a bad link is the web's weather."""

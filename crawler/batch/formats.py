@@ -11,12 +11,12 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
-from xml.parsers import expat
 
 import msgspec
 
 from crawler.batch.lines import LONGEST
 from crawler.batch.packed import Stream
+from crawler.documents import feeds
 from crawler.settings import SettingsError
 
 HEAD = 4096  # bytes that are looked at
@@ -216,36 +216,14 @@ def _read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
 
 def _read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
     """Yield what ``loc`` says of each page and sitemap (sitemaps.org); no entity is expanded."""
-    path: list[str] = []
-    text: list[str] = []
-    found: list[bytes | None] = []
-
-    def start(name: str, _attributes: object) -> None:
-        path.append(name)
-        text.clear()
-
-    def end(name: str) -> None:
-        path.pop()
-        around, _, own = name.rpartition(" ")
-        parents = {f"{around} {name}".strip() for name in ("url", "sitemap")}
-        if own == "loc" and path and path[-1] in parents:
-            found.append(_utf8("".join(text).strip()))
-
-    def entity(*_declared: object) -> None:
-        raise OSError("it declares entities, which no sitemap needs")
-
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler, parser.EntityDeclHandler = text.append, entity
+    reader = feeds.Reader()
     try:
         while part := stream.read1(1 << 20):
-            parser.Parse(part)
-            yield from found
-            found.clear()
-        parser.Parse(b"", True)  # noqa: FBT003 - expat takes no names
-    except expat.ExpatError as error:
-        yield from found
-        raise OSError(str(error)) from None
+            yield from (_utf8(one.reference) for one in reader.feed(part))
+        reader.feed(b"", last=True)
+    except OSError:
+        yield from (_utf8(one.reference) for one in reader.take())
+        raise
 
 
 FORMATS: dict[str, Lines | Records] = {

@@ -167,7 +167,12 @@ def run(
         about = stack.enter_context(output.whole(job.report)) if job.report else None
         once = engine.Dedup(job.files, work, place, advance, say)
         start = time.monotonic()
-        summary = once.run(results)
+        try:
+            summary = once.run(results)
+        except KeyboardInterrupt:
+            if place.has_state:
+                say("with --resume the same command goes on from here")
+            raise
         if about is not None:
             title = ", ".join("standard input" if file == "-" else file for file in job.files)
             about.write(report.page(once, title, time.monotonic() - start).encode())

@@ -82,6 +82,11 @@ class Robots:
         rules = known[0]
         return Verdict(rules.can_fetch(url, self._agent), rules.crawl_delay(self._agent))
 
+    def sitemaps(self, url: str) -> tuple[str, ...]:
+        """Return the sitemaps that the robots.txt for a URL names, once `ask` has answered."""
+        known = self._known.get(origin_of(url))
+        return () if known is None else tuple(known[0].sitemaps)
+
     async def _load(self, origin: str) -> tuple[Protego, float]:
         """Take an origin's rules from the cache, or from the origin."""
         kept = await self._cache.get_robots(origin)

@@ -23,7 +23,7 @@ from pyarrow import parquet
 from sites import canonry
 
 import canon
-from crawler.batch import checkpoint, engine, output, results, tables
+from crawler.batch import checkpoint, engine, job, output, results, tables
 from crawler.batch.checkpoint import Workplace, workplace
 
 WEB = canon.Canonicalizer("web")
@@ -152,8 +152,8 @@ def test_groups_are_all_spellings_of_what_has_several_lines(tmp_path: Path, memo
     out = io.BytesIO()
     work = engine.Work(WEB.policy, None, 1, memory, groups=True)
     with workplace(None, resume=False) as place:
-        job = engine.Dedup([str(tmp_path / "in")], work, place)
-        job.run(results.Results(groups=tables.table(out, "text", results.GROUPS)))
+        once = engine.Dedup([str(tmp_path / "in")], work, place)
+        once.run(results.Results(groups=tables.table(out, "text", results.GROUPS)))
     by_key: dict[bytes, Counter[bytes]] = {}
     for line, found in zip(lines, WEB.many(lines), strict=True):
         if isinstance(found, canon.Canonical):
@@ -175,15 +175,15 @@ def everything(folder: Path, place: Workplace) -> dict[str, bytes]:
     """Do a job in a workplace; return all that it writes."""
     files = {name: io.BytesIO() for name in ("kept", "map", "groups")}
     work = engine.Work(WEB.policy, None, 1, 1 << 18, report=True, name_all=True, groups=True)
-    job = engine.Dedup([str(folder / "a"), str(folder / "b.gz")], work, place)
-    job.run(
+    once = engine.Dedup([str(folder / "a"), str(folder / "b.gz")], work, place)
+    once.run(
         results.Results(
             results.Kept(files["kept"], "text", "url", WEB),
             tables.table(files["map"], "text", results.MAP),
             tables.table(files["groups"], "text", results.GROUPS),
         )
     )
-    summary = repr((job.summary, sorted(job.largest), sorted(job.hosts.items())))
+    summary = repr((once.summary, sorted(once.largest), sorted(once.hosts.items())))
     return {name: file.getvalue() for name, file in files.items()} | {"sum": summary.encode()}
 
 
@@ -263,6 +263,30 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     assert (tmp_path / "first").read_bytes() == (tmp_path / "out.txt").read_bytes()
     last = re.findall(rb"[0-9,]+ distinct, .*", said)[-1]
     assert last in whole.stderr, "it counts as one that was never killed"
+
+
+def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_EVERY", 0.0)
+    monkeypatch.setattr("crawler.batch.blocks._BLOCK", 1 << 12)
+    lines = some_lines(3000)
+    (tmp_path / "in").write_bytes(b"\n".join(lines))
+    left = [5]
+    said: list[str] = []
+
+    def advance(_count: int) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    asked = job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"))
+    with pytest.raises(KeyboardInterrupt):
+        job.run(asked, WEB, advance, said.append)
+    assert said == ["with --resume the same command goes on from here"]
+    assert not (tmp_path / "out").exists()
+    job.run(asked._replace(resume=True), WEB, advance, said.append)
+    assert re.fullmatch(r"going on behind [1-9][0-9,]* lines", said[1])
+    seen = dict.fromkeys(one.key for one in WEB.many(lines) if isinstance(one, canon.Canonical))
+    assert len((tmp_path / "out").read_bytes().splitlines()) == len(seen)
 
 
 @pytest.mark.parametrize("most", [1 << 12, 1 << 16, 1 << 20])
