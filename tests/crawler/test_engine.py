@@ -79,7 +79,7 @@ _LINES = st.lists(
 
 
 @given(_LINES, st.sampled_from([1, 7, 64, 4096]), st.sampled_from([0, 1, 4, 12]), st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_it_is_the_plain_definition_wherever_it_is_cut(
     lines: list[bytes], block: int, bits: int, mapped: bool
 ) -> None:

