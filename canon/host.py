@@ -75,7 +75,7 @@ def from_escapes(name: str) -> str | None:
         unicode_name = unquote_to_bytes(name).decode()
     except UnicodeDecodeError:
         return None
-    if unicode_name.isascii():
+    if unicode_name.isascii() or "%" in unicode_name:  # which names have not
         return None
     ascii_name = to_ascii(unicode_name)
     return ascii_name if ascii_name and _NOT_REG_NAME.search(ascii_name) is None else None

@@ -3,7 +3,7 @@
 from urllib.parse import unquote_to_bytes
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from strategies import anything, raw, texts, tidy, urls
 
 import canon
@@ -40,6 +40,7 @@ def test_parts_lose_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("make", POLICIES, ids=lambda make: make.policy.name)
 @given(url=anything | tidy)
+@example(url="FILE://%0\xa1A")
 def test_canonical_forms_are_canonical(make: canon.Canonicalizer, url: str) -> None:
     found = outcome(make, url)
     if isinstance(found, canon.Canonical):
