@@ -196,7 +196,9 @@ def _on_spark(job: Job, canonicalizer: Canonicalizer) -> Summary:
 
 def _beside(job: Job) -> str | None:
     """Return beside what a job's own files are to lie; None: in the temporary folder."""
-    return None if job.store is not None or "-" in job.files else job.out
+    if job.out is None or job.store is not None or "-" in job.files:
+        return None
+    return None if output.is_special(job.out) else job.out
 
 
 def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> results.Results:

@@ -23,9 +23,13 @@ _AHEAD = 8  # members in memory
 def whole(path: str) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes its name when the block ends well, and is gone otherwise.
 
-    It is packed where its name ends like a packed file's.
+    It is packed where its name ends like a packed file's. A pipe or a device is written as it is.
     """
     target = Path(path)
+    if is_special(path):
+        with target.open("wb") as pipe, _packing(pipe, target.suffix) as packed:
+            yield packed
+        return
     temporary = target.with_name(f".{target.name}.tmp")
     with _own(temporary) as file:
         try:
@@ -36,6 +40,12 @@ def whole(path: str) -> Iterator[IO[bytes]]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def is_special(path: str) -> bool:
+    """Say whether a name is that of a pipe or a device, which nothing may take the place of."""
+    target = Path(path)
+    return target.exists() and not target.is_file() and not target.is_dir()
 
 
 def _own(path: Path) -> IO[bytes]:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import random
 import re
 import resource
@@ -344,6 +345,18 @@ def test_what_cannot_be_resumed_is_told(tmp_path: Path, words: list[str]) -> Non
     done = canonry("dedup", *words, "--resume", folder=tmp_path)
     assert done.returncode == 2
     assert b"--resume" in done.stderr
+
+
+def test_a_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"http://a.example/\n")
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["/bin/cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as cat:
+        done = canonry("dedup", "in", "-o", "pipe", folder=tmp_path)
+        assert cat.stdout is not None
+        assert cat.stdout.read() == b"http://a.example/\n"
+    assert done.returncode == 0
+    assert (tmp_path / "pipe").is_fifo()
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "pipe"}
 
 
 def test_two_cannot_write_the_same_output(tmp_path: Path) -> None:
