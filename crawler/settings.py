@@ -1,5 +1,6 @@
-"""Settings: the defaults, a file over them, flags over both; anything wrong is told by its key."""
+"""Settings: defaults, a file, the environment, flags, each over the one before; faults are told."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -87,16 +88,41 @@ def load(file: str | None, flags: dict[str, dict[str, Any]]) -> Settings:
 
     Raises:
         SettingsError: naming the source, the key and what is allowed.
+
+    Flags go over the environment (``CANONRY_CRAWL_DELAY`` is ``delay`` in ``[crawl]``), that over
+    the file, and that over the defaults.
     """
     settings = tomllib.loads(presets.read("canonry.toml"))
     if file is not None:
         _merge(settings, _read(file), file)
+    _take_environment(settings)
     given = {
         section: {key: value for key, value in keys.items() if value is not None}
         for section, keys in flags.items()
     }
     _merge(settings, given, "command line")
     return _convert(settings, "command line")
+
+
+def _take_environment(settings: dict[str, Any]) -> None:
+    """Lay what the environment says over settings; other variables of ours name no section."""
+    for name, text in sorted(os.environ.items()):
+        prefix, _, rest = name.partition("_")
+        section, _, key = rest.lower().partition("_")
+        if prefix != "CANONRY" or section not in settings:
+            continue
+        value: Any = text
+        default = settings[section].get(key, "")
+        if isinstance(default, list):
+            value = text.split()
+        elif not isinstance(default, str):
+            try:
+                value = tomllib.loads(f"value = {text.lower()}")["value"]
+            except tomllib.TOMLDecodeError:
+                raise SettingsError(
+                    f"{name}={text}: write it as in TOML; it is {str(default).lower()} now"
+                ) from None
+        _merge(settings, {section: {key: value}}, name)
 
 
 def _read(file: str) -> dict[str, Any]:
