@@ -25,7 +25,7 @@ demo: $(READY)
 	@$(BIN)/canonry demo
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check .
