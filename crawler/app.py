@@ -194,7 +194,7 @@ async def crawl(
     door = Door(canonicalizer, Scope(settings.crawl.scope, ()), settings)
     candidates = [_seed(door, seed) for seed in seeds]
     for candidate in candidates:
-        door.scope.widen(candidate.url)
+        door.widen(candidate.url)
     try:
         client = Client(settings)
     except (OSError, ValueError) as error:
@@ -259,7 +259,7 @@ def _prepare(
         gone = [name for name in frontier.owners(connection) if worker.is_gone(name)]
         frontier.give_back(connection, gone)
         for url in urls.seed_targets(connection):
-            door.scope.widen(url)
+            door.widen(url)
         _judge_again(connection, door, frozenset({Refusal.OURS}))
         if asked != _asked_before(connection):
             _judge_again(connection, door, _LIMITS)

@@ -11,7 +11,7 @@ from canon import InvalidURL, extract, redact
 from crawler.batch.packed import unpacked
 from crawler.documents import feeds, html
 from crawler.documents.directives import canonical_of, forbids_following
-from crawler.door import Door, spelled
+from crawler.door import Door
 from crawler.fetch.client import Response
 from crawler.fetch.faults import PASSING, Fault, FetchError
 from crawler.fetch.robots import Robots, origin_of
@@ -143,7 +143,7 @@ class Visitor:
             return target.label, redact(location)
         if seed and target.held == Refusal.OUT_OF_SCOPE.label:
             # What a seed redirects to is what was meant by it.
-            self._door.scope.widen(target.url)
+            self._door.widen(target.url)
             judged = self._door.judge(target.url, target.depth, target.hops)
             target = target._replace(held=None if judged is None else judged.label)
         return target
@@ -169,14 +169,10 @@ class Visitor:
             if not self._respects_nofollow:
                 followed, unfollowed = (*followed, *unfollowed), ()
             refused += [("nofollow", redact(link)) for link in unfollowed]
-            found: dict[str, Candidate | tuple[str, str]] = {}  # links to parts of one page
             for reference in followed:
-                bare = reference.partition("#")[0]
-                link = found.get(bare) or found.setdefault(
-                    bare, self._link(queued, bare, document.base)
-                )
+                link = self._link(queued, reference, document.base)
                 if isinstance(link, Candidate):
-                    links.append(link._replace(spelling=spelled(reference, link.url)))
+                    links.append(link)
                 else:
                     refused.append(link)
         if response.status == 200:  # noqa: PLR2004 - HTTP's own

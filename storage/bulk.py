@@ -1,7 +1,7 @@
 """Many rows at once: inserted past SQLAlchemy's work for each parameter, asked for in chunks."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
@@ -70,6 +70,9 @@ def rows_of(
         yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part))
 
 
-def upsert(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
+Upsert: TypeAlias = sqlite.Insert | postgresql.Insert
+
+
+def upsert(dialect: str, table: Table) -> Upsert:
     """Return an insert that can say what to do where the row is there already."""
     return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from storage.bulk import upsert
+from storage.bulk import Upsert, upsert
 from storage.schema import State, counts
 
 
@@ -42,12 +43,17 @@ def add(connection: Connection, changes: Counter[Counted]) -> None:
     """Add to counts, in the transaction that changes the rows; negative numbers take away."""
     rows = [{**key._asdict(), "count": more} for key, more in sorted(changes.items()) if more]
     if rows:
-        new = upsert(connection.dialect.name, counts)
-        more = counts.c.count + new.excluded.count
-        key = ["kind", "name", "reason"]
-        connection.execute(
-            new.on_conflict_do_update(index_elements=key, set_={"count": more}), rows
-        )
+        connection.execute(_adding(connection.dialect.name), rows)
+
+
+@cache
+def _adding(dialect: str) -> Upsert:
+    """Return the statement that adds to counts; to build it takes longer than to run it."""
+    new = upsert(dialect, counts)
+    more = counts.c.count + new.excluded.count
+    return new.on_conflict_do_update(
+        index_elements=["kind", "name", "reason"], set_={"count": more}
+    )
 
 
 def read(connection: Connection, kind: str) -> Iterator[tuple[str, str, int]]:

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 
 from sqlalchemy import Connection, select
 
 from storage import counts
-from storage.bulk import chunks, upsert
+from storage.bulk import Upsert, chunks, upsert
 from storage.records import Hop, Page
 from storage.schema import aliases, merges, pages, refusals
 
@@ -21,10 +22,16 @@ def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: 
     for part in chunks(list(latest)):
         replaced = select(pages.c.status).where(pages.c.url_id.in_(part))
         changes.subtract(counts.page(status) for status in connection.scalars(replaced))
-    new = upsert(connection.dialect.name, pages)
-    later = {name: new.excluded[name] for name in rows[0] if name != "url_id"}
-    connection.execute(new.on_conflict_do_update(index_elements=["url_id"], set_=later), rows)
+    connection.execute(_putting(connection.dialect.name), rows)
     counts.add(connection, changes)
+
+
+@cache
+def _putting(dialect: str) -> Upsert:
+    """Return the statement that writes pages; to build it takes longer than to run it."""
+    new = upsert(dialect, pages)
+    later = {c.name: new.excluded[c.name] for c in pages.c if c.name != "url_id"}
+    return new.on_conflict_do_update(index_elements=["url_id"], set_=later)
 
 
 def put_aliases(

@@ -27,6 +27,20 @@ _COLUMNS = (
     "due",
     "found_at",
 )
+# Built once: to build a statement takes longer than to run it.
+_here = urls.c.id == bindparam("row")
+_SETTLE = update(urls).where(_here).values(state=bindparam("now"), reason=bindparam("why"))
+_POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
+_MORE_PENDING = (
+    update(hosts)
+    .where(hosts.c.id == bindparam("host"))
+    .values(pending=hosts.c.pending + bindparam("more"))
+)
+# What a rule took out of the queue while it was asked for is settled all the same.
+_learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
+_TO_SETTLE = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state).where(
+    urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _learned)
+)
 
 
 def admit(
@@ -112,12 +126,7 @@ def _more_pending(connection: Connection, counts: Counter[int]) -> None:
     """Add to hosts' counts of queued URLs; negative numbers take away."""
     rows = [{"host": host_id, "more": more} for host_id, more in counts.items() if more]
     if rows:
-        connection.execute(
-            update(hosts)
-            .where(hosts.c.id == bindparam("host"))
-            .values(pending=hosts.c.pending + bindparam("more")),
-            rows,
-        )
+        connection.execute(_MORE_PENDING, rows)
 
 
 def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
@@ -126,15 +135,11 @@ def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
     Those that another worker took out before are left as they are.
     """
     wanted = {outcome.row: outcome for outcome in outcomes}
-    # What a rule took out of the queue while it was asked for is settled all the same.
-    learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
-    queued = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state).where(
-        urls.c.id.in_(list(wanted)), or_(urls.c.state == State.QUEUED, learned)
-    )
+    found = connection.execute(_TO_SETTLE, {"rows": list(wanted)})
     settled, postponed = [], []
     done: Counter[int] = Counter()
     changes: Counter[counts.Counted] = Counter()
-    for row, host_id, depth, state in connection.execute(queued):
+    for row, host_id, depth, state in found:
         outcome = wanted[row]
         if outcome.retry_at is not None:
             postponed.append({"row": row, "at": outcome.retry_at})
@@ -146,16 +151,13 @@ def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
             changes[counts.url(State.QUEUED, None)] -= 1
         else:
             changes[counts.url(State.HELD, LEARNED)] -= 1
-    here = urls.c.id == bindparam("row")
     if settled:
-        change = update(urls).where(here).values(state=bindparam("now"), reason=bindparam("why"))
-        connection.execute(change, settled)
+        connection.execute(_SETTLE, settled)
         _more_pending(connection, done)
         changes.update(counts.url(State(row["now"]), row["why"]) for row in settled)
         counts.add(connection, changes)
     if postponed:
-        again = update(urls).where(here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
-        connection.execute(again, postponed)
+        connection.execute(_POSTPONE, postponed)
 
 
 def review(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from protego import Protego
@@ -122,6 +123,7 @@ class Robots:
         return ALLOW_ALL  # section 2.3.1.2: more than five redirects are "unavailable" too
 
 
+@lru_cache(1024)  # a visit asks several times for the same
 def origin_of(url: str) -> str:
     """Return scheme, host and port of a URL: what a robots.txt speaks for."""
     parts = Parts.of(url)

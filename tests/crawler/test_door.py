@@ -1,9 +1,12 @@
 """What a link comes to at the door: scope, limits, traps, spellings."""
 
+import hypothesis
 import pytest
+import strategies
+from hypothesis import given
 
 import canon
-from crawler.door import Door
+from crawler.door import Door, nearest
 from crawler.refusal import Refusal
 from crawler.scope import Scope
 from crawler.settings import load
@@ -96,3 +99,61 @@ def test_two_fragments_are_one_request_under_every_policy() -> None:
     assert isinstance(one, Candidate)
     assert isinstance(other, Candidate)
     assert one.key == other.key
+
+
+_READERS = [canon.Canonicalizer(policy) for policy in ("web", "rfc3986")]
+
+
+@hypothesis.settings(max_examples=1000)
+@given(strategies.anything, strategies.urls | strategies.tidy)
+def test_what_is_remembered_of_a_link_leads_where_the_link_does(reference: str, base: str) -> None:
+    bare = reference.partition("#")[0]
+    for read in _READERS:
+        try:
+            base = read(base).url
+        except canon.InvalidURL:
+            continue
+        try:
+            plain: object = read(bare, base)
+        except canon.InvalidURL as error:
+            plain = error.reason
+        try:
+            short: object = read(bare, nearest(bare, base))
+        except canon.InvalidURL as error:
+            short = error.reason
+        assert short == plain, (read.policy.name, nearest(bare, base))
+
+
+@pytest.mark.parametrize(
+    ("reference", "base", "enough"),
+    [
+        ("http://b.example/", "http://a.example/x/y?q", None),
+        ("/z", "http://u:p@a.example:81/x/y?q", "http://u:p@a.example:81/"),
+        ("//b.example/z", "https://a.example/x", "https://a.example/"),
+        ("z", "http://a.example/x/y/w?q=/a/b", "http://a.example/x/y/"),
+        ("../z", "http://a.example/x/y/w", "http://a.example/x/y/"),
+        ("http:z", "http://a.example/x/y", "http://a.example/x/y"),
+        ("?z", "http://a.example/x/y?q", "http://a.example/x/y?q"),
+        ("", "http://a.example/x/y?q", "http://a.example/x/y?q"),
+        (" z", "http://a.example/x/y?q", "http://a.example/x/y?q"),
+        ("\\z", "http://a.example/x/y?q", "http://a.example/x/y?q"),
+        ("z", "http://a.example", "http://a.example"),
+        ("z", "data:text/html,x/y", "data:text/html,x/y"),
+        ("/z", "data:text/html,x/y", "data:text/html,x/y"),
+    ],
+)
+def test_as_little_of_a_base_as_is_enough(reference: str, base: str, enough: str | None) -> None:
+    assert nearest(reference, base) == enough
+
+
+def test_a_wider_scope_counts_for_links_that_are_remembered() -> None:
+    found = door()
+
+    def held() -> str | None:
+        link = found.candidate("http://b.example/", None, depth=1, hops=0, source=None)
+        assert isinstance(link, Candidate)
+        return link.held
+
+    assert held() == "out-of-scope"
+    found.widen("http://b.example/x")
+    assert held() is None
