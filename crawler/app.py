@@ -17,7 +17,7 @@ from canon.policy import PolicyError, from_toml, preset
 from canon.rules import loads
 from crawler import worker
 from crawler.crawl import Crawl, Progress
-from crawler.door import Door, is_fetched
+from crawler.door import Door
 from crawler.fetch.client import Client
 from crawler.fetch.robots import Robots
 from crawler.learn import thresholds as learning
@@ -28,7 +28,19 @@ from crawler.scope import Scope, is_public_suffix
 from crawler.settings import Settings, SettingsError
 from crawler.visit import Get, Visitor
 from crawler.warc import Archive
-from storage import Candidate, State, Store, StoreError, counts, frontier, report, robots, urls
+from storage import (
+    Candidate,
+    State,
+    Store,
+    StoreError,
+    budgets,
+    counts,
+    frontier,
+    report,
+    robots,
+    urls,
+)
+from storage.records import Robots as KeptRobots
 from storage.schema import jobs
 from storage.store import read_facts
 from storage.writer import Writer
@@ -204,6 +216,7 @@ async def crawl(
         Archive(settings.crawl.warc, settings.crawl.user_agent) if settings.crawl.warc else None
     )
     store = open_store(store_url, policy, say)
+    store.budget = door.budget
     writer = Writer()
     keeper = None
     if settings.learn.enabled:
@@ -260,10 +273,12 @@ def _prepare(
         frontier.give_back(connection, gone)
         for url in urls.seed_targets(connection):
             door.widen(url)
+        if settings.crawl.recrawl_seconds is not None:
+            urls.ask_again(connection, now - settings.crawl.recrawl_seconds)
         _judge_again(connection, door, frozenset({Refusal.OURS}))
         if asked != _asked_before(connection):
             _judge_again(connection, door, _LIMITS)
-        count = counts.total(connection, "pages")
+        count = counts.total_of(connection, counts.url(State.FETCHED, None))
     store.admit(candidates, now, door.why)
     return store.begin_job("crawl", asked, now), count
 
@@ -278,10 +293,13 @@ def _judge_again(connection: Connection, door: Door, held_for: frozenset[Refusal
     """Let out what was held for some reasons, and hold what the present limits do not allow."""
 
     def judge(url: str, depth: int, hops: int) -> str | None:
-        refusal = door.judge(url, depth, hops) if is_fetched(url) else Refusal.SCHEME
+        refusal = door.judge(url, depth, hops)
         return None if refusal is None else refusal.label
 
-    urls.review(connection, State.HELD, judge, {refusal.label for refusal in held_for})
+    def let_out(url: str, depth: int, hops: int) -> str | None:
+        return judge(url, depth, hops) or budgets.spend(connection, [door.budget(url)])[0]
+
+    urls.review(connection, State.HELD, let_out, {refusal.label for refusal in held_for})
     if held_for & _LIMITS:
         urls.review(connection, State.QUEUED, judge)
 
@@ -298,7 +316,7 @@ def _wire(
 ) -> Crawl:
     """Join the parts of a crawl."""
     kept = _RobotsInStore(store, writer)
-    rules = Robots(get, kept, time.time, settings.crawl.token)
+    rules = Robots(get, kept, time.time, settings.crawl.token, settings.fetch.retry_wait)
     visitor = Visitor(get, rules, door, settings, time.time)
     return Crawl(
         store,
@@ -320,21 +338,21 @@ class _RobotsInStore:
         self._store = store
         self._writer = writer
 
-    async def get_robots(self, origin: str) -> tuple[str, float] | None:
-        """Return the rules of an origin and when they expire."""
+    async def get_robots(self, origin: str) -> KeptRobots | None:
+        """Return what is kept of an origin."""
 
-        def get() -> tuple[str, float] | None:
+        def get() -> KeptRobots | None:
             with self._store.transaction() as connection:
                 return robots.get(connection, origin)
 
         return await self._writer.call(get)
 
-    async def put_robots(self, origin: str, rules: str, expires_at: float) -> None:
-        """Keep the rules of an origin."""
+    async def put_robots(self, origin: str, kept: KeptRobots) -> None:
+        """Keep what is known of an origin."""
 
         def put() -> None:
             with self._store.transaction() as connection:
-                robots.put(connection, origin, rules, expires_at)
+                robots.put(connection, origin, kept)
 
         await self._writer.call(put)
 

@@ -167,11 +167,15 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
 @click.option("--concurrency", type=int, help="Requests in flight at once.")
 @click.option("--delay", type=float, help="Seconds between two requests to one host.")
 @click.option("--policy", help="A preset's name, or a TOML file.  [default: web]")
+@click.option("--recrawl-after", metavar="TIME", help="Ask again for what is older: 12h, 7d, 4w.")
 @click.option(
     "--allow-private", is_flag=True, default=None, help="Ask addresses that are not public."
 )
 @click.option("--connect-to", multiple=True, metavar="HOST:PORT:ADDR:PORT", help="As curl has it.")
 @click.option("--warc", metavar="DIR", help="Keep every exchange there, as WARC.")
+@click.option(
+    "--embeds/--no-embeds", default=None, help="Fetch images, media, styles, scripts, too."
+)
 @click.option("--learn/--no-learn", default=None, help="Learn which URLs are the same.")
 @click.option("--ca-file", help="Certificate authorities to trust beside the system's.")
 @json_option

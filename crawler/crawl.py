@@ -37,6 +37,7 @@ class Progress:
     """Where a crawl stands; one object, updated in place, for whoever wants to show it."""
 
     pages: int = 0  # in this run
+    unchanged: int = 0  # pages that were known, and still stand
     redirects: int = 0
     failed: int = 0
     held: int = 0
@@ -181,7 +182,7 @@ class Crawl:
         more than it had out, and the store sets the pace when it is slower than the network.
         """
         limit = self._crawl.max_pages
-        pages = self._pages_before + self.progress.pages + self._out
+        pages = self._pages_before + self.progress.pages + self.progress.unchanged + self._out
         return self._out < self._crawl.concurrency and (not limit or pages < limit)
 
     def _hungry(self, now: float) -> bool:
@@ -334,6 +335,7 @@ class Crawl:
         progress = self.progress
         if outcome.retry_at is None:
             progress.pages += outcome.page is not None
+            progress.unchanged += outcome.unchanged
             progress.redirects += outcome.state is State.REDIRECTED
             progress.failed += outcome.state is State.FAILED
             progress.held += outcome.state is State.HELD

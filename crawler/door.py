@@ -8,12 +8,15 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from canon import Canonicalizer, InvalidURL
+from canon.parts import Parts
 from canon.trace import merged_by
 from crawler import traps
+from crawler.fetch.addresses import is_web_port
 from crawler.refusal import Refusal
 from crawler.scope import Scope, host_of
 from crawler.settings import Settings
 from storage import Candidate
+from storage.records import Share
 
 _FETCHED = ("http://", "https://")
 _REMEMBERED = 32_768  # links whose targets are known: most stand on many pages of a site
@@ -98,9 +101,15 @@ class Door:
         """Judge a URL by where it lies and how it looks."""
         if not is_fetched(url):
             return Refusal.SCHEME
+        if url.count(":") > 1 and not is_web_port(Parts.of(url).port):
+            return Refusal.PORT
         if url not in self._scope:
             return Refusal.OUT_OF_SCOPE
         return traps.judge(url, self._traps)
+
+    def budget(self, url: str) -> list[Share]:
+        """Return the budgets that a URL draws on when it is let into the queue."""
+        return traps.shares(url, self._traps)
 
     def why(self, spelling: str, same_as: str) -> str:
         """Name the rules that made two spellings one, "" when they are spelled alike."""

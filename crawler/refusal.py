@@ -12,6 +12,9 @@ class Refusal(Enum):
     TOO_LONG = "it is longer than a link may be, as endless sites make them"
     TOO_MANY_SEGMENTS = "its path has more segments than allowed, as endless sites make them"
     REPEATING_PATH = "its path repeats a segment, as relative links on endless sites do"
+    PATTERN_BUDGET = "so many URLs of its pattern are fetched already (max_per_pattern)"
+    HOST_BUDGET = "so many URLs of its host are fetched already (max_per_host)"
+    PORT = "its port is one on which no web server answers, but other protocols do"
     ROBOTS = "the host's robots.txt does not allow it (RFC 9309)"
     SCHEME = "its scheme is not http or https, and nothing else is fetched"
     LEARNED = (

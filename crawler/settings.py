@@ -11,6 +11,7 @@ from msgspec import Meta
 from canon import presets
 
 _Positive = Annotated[int, Meta(ge=1)]
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 
 
@@ -32,7 +33,9 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_depth: Annotated[int, Meta(ge=-1)]
     max_hops: Annotated[int, Meta(ge=0, le=100)]
     max_crawl_delay: _Seconds
+    recrawl_after: Annotated[str, Meta(pattern=r"^([0-9]+(\.[0-9]+)?[smhdw]?)?$")]
     respect_nofollow: bool
+    embeds: bool
     sitemaps: bool
     policy: str
 
@@ -40,6 +43,14 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def token(self) -> str:
         """Return the name that robots.txt files are searched for (RFC 9309 section 2.2.1)."""
         return self.user_agent.partition("/")[0]
+
+    @property
+    def recrawl_seconds(self) -> float | None:
+        """Return after how many seconds a page is asked for again; None is never."""
+        if not self.recrawl_after:
+            return None
+        unit = _UNITS.get(self.recrawl_after[-1])
+        return float(self.recrawl_after) if unit is None else float(self.recrawl_after[:-1]) * unit
 
 
 class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,6 +72,9 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_url: _Positive
     max_segments: _Positive
     max_repeats: _Positive
+    max_links: _Positive
+    max_per_pattern: Annotated[int, Meta(ge=0)]
+    max_per_host: Annotated[int, Meta(ge=0)]
 
 
 class Learn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,27 +1,24 @@
 """One visit: from a queued URL to its outcome, over robots.txt and one hop of HTTP."""
 
 import hashlib
-import io
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-from canon import InvalidURL, extract, redact
-from crawler.batch.packed import unpacked
-from crawler.documents import feeds, html
-from crawler.documents.directives import canonical_of, forbids_following
+from canon import InvalidURL, redact
 from crawler.door import Door
 from crawler.fetch.client import Response
 from crawler.fetch.faults import PASSING, Fault, FetchError
 from crawler.fetch.robots import Robots, origin_of
+from crawler.links import Found, Links
 from crawler.refusal import Refusal
 from crawler.settings import Settings
 from storage import Candidate, Hop, Outcome, Page, Queued, State
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
+_OK, _NOT_MODIFIED, _ERRORS = 200, 304, 400
 _KEEP_FAILING = frozenset({429, 500, 502, 503, 504})
-_GZIP = b"\x1f\x8b\x08"
 _MAX_SAME = 5  # redirects to the same resource, as cookie walls make them
 _MAX_RETRY_AFTER = 86_400.0
 _MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
@@ -53,8 +50,7 @@ class Visitor:
         self._robots = robots
         self._door = door
         self._settings = settings.fetch
-        self._token = settings.crawl.token
-        self._respects_nofollow = settings.crawl.respect_nofollow
+        self._links = Links(door, settings)
         self._reads_sitemaps = settings.crawl.sitemaps
         self._told: set[str] = set()  # origins whose sitemaps were handed on
         self._clock = clock
@@ -88,7 +84,7 @@ class Visitor:
         self._told.add(origin)
         links, refused = list(outcome.links), list(outcome.refused)
         for reference in self._robots.sitemaps(queued.url):
-            link = self._link(queued, reference, f"{origin}/robots.txt")
+            link = self._links.one(queued, reference, f"{origin}/robots.txt")
             if isinstance(link, Candidate):
                 links.append(link)
             else:
@@ -107,27 +103,37 @@ class Visitor:
         asked: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         for _ in range(_MAX_SAME):
             asked.add((url, tuple(sorted(cookies.items()))))
-            response = await self._get(url, cookies)
+            response = await self._get(url, cookies, _conditions(queued))
             location = response.headers.get("Location")
             if response.status not in _REDIRECTS or location is None:
                 return self._answered(queued, response, hops)
             target = self._target(queued, location, url)
             if not isinstance(target, Candidate):
-                reason, link = target
+                beside = self._beside(queued, response, None)
                 return Outcome(
                     queued.row,
                     State.REDIRECTED,
-                    reason,
+                    target[0],
                     hops=tuple(hops),
-                    refused=((reason, link),),
+                    links=beside.links,
+                    refused=(target, *beside.refused),
                 )
             hops.append(Hop("redirect", response.status, target))
             if target.key != own:
-                return Outcome(queued.row, State.REDIRECTED, hops=tuple(hops))
+                beside = self._beside(queued, response, target.key)
+                return Outcome(
+                    queued.row,
+                    State.REDIRECTED,
+                    hops=tuple(hops),
+                    links=beside.links,
+                    refused=beside.refused,
+                )
             url = target.url
             cookies.update(response.cookies)
             if (url, tuple(sorted(cookies.items()))) in asked:
                 break
+            if not (await self._robots.ask(url)).allowed:
+                return Outcome(queued.row, State.HELD, Refusal.ROBOTS.label, hops=tuple(hops))
         return Outcome(queued.row, State.FAILED, Fault.LOOP.label, hops=tuple(hops))
 
     def _target(self, queued: Queued, location: str, url: str) -> Candidate | tuple[str, str]:
@@ -150,87 +156,49 @@ class Visitor:
 
     def _answered(self, queued: Queued, response: Response, hops: list[Hop]) -> Outcome:
         """Make an outcome of an answer that is no redirect."""
+        if response.status == _NOT_MODIFIED and _conditions(queued):
+            return Outcome(queued.row, State.FETCHED, hops=tuple(hops), unchanged=True)
         if response.status in _KEEP_FAILING:
             raise FetchError(
                 Fault.SERVER,
                 f"status {response.status}",
                 retry_after=self._retry_after(response.headers.get("Retry-After")),
             )
-        content_type = response.headers.get("Content-Type")
-        links: list[Candidate] = []
-        refused: list[tuple[str, str]] = []
-        title = canonical = None
-        document = self._document(response) if 200 <= response.status < 300 else None  # noqa: PLR2004 - HTTP's own class
-        if document is not None:
-            title, canonical = document.title, document.canonical
-            followed, unfollowed = document.links, document.unfollowed
-            if forbids_following(_all(response.headers, "X-Robots-Tag"), self._token):
-                followed, unfollowed = (), (*followed, *unfollowed)
-            if not self._respects_nofollow:
-                followed, unfollowed = (*followed, *unfollowed), ()
-            refused += [("nofollow", redact(link)) for link in unfollowed]
-            for reference in followed:
-                link = self._link(queued, reference, document.base)
-                if isinstance(link, Candidate):
-                    links.append(link)
-                else:
-                    refused.append(link)
-        if response.status == 200:  # noqa: PLR2004 - HTTP's own
-            named = canonical_of(_all(response.headers, "Link"))
-            canonical = canonical or named
-            if canonical is not None:
-                target = self._link(queued, canonical, response.url)
-                canonical = target.url if isinstance(target, Candidate) else None
-                if isinstance(target, Candidate):
-                    hops.append(Hop("canonical", response.status, target))
+        found = self._links.of(queued, response) if response.status < _ERRORS else Found()
+        canonical = found.canonical if response.status == _OK else None
+        if canonical is not None:
+            hops.append(Hop("canonical", response.status, canonical))
+        document = found.document
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
-            content_type=content_type,
+            content_type=response.headers.get("Content-Type"),
             size=len(response.body),
             digest=hashlib.blake2b(response.body, digest_size=16).digest(),
-            title=title,
-            canonical=canonical,
-            links=len(links) + len(refused),
+            title=document.title if document else None,
+            canonical=canonical.url if canonical else None,
+            links=len(found.links) + len(found.refused),
+            charset=document.charset if document else None,
+            etag=response.headers.get("ETag") if response.status == _OK else None,
+            modified=response.headers.get("Last-Modified") if response.status == _OK else None,
         )
         return Outcome(
             queued.row,
             State.FETCHED,
             page=page,
             hops=tuple(hops),
-            links=tuple(links),
-            refused=tuple(refused),
+            links=found.links,
+            refused=found.refused,
             hsts=_asks_for_https(response),
         )
 
-    def _document(self, response: Response) -> html.Document | None:
-        """Read what an answer says of other URLs; None for what says nothing."""
-        kind, body = response.headers.get("Content-Type"), response.body
-        if html.is_html(kind, body) and not (kind is None and feeds.is_one(kind, body)):
-            return html.read(body, kind, response.url, self._token)
-        if body.startswith(_GZIP):  # as sitemaps are served
-            kind, body = None, self._unpacked(body)
-        if feeds.is_one(kind, body):
-            return feeds.read(body, kind, response.url)
-        if (kind or "").partition(";")[0].strip().lower() == "text/plain":
-            found = dict.fromkeys(one.url for one in extract(html.decode(body, kind)))
-            return html.Document(response.url, tuple(found), (), None, None)
-        return None
+    def _beside(self, queued: Queued, response: Response, target: bytes | None) -> Found:
+        """Return the links of a redirect's own body, beside the one that it leads to.
 
-    def _unpacked(self, body: bytes) -> bytes:
-        """Return what a gzip file holds, up to as much as a body may."""
-        stream = unpacked(io.BufferedReader(io.BytesIO(body)))
-        return stream.head(self._settings.max_body)[: self._settings.max_body]
-
-    def _link(self, queued: Queued, reference: str, base: str) -> Candidate | tuple[str, str]:
-        """Return what a link comes to, or why it is none: a bad link is the web's weather."""
-        try:
-            found = self._door.candidate(
-                reference, base, depth=queued.depth + 1, hops=0, source=queued.row
-            )
-        except InvalidURL as error:
-            return error.reason.name.lower(), redact(error.text)
-        return found if isinstance(found, Candidate) else (found.label, redact(reference))
+        That one would come back here as a link, with no limit on how many such follow each other.
+        """
+        found = self._links.of(queued, response)
+        return found._replace(links=tuple(link for link in found.links if link.key != target))
 
     def _failed(self, queued: Queued, error: FetchError) -> Visited:
         """Make an outcome of a fault: another try where it is worth one."""
@@ -257,15 +225,16 @@ class Visitor:
         return min(max(seconds, 0.0), _MAX_RETRY_AFTER)
 
 
-def _all(headers: Mapping[str, str], name: str) -> list[str]:
-    """Return the values of all headers of a name."""
-    return [value for key, value in headers.items() if key.lower() == name.lower()]
+def _conditions(queued: Queued) -> dict[str, str]:
+    """Return headers that ask for a known page only if it has changed (RFC 9110 section 13.1)."""
+    known = {"If-None-Match": queued.etag, "If-Modified-Since": queued.modified}
+    return {name: value for name, value in known.items() if value}
 
 
 def _asks_for_https(response: Response) -> bool:
     """Say whether a host asks for https in all requests to come (RFC 6797 section 6.1)."""
-    given = _all(response.headers, "Strict-Transport-Security")
-    if not given or not response.url.startswith("https:"):
+    given = response.headers.get("Strict-Transport-Security")
+    if given is None or not response.url.startswith("https:"):
         return False
-    age = _MAX_AGE.search(given[0])
+    age = _MAX_AGE.search(given)
     return age is not None and int(age[1]) > 0

@@ -85,8 +85,12 @@ class Archive:
     def keeping(self, get: Get) -> Get:
         """Return what asks for URLs as another function does, and writes down what comes."""
 
-        async def kept(url: str, cookies: Mapping[str, str] | None = None) -> Response:
-            response = await get(url, cookies)
+        async def kept(
+            url: str,
+            cookies: Mapping[str, str] | None = None,
+            more: Mapping[str, str] | None = None,
+        ) -> Response:
+            response = await get(url, cookies, more)
             await self.keep(response)
             return response
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from click import Context, Group, Option, Parameter
 from disagreements import DISAGREEMENTS, answers
+from robots import FETCHED, ROWS
 
 from canon.families import FAMILIES
 from canon.policy import preset
@@ -178,7 +179,36 @@ def disagreements_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def robots_page() -> str:
+    """Return the page of RFC 9309, row by row."""
+    lines = [
+        "# robots.txt",
+        "",
+        "Made from `docs/robots.py` by `make docs`: RFC 9309 row by row. The test suite asks every",
+        "row, as a crawler whose product token is `canonry`.",
+        "",
+        "| section | rule | file | path | |",
+        "|---|---|---|---|---|",
+    ]
+    for row in ROWS:
+        file = "<br>".join(_code(line) for line in row.file.splitlines() if line.strip())
+        answer = "allowed" if row.allowed else "not allowed"
+        lines.append(f"| {row.section} | {row.says} | {file} | {_code(row.path)} | {answer} |")
+    lines += [
+        "",
+        "## The file itself",
+        "",
+        "| section | what is done | test |",
+        "|---|---|---|",
+        *(f"| {row.section} | {row.says} | `{row.test}` |" for row in FETCHED),
+        "",
+        "A group for `canon` is not for `canonry` (section 2.2.1), though many readers take it so.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 PAGES = {
+    "robots.md": robots_page,
     "rules.md": rules_page,
     "commands.md": commands_page,
     "disagreements.md": disagreements_page,

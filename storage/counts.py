@@ -14,9 +14,12 @@ from storage.schema import State, counts
 class Counted(NamedTuple):
     """What is counted together."""
 
-    kind: str  # "urls", "levels", "pages" or "aliases"
+    kind: str  # "urls", "levels", "pages", "aliases" or "bodies"
     name: str
     reason: str = ""
+
+
+REPEATED = Counted("bodies", "repeated")  # pages whose body another page had before
 
 
 def url(state: State, reason: str | None) -> Counted:

@@ -6,8 +6,12 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from storage import counts
 from storage.records import LeasedHost, Queued
-from storage.schema import State, hosts, urls
+from storage.schema import State, hosts, pages, urls
 
+_QUEUED_COLUMNS = (
+    *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
+    *(pages.c.etag, pages.c.modified),
+)
 _FAR = 86_400.0  # seconds; nothing waits longer by its own will
 
 
@@ -53,7 +57,8 @@ def lease(
     for host_id, name, ready_at, delay in found:
         held = loaded.get(name, ())
         queue = (
-            select(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts)
+            select(*_QUEUED_COLUMNS)
+            .join_from(urls, pages, isouter=True)
             .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
             .where(or_(urls.c.due <= now, urls.c.due > far))
             .order_by(urls.c.depth, urls.c.id)

@@ -1,12 +1,14 @@
 """Migrations: a store of an earlier schema becomes one of today's, in one transaction."""
 
+from collections import Counter
 from collections.abc import Callable
 
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Column, Connection, func, insert, select, update
 from sqlalchemy.exc import DatabaseError
 
+from storage import counts
 from storage.engine import open_engine
 from storage.errors import StoreError
 from storage.schema import VERSION, State, aliases, hosts, meta, metadata, pages, urls
@@ -92,8 +94,35 @@ def _learn(connection: Connection, operations: Operations) -> None:
     operations.create_index("aliases_by_target", "aliases", ["to_id"])
 
 
+def _ask_again(connection: Connection, operations: Operations) -> None:
+    """Keep what asking again needs: when URLs were asked, what pages were; budgets besides."""
+    for name in ("charset", "etag", "modified"):
+        column = pages.c[name]
+        operations.add_column("pages", Column(name, column.type, comment=column.comment))
+    operations.create_index("pages_by_digest", "pages", ["digest"])
+    table = metadata.tables["robots"]
+    operations.drop_table(table.name)  # they are asked for once a day anyway
+    table.create(connection)
+    metadata.tables["budgets"].create(connection)
+    asked = select(pages.c.fetched_at).where(pages.c.url_id == urls.c.id).scalar_subquery()
+    fetched = urls.c.state == State.FETCHED
+    connection.execute(update(urls).where(fetched).values(due=func.coalesce(asked, 0.0)))
+    last = select(func.max(aliases.c.last_seen)).where(aliases.c.from_id == urls.c.id)
+    redirected = urls.c.state == State.REDIRECTED
+    seen = func.coalesce(last.scalar_subquery(), 0.0)
+    connection.execute(update(urls).where(redirected).values(due=seen))
+    bodies = pages.c.digest
+    held = select(func.count(), func.count(bodies.distinct())).where(
+        pages.c.status == 200,  # noqa: PLR2004 - HTTP's own
+        pages.c.size > 0,
+    )
+    number, distinct = connection.execute(held).one()
+    counts.add(connection, Counter({counts.REPEATED: number - distinct}))
+
+
 # From each schema to the next.
 _STEPS: dict[int, Callable[[Connection, Operations], None]] = {
     1: _count_as_rows_change,
     2: _learn,
+    3: _ask_again,
 }

@@ -1,15 +1,21 @@
 """Pages, aliases and tallies: what came of the URLs that were fetched."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, delete, update
 
 from storage import counts
-from storage.bulk import Upsert, chunks, upsert
+from storage.bulk import Upsert, rows_of, upsert
 from storage.records import Hop, Page
 from storage.schema import aliases, merges, pages, refusals
+
+_OK = 200
+_REMOVE = delete(pages).where(pages.c.url_id.in_(bindparam("rows", expanding=True)))
+_CONFIRM = (
+    update(pages).where(pages.c.url_id == bindparam("row")).values(fetched_at=bindparam("now"))
+)
 
 
 def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: float) -> None:
@@ -19,11 +25,43 @@ def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: 
     if not rows:
         return
     changes = Counter(counts.page(page.status) for page in latest.values())
-    for part in chunks(list(latest)):
-        replaced = select(pages.c.status).where(pages.c.url_id.in_(part))
-        changes.subtract(counts.page(status) for status in connection.scalars(replaced))
+    changes.subtract(_without(connection, list(latest)))
+    bodies = [p.digest for p in latest.values() if p.status == _OK and p.size]
+    changes[counts.REPEATED] += _repeated(connection, bodies)
     connection.execute(_putting(connection.dialect.name), rows)
     counts.add(connection, changes)
+
+
+def _repeated(connection: Connection, digests: Sequence[bytes]) -> int:
+    """Return how many of some bodies, about to be written down, another page has."""
+    wanted = set(digests)
+    question = "SELECT DISTINCT digest FROM pages WHERE status = 200 AND size > 0 AND digest"
+    known = {bytes(found) for (found,) in rows_of(connection, question, list(wanted))}
+    return len(digests) - len(wanted - known)
+
+
+def _without(connection: Connection, rows: Sequence[int]) -> Counter[counts.Counted]:
+    """Take pages out, that others may take their place; return under what they were counted."""
+    question = "SELECT status, digest, size FROM pages WHERE url_id"
+    gone = list(rows_of(connection, question, rows))
+    changes = Counter(counts.page(status) for status, _digest, _size in gone)
+    if gone:
+        connection.execute(_REMOVE, {"rows": list(rows)})
+        digests = [bytes(digest) for status, digest, size in gone if status == _OK and size]
+        changes[counts.REPEATED] += _repeated(connection, digests)
+    return changes
+
+
+def remove(connection: Connection, rows: Sequence[int]) -> None:
+    """Take out the pages of URLs that have none any more."""
+    if rows:
+        counts.add(connection, Counter({k: -n for k, n in _without(connection, rows).items()}))
+
+
+def confirm(connection: Connection, rows: Sequence[int], now: float) -> None:
+    """Write down that pages still are what they were."""
+    if rows:
+        connection.execute(_CONFIRM, [{"row": row, "now": now} for row in rows])
 
 
 @cache

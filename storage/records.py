@@ -45,6 +45,9 @@ class Page(NamedTuple):
     title: str | None
     canonical: str | None
     links: int
+    charset: str | None = None
+    etag: str | None = None
+    modified: str | None = None
 
 
 class Outcome(NamedTuple):
@@ -59,6 +62,7 @@ class Outcome(NamedTuple):
     retry_at: float | None = None
     hsts: bool = False  # the host asked for https, over https (RFC 6797)
     refused: tuple[tuple[str, str], ...] = ()  # (reason, link): links that no one can fetch
+    unchanged: bool = False  # the page that is known still stands (RFC 9110 section 15.4.5)
 
 
 class Queued(NamedTuple):
@@ -69,6 +73,8 @@ class Queued(NamedTuple):
     depth: int
     hops: int
     attempts: int
+    etag: str | None = None  # of the page that is known of it
+    modified: str | None = None
 
 
 class LeasedHost(NamedTuple):
@@ -78,6 +84,23 @@ class LeasedHost(NamedTuple):
     ready_at: float
     delay: float | None
     urls: tuple[Queued, ...]
+
+
+class Robots(NamedTuple):
+    """What is kept of an origin's robots.txt; see the columns of the table."""
+
+    rules: str | None
+    expires_at: float
+    unreachable_since: float | None = None
+
+
+class Share(NamedTuple):
+    """A budget that a URL draws on, with all that have a pattern in common."""
+
+    key: bytes  # 16 bytes
+    pattern: str
+    most: int  # URLs that are let into the queue
+    reason: str  # why further ones are held
 
 
 class RuleRow(NamedTuple):

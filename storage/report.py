@@ -67,6 +67,7 @@ def status(connection: Connection) -> dict[str, Any]:
         "hosts": connection.scalar(select(func.max(hosts.c.id))) or 0,  # ids count up from 1
         "keys": connection.scalar(select(func.max(keys.c.id))) or 0,
         "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
+        "repeated_bodies": counts.total_of(connection, counts.REPEATED),
         **why,
         "aliases": {
             name: n for name, _, n in sorted(counts.read(connection, "aliases"), reverse=True)
@@ -89,6 +90,13 @@ def status(connection: Connection) -> dict[str, Any]:
 
 _SOURCE = urls.alias("source")
 _TARGET = urls.alias("target")
+_other = pages.alias("other")
+_FIRST_OF_BODY = (
+    select(func.min(_other.c.url_id))
+    .where(_other.c.digest == pages.c.digest, _other.c.status == 200)  # noqa: PLR2004 - HTTP's own
+    .correlate(pages)
+    .scalar_subquery()
+)
 
 EXPORTS: dict[str, Select[Any]] = {
     "pages": select(
@@ -102,6 +110,14 @@ EXPORTS: dict[str, Select[Any]] = {
         pages.c.title,
         pages.c.canonical,
         pages.c.links,
+        pages.c.charset,
+        pages.c.etag,
+        pages.c.modified,
+        select(urls.c.url)
+        .where(urls.c.id == _FIRST_OF_BODY, pages.c.size > 0, urls.c.id < pages.c.url_id)
+        .correlate(pages)
+        .scalar_subquery()
+        .label("same_body_as"),
         urls.c.depth,
     )
     .join_from(pages, urls)
@@ -156,7 +172,8 @@ EXPORTS: dict[str, Select[Any]] = {
     .order_by(aliases.c.id),
 }
 _URL_COLUMNS = frozenset(
-    {"url", "same_as", "located", "found_on", "canonical", "representative", "lesson"}
+    {"url", "same_as", "located", "found_on", "canonical", "same_body_as", "representative"}
+    | {"lesson"}
 )
 
 

@@ -2,17 +2,18 @@
 
 from sqlalchemy import Connection, delete, insert, select
 
+from storage.records import Robots
 from storage.schema import robots
 
 
-def get(connection: Connection, origin: str) -> tuple[str, float] | None:
-    """Return the rules of an origin, and when they expire (seconds since 1970)."""
-    query = select(robots.c.rules, robots.c.expires_at).where(robots.c.origin == origin)
-    row = connection.execute(query).first()
-    return None if row is None else (row.rules, row.expires_at)
+def get(connection: Connection, origin: str) -> Robots | None:
+    """Return what is kept of an origin."""
+    columns = (robots.c.rules, robots.c.expires_at, robots.c.unreachable_since)
+    row = connection.execute(select(*columns).where(robots.c.origin == origin)).first()
+    return None if row is None else Robots(*row)
 
 
-def put(connection: Connection, origin: str, rules: str, expires_at: float) -> None:
-    """Keep the rules of an origin, in the place of what was kept."""
+def put(connection: Connection, origin: str, kept: Robots) -> None:
+    """Keep what is known of an origin, in the place of what was kept."""
     connection.execute(delete(robots).where(robots.c.origin == origin))
-    connection.execute(insert(robots).values(origin=origin, rules=rules, expires_at=expires_at))
+    connection.execute(insert(robots).values(origin=origin, **kept._asdict()))

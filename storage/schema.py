@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-VERSION = 3  # raise it with every change, and write the way from the last in migrations.py
+VERSION = 4  # raise it with every change, and write the way from the last in migrations.py
 
 
 class State(IntEnum):
@@ -101,7 +101,7 @@ urls = Table(
     Column("hops", Integer, nullable=False, comment="redirects that led here in a row"),
     Column("source_id", BigInteger, comment="the URL on whose page it was first found"),
     Column("attempts", Integer, nullable=False, comment="fetches that failed so far"),
-    Column("due", Float, nullable=False, comment="not to be tried before; seconds since 1970"),
+    Column("due", Float, nullable=False, comment="not to be tried before; when settled: asked at"),
     Column("found_at", Float, nullable=False, comment="seconds since 1970, UTC"),
 )
 _queued = urls.c.state == State.QUEUED
@@ -135,6 +135,10 @@ pages = Table(
     Column("title", Words, comment="of the HTML document"),
     Column("canonical", Words, comment="its rel=canonical, resolved"),
     Column("links", Integer, nullable=False, comment="links found in it"),
+    Column("charset", Text, comment="in which it was read, by the Encoding Standard's names"),
+    Column("etag", Words, comment="its entity tag, for asking whether it has changed"),
+    Column("modified", Words, comment="its Last-Modified, for the same"),
+    Index("pages_by_digest", "digest"),
 )
 
 aliases = Table(
@@ -202,14 +206,23 @@ robots = Table(
     "robots",
     metadata,
     Column("origin", Text, primary_key=True, comment="scheme, host and port"),
-    Column("rules", Words, nullable=False, comment="the robots.txt that holds, as text"),
+    Column("rules", Words, comment="the last robots.txt that was read; null: never one"),
     Column("expires_at", Float, nullable=False, comment="ask again after; seconds since 1970"),
+    Column("unreachable_since", Float, comment="first try of those that failed in a row"),
+)
+
+budgets = Table(
+    "budgets",
+    metadata,
+    Column("key", LargeBinary(16), primary_key=True, comment="of the host and the pattern"),
+    Column("pattern", Words, nullable=False, comment="what its URLs have in common"),
+    Column("count", BigInteger, nullable=False, comment="URLs that were let into the queue"),
 )
 
 counts = Table(
     "counts",
     metadata,
-    Column("kind", Text, primary_key=True, comment="what is counted: urls, levels, pages, aliases"),
+    Column("kind", Text, primary_key=True, comment="what is counted: urls, levels, pages ..."),
     Column("name", Text, primary_key=True, comment="state, depth, status or kind of those counted"),
     Column("reason", Text, primary_key=True, comment="why they are held or failed, else empty"),
     Column("count", BigInteger, nullable=False, comment="how many, kept in every transaction"),

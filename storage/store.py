@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, func, insert, inspect, select, update
 from sqlalchemy.exc import DatabaseError
 
-from storage import classes, pages, snapshot, urls
+from storage import budgets, classes, pages, snapshot, urls
 from storage.bloom import FIRST_CAPACITY, KeyFilter
 from storage.engine import open_engine
 from storage.errors import StoreError
@@ -68,6 +68,7 @@ class Store:
             raise StoreError(f"store {self._url}: {error}") from None
         self._merge_names = MergeNames()
         self.judge: classes.Judge | None = None  # learned rules, where somebody brings them
+        self.budget: budgets.Budget | None = None  # of patterns, where somebody brings them
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -101,7 +102,7 @@ class Store:
         self, connection: Connection, candidates: Sequence[Candidate], now: float, why: Why
     ) -> list[Admission]:
         """Do as `admit` does, inside the caller's `transaction`."""
-        admissions = urls.admit(connection, self.seen, candidates, now, self.judge)
+        admissions = urls.admit(connection, self.seen, candidates, now, self.judge, self.budget)
         pages.put_merges(
             connection, self._merge_names.tally(connection, candidates, admissions, why)
         )
@@ -138,7 +139,10 @@ class Store:
                     refused.add(reason, link)
             answered = [(o.row, o.page) for o in outcomes if o.page is not None]
             pages.put_pages(connection, answered, now)
-            urls.settle(connection, outcomes)
+            pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
+            moved = [o.row for o in outcomes if o.state is State.REDIRECTED]
+            pages.remove(connection, moved)  # what was there before
+            urls.settle(connection, outcomes, now)
             pages.put_refusals(connection, refused)
             if self.judge is not None:
                 _let_out(connection, outcomes, admissions)

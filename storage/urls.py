@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
-from storage import counts
+from storage import budgets, counts
 from storage.bulk import chunks, insert_rows, rows_of
 from storage.classes import LEARNED, Dropped, Judge, drop, note
 from storage.records import Admission, Candidate, Outcome
@@ -29,7 +29,11 @@ _COLUMNS = (
 )
 # Built once: to build a statement takes longer than to run it.
 _here = urls.c.id == bindparam("row")
-_SETTLE = update(urls).where(_here).values(state=bindparam("now"), reason=bindparam("why"))
+_SETTLE = (
+    update(urls)
+    .where(_here)
+    .values(state=bindparam("now"), reason=bindparam("why"), due=bindparam("at"))
+)
 _POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
 _MORE_PENDING = (
     update(hosts)
@@ -49,11 +53,13 @@ def admit(
     candidates: Sequence[Candidate],
     now: float,
     judge: Judge | None = None,
+    budget: budgets.Budget | None = None,
 ) -> list[Admission]:
     """Let URLs through the door: claim their keys and write the rows of the new ones.
 
     Seen-mark and queue row are one transaction: the caller's, which holds the write lock. Learned
-    rules, where there are any, may hold what is new to the store and yet a page that it knows.
+    rules, where there are any, may hold what is new to the store and yet a page that it knows;
+    budgets hold what is more of a pattern than they allow.
     """
     first = (connection.scalar(select(func.max(urls.c.id))) or 0) + 1
     claims = seen.claim(connection, [candidate.key for candidate in candidates], first)
@@ -65,6 +71,12 @@ def admit(
             dropped = drop(connection, new, judge, now, host_ids.__getitem__)
             held_now = {d.row for d in dropped}
             new = [(c._replace(held=LEARNED) if r in held_now else c, r) for c, r in new]
+        if budget is not None:
+            free = [place for place, (c, _row) in enumerate(new) if c.held is None]
+            over = budgets.spend(connection, [budget(new[place][0].url) for place in free])
+            for place, reason in zip(free, over, strict=True):
+                if reason is not None:
+                    new[place] = (new[place][0]._replace(held=reason), new[place][1])
         rows = [
             (
                 row,
@@ -129,7 +141,7 @@ def _more_pending(connection: Connection, counts: Counter[int]) -> None:
         connection.execute(_MORE_PENDING, rows)
 
 
-def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
+def settle(connection: Connection, outcomes: Iterable[Outcome], now: float) -> None:
     """Take URLs out of the queue, or leave them in it for another try.
 
     Those that another worker took out before are left as they are.
@@ -144,7 +156,7 @@ def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
         if outcome.retry_at is not None:
             postponed.append({"row": row, "at": outcome.retry_at})
             continue
-        settled.append({"row": row, "now": outcome.state, "why": outcome.reason})
+        settled.append({"row": row, "now": outcome.state, "why": outcome.reason, "at": now})
         if state == State.QUEUED:
             done[host_id] -= 1
             changes[counts.level(depth)] -= 1
@@ -158,6 +170,36 @@ def settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
         counts.add(connection, changes)
     if postponed:
         connection.execute(_POSTPONE, postponed)
+
+
+def ask_again(connection: Connection, before: float) -> int:
+    """Put back into the queue what was asked before a time: pages, redirects and failures.
+
+    Args:
+        connection: in a writing transaction.
+        before: seconds since 1970.
+
+    Returns:
+        How many URLs.
+    """
+    old = and_(
+        urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED]), urls.c.due <= before
+    )
+    by = (urls.c.host_id, urls.c.state, urls.c.reason, urls.c.depth)
+    found = connection.execute(select(*by, func.count()).where(old).group_by(*by)).all()
+    changes: Counter[counts.Counted] = Counter()
+    hosts_more: Counter[int] = Counter()
+    for host_id, state, reason, depth, count in found:
+        changes[counts.url(State(state), reason)] -= count
+        changes[counts.url(State.QUEUED, None)] += count
+        changes[counts.level(depth)] += count
+        hosts_more[host_id] += count
+    connection.execute(
+        update(urls).where(old).values(state=State.QUEUED, reason=None, attempts=0, due=0.0)
+    )
+    _more_pending(connection, hosts_more)
+    counts.add(connection, changes)
+    return hosts_more.total()
 
 
 def review(

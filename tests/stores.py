@@ -76,6 +76,10 @@ def assert_counts_are_right(connection: Connection) -> None:
     assert counted(kept.format("pages")) == {(str(s), ""): n for (s,), n in statuses.items()}
     kinds = counted("SELECT kind, status, count(*) FROM aliases GROUP BY 1, 2")
     assert counted(kept.format("aliases")) == {(f"{k} {s}", ""): n for (k, s), n in kinds.items()}
+    bodies = "SELECT count(*), count(DISTINCT digest) FROM pages WHERE status = 200 AND size > 0"
+    number, distinct = connection.exec_driver_sql(bodies).one()
+    repeated = {("repeated", ""): number - distinct} if number > distinct else {}
+    assert counted(kept.format("bodies")) == repeated
     for name in ("hosts", "keys"):
         sizes = connection.exec_driver_sql(f"SELECT count(*), coalesce(max(id), 0) FROM {name}")  # noqa: S608
         assert len(set(sizes.one())) == 1, "ids count up from 1 without a gap"

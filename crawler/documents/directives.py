@@ -1,4 +1,4 @@
-"""What a page or its server asks of crawlers: nofollow, and the canonical link of a header."""
+"""What a page or its server asks of crawlers: nofollow, and the links of headers."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -47,14 +47,15 @@ def content_forbids_following(content: str) -> bool:
     return not _FORBIDS.isdisjoint(word.strip() for word in content.lower().split(","))
 
 
-def canonical_of(values: Iterable[str]) -> str | None:
-    """Return the target of the first ``rel=canonical`` in ``Link`` headers, as written.
+def related(values: Iterable[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the targets of ``Link`` headers, as written, and their relations.
 
-    Source: RFC 8288 section 3, RFC 6596.
+    Source: RFC 8288 section 3. One that speaks of another context ("anchor") is passed over.
     """
     for value in values:
         for link in _LINK.finditer(value):
+            given: dict[str, str] = {}
             for name, quoted, plain in _PARAMETER.findall(link[2]):
-                if name.lower() == "rel" and "canonical" in (quoted or plain).lower().split():
-                    return link[1]
-    return None
+                given.setdefault(name.lower(), quoted or plain)
+            if "anchor" not in given:
+                yield link[1], frozenset(given.get("rel", "").lower().split())

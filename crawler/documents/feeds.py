@@ -6,6 +6,7 @@ from xml.parsers import expat
 
 from canon import InvalidURL, resolve
 from crawler.documents import html
+from crawler.documents.encodings import decode
 
 _HEAD = 4096  # bytes in which the root has to stand
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")
@@ -110,7 +111,7 @@ def read(body: bytes, content_type: str | None, url: str) -> html.Document:
         named = f"{named};charset={declared[1].decode('ascii')}"
     reader = Reader(url, "utf-8")
     try:
-        listed = reader.feed(html.decode(body, named).encode(), last=True)
+        listed = reader.feed(decode(body, named).text.encode(), last=True)
     except OSError:
         listed = reader.take()
     links = dict.fromkeys(_resolved(one.reference, one.base) for one in listed)

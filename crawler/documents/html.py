@@ -1,7 +1,7 @@
 """HTML: the links of a page, the base they are relative to, its title and canonical link."""
 
-import codecs
 import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
@@ -9,39 +9,43 @@ from selectolax.lexbor import LexborHTMLParser
 from canon import establish_base, resolve, whatwg
 from canon.errors import InvalidURL
 from crawler.documents.directives import content_forbids_following
+from crawler.documents.encodings import decode, encode_query
 
-_CHARSET = re.compile(
-    rb"""<meta[^>]{0,512}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.\-]+)""", re.IGNORECASE
+_LINKS = (
+    "a[href], area[href], iframe[src], frame[src], form, link[rel][href], base[href], meta[content]"
 )
-_HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
-_PRESCAN = 1024  # bytes in which a <meta charset> counts (HTML Standard section 13.2.3.2)
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_LINKS = "a[href], area[href], iframe[src], frame[src], link[rel][href], base[href], meta[content]"
+# What a page embeds, and the attributes that name it (HTML Standard section 4.8).
+_EMBEDS = {
+    "img": ("src", "srcset"),
+    "source": ("src", "srcset"),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "track": ("src",),
+    "embed": ("src",),
+    "object": ("data",),
+    "script": ("src",),
+    "input": ("src",),
+}
+_WITH_EMBEDS = ", ".join((_LINKS, *_EMBEDS))
+_EMBEDDED = frozenset({"stylesheet", "icon", "preload", "modulepreload", "manifest"})
+# A candidate of srcset: a URL, which may hold commas but not end in one, and its descriptors.
+_CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)((?:\([^)]*+\)?|[^,(]++)*+)")
 # Relations of <link> that lead to other documents of the site (HTML Standard section 4.6.7).
-_FOLLOWED = frozenset({"next", "prev", "alternate"})
+FOLLOWED = frozenset({"next", "prev", "alternate"})
+_FRAMES = frozenset({"iframe", "frame"})
+_SENDING = frozenset({"post", "dialog"})  # forms that ask for nothing by their URL
 # The value of <meta http-equiv=refresh> (HTML Standard section 4.2.5.3).
 _REFRESH = re.compile(
     r"""\s*+(?:[0-9]++|[0-9]*+\.)[0-9.]*+\s*+[;,\s]\s*+(?:url\s*+=\s*+)?("[^"]*+|'[^']*+|[^\s].*+)""",
     re.IGNORECASE | re.DOTALL,
 )
 _MAX_TITLE = 1000
+_Attributes = Mapping[str, str | None]
 _BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*"
     rb"<(?:!doctype html|html|head|body|title|meta|a|p|div)\b",
     re.IGNORECASE | re.DOTALL,
 )
-# Labels that stand for a wider encoding on the web (Encoding Standard section 4.2).
-_WIDER = {
-    "iso-8859-1": "cp1252",
-    "iso8859-1": "cp1252",
-    "latin1": "cp1252",
-    "ascii": "cp1252",
-    "us-ascii": "cp1252",
-}
 
 
 class Document(NamedTuple):
@@ -52,6 +56,7 @@ class Document(NamedTuple):
     unfollowed: tuple[str, ...]  # those that the page asks not to follow, everywhere they stand
     canonical: str | None  # of <link rel=canonical>, resolved
     title: str | None
+    charset: str | None = None  # by the Encoding Standard's name
 
 
 def is_html(content_type: str | None, body: bytes) -> bool:
@@ -74,7 +79,14 @@ def absolute_links(body: bytes, base: str | None) -> tuple[list[str], int]:
     return [url for _link, url in links if url], sum(url is None for _link, url in links)
 
 
-def read(body: bytes, content_type: str | None, url: str, own_name: str = "") -> Document:
+def read(
+    body: bytes,
+    content_type: str | None,
+    url: str,
+    own_name: str = "",
+    *,
+    embeds: bool = False,
+) -> Document:
     """Read a page.
 
     Args:
@@ -82,37 +94,100 @@ def read(body: bytes, content_type: str | None, url: str, own_name: str = "") ->
         content_type: the header, as sent.
         url: the URL that answered: the base where the page names none (RFC 3986 section 5.1.3).
         own_name: of the crawler, which a ``<meta>`` may speak to instead of to all "robots".
+        embeds: whether images, media, style sheets and scripts count as links.
     """
-    tree = LexborHTMLParser(decode(body, content_type))
-    base = url
-    based = False
-    links: dict[str, bool] = {}  # whether it is asked not to be followed
-    nofollow = False
-    canonical: str | None = None
-    for node in tree.css(_LINKS):
-        attributes = node.attributes
-        tag = node.tag
-        reference = attributes.get("src" if tag in {"iframe", "frame"} else "href") or ""
-        if tag == "base":
-            if not based:  # the first one counts (HTML Standard section 4.2.3)
-                based = True
-                base = _base(reference, url)
-        elif tag == "meta":
-            content = attributes.get("content") or ""
-            name = (attributes.get("name") or "").strip().lower()
-            if name and name in {"robots", own_name.lower()}:
-                nofollow |= content_forbids_following(content)
-            elif (refresh := _refresh(attributes.get("http-equiv") or "", content)) is not None:
-                links[refresh] = False
-        else:
-            relations = (attributes.get("rel") or "").lower().split()
-            if tag != "link" or not _FOLLOWED.isdisjoint(relations):
-                links[reference] = links.get(reference, True) and "nofollow" in relations
-            elif canonical is None and "canonical" in relations:
-                canonical = reference or None
-    followed = tuple(link for link, forbidden in links.items() if not (forbidden or nofollow))
-    unfollowed = tuple(link for link, forbidden in links.items() if forbidden or nofollow)
-    return Document(base, followed, unfollowed, _resolved(canonical, base), _title(tree))
+    text, encoding = decode(body, content_type)
+    tree = LexborHTMLParser(text)
+    page = _Page(url, own_name, embeds=embeds)
+    for node in tree.css(_WITH_EMBEDS if embeds else _LINKS):
+        tag = node.tag or ""
+        _TAKE.get(tag, _Page.anchor)(page, tag, node.attributes)
+    links = page.links
+    if encoding != "utf-8":
+        links = {encode_query(link, encoding): forbidden for link, forbidden in links.items()}
+    followed = tuple(link for link, no in links.items() if not (no or page.nofollow))
+    unfollowed = tuple(link for link, no in links.items() if no or page.nofollow)
+    canonical = page.canonical and encode_query(page.canonical, encoding)
+    resolved = _resolved(canonical, page.base)
+    return Document(page.base, followed, unfollowed, resolved, _title(tree), encoding)
+
+
+class _Page:
+    """What the elements of a page say, one after the other."""
+
+    def __init__(self, url: str, own_name: str, *, embeds: bool) -> None:
+        self.base = self._url = url
+        self.links: dict[str, bool] = {}  # whether it is asked not to be followed
+        self.nofollow = False
+        self.canonical: str | None = None
+        self._based = False
+        self._names = {"robots", own_name.lower()} - {""}
+        self._embeds = embeds
+
+    def anchor(self, tag: str, attributes: _Attributes) -> None:
+        """Take in what leads elsewhere."""
+        reference = attributes.get("src" if tag in _FRAMES else "href") or ""
+        relations = (attributes.get("rel") or "").lower().split()
+        self.links[reference] = self.links.get(reference, True) and "nofollow" in relations
+
+    def set_base(self, _tag: str, attributes: _Attributes) -> None:
+        """Take in a base: the first one counts (HTML Standard section 4.2.3)."""
+        if not self._based:
+            self._based = True
+            self.base = _base(attributes.get("href") or "", self._url)
+
+    def meta(self, _tag: str, attributes: _Attributes) -> None:
+        """Take in what is said to crawlers, and what leads on after a while."""
+        content = attributes.get("content") or ""
+        if (attributes.get("name") or "").strip().lower() in self._names:
+            self.nofollow |= content_forbids_following(content)
+        elif (refresh := _refresh(attributes.get("http-equiv") or "", content)) is not None:
+            self.links[refresh] = False
+
+    def link(self, tag: str, attributes: _Attributes) -> None:
+        """Take in a relation to another document."""
+        relations = (attributes.get("rel") or "").lower().split()
+        if not FOLLOWED.isdisjoint(relations):
+            self.anchor(tag, attributes)
+        elif self._embeds and not _EMBEDDED.isdisjoint(relations):
+            self.links[attributes.get("href") or ""] = False
+        elif self.canonical is None and "canonical" in relations:
+            self.canonical = attributes.get("href") or None
+
+    def form(self, _tag: str, attributes: _Attributes) -> None:
+        """Take in what a form asks for, where it does so by a URL; nothing is filled in."""
+        action = attributes.get("action") or ""
+        if action and (attributes.get("method") or "get").strip().lower() not in _SENDING:
+            self.links[action] = False
+
+    def embed(self, tag: str, attributes: _Attributes) -> None:
+        """Take in what is part of the page."""
+        if tag == "input" and (attributes.get("type") or "").strip().lower() != "image":
+            return
+        for name in _EMBEDS[tag]:
+            value = attributes.get(name) or ""
+            for url in candidates(value) if name == "srcset" else (value,):
+                if url and not url.startswith("data:"):
+                    self.links[url] = False
+
+
+_TAKE: dict[str, Callable[[_Page, str, _Attributes], None]] = {
+    "base": _Page.set_base,
+    "meta": _Page.meta,
+    "link": _Page.link,
+    "form": _Page.form,
+    **dict.fromkeys(_EMBEDS, _Page.embed),
+}
+
+
+def candidates(srcset: str) -> Iterator[str]:
+    """Yield the URLs of a ``srcset`` (HTML Standard section 4.8.4.2.2)."""
+    at = 0
+    while (found := _CANDIDATE.match(srcset, at)) is not None:
+        url = found[1].rstrip(",")
+        yield url
+        # A comma behind the URL ends the candidate, and it has no descriptors.
+        at = found.end(1) if url != found[1] else found.end()
 
 
 def _refresh(name: str, content: str) -> str | None:
@@ -143,26 +218,3 @@ def _title(tree: LexborHTMLParser) -> str | None:
     node = tree.css_first("title")
     text = " ".join(node.text().split()) if node is not None else ""
     return text[:_MAX_TITLE] or None
-
-
-def decode(body: bytes, content_type: str | None) -> str:
-    """Decode a page: by its byte order mark, its header, its <meta>, as UTF-8, as windows-1252.
-
-    Source: HTML Standard section 13.2.3.
-    """
-    for bom, encoding in _BOMS:
-        if body.startswith(bom):
-            return body[len(bom) :].decode(encoding, "replace")
-    header = _HEADER_CHARSET.search(content_type or "")
-    meta = _CHARSET.search(body[:_PRESCAN])
-    named = header[1] if header else meta[1].decode("ascii") if meta else None
-    if named is not None:
-        try:
-            name = codecs.lookup(named).name
-            return body.decode(_WIDER.get(name, name), "replace")
-        except (LookupError, ValueError):
-            pass  # a name of no text encoding counts as none
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError:
-        return body.decode("cp1252", "replace")

@@ -90,18 +90,24 @@ class Client:
         """Close all connections."""
         await self._session.close()
 
-    async def get(self, url: str, cookies: Mapping[str, str] | None = None) -> Response:
+    async def get(
+        self,
+        url: str,
+        cookies: Mapping[str, str] | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> Response:
         """Ask for one URL and read the whole answer.
 
         Args:
             url: as `canon.Canonical.url` gives it.
             cookies: to send along.
+            more: further headers.
 
         Raises:
             FetchError: when no complete answer came.
         """
         start = time.monotonic()
-        headers = {}
+        headers = dict(more or {})
         if cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
         target = self._pin(_exact(url), headers)
@@ -122,11 +128,13 @@ class Client:
             raise FetchError(fault_of(error), type(error).__name__) from error
 
     def _pin(self, url: URL, headers: dict[str, str]) -> URL:
-        """Apply guard and ``--connect-to`` to a URL whose host is an address already.
+        """Refuse ports; apply guard and ``--connect-to`` where the host is an address already.
 
         No resolver is asked for these.
         """
         host = url.host or ""
+        if not addresses.is_web_port(str(url.port or "")):
+            raise FetchError(Fault.ADDRESS, f"port {url.port}")
         if not addresses.is_literal(host):
             return url
         mapped = addresses.find(self._rules, host, url.port or 0)

@@ -7,7 +7,9 @@ class Fault(Enum):
     """Why no answer came of a request."""
 
     DNS = "the host name could not be resolved"
-    ADDRESS = "the host has no address that may be asked; --allow-private lifts this"
+    ADDRESS = (
+        "the host has no address that may be asked (--allow-private), or the port is not the web's"
+    )
     CONNECT = "the server could not be reached"
     TLS = "the server's certificate or its TLS was not acceptable"
     TIMEOUT = "the answer took too long"

@@ -6,6 +6,7 @@ import strategies
 from hypothesis import given
 
 import canon
+from crawler import traps
 from crawler.door import Door, nearest
 from crawler.refusal import Refusal
 from crawler.scope import Scope
@@ -157,3 +158,51 @@ def test_a_wider_scope_counts_for_links_that_are_remembered() -> None:
     assert held() == "out-of-scope"
     found.widen("http://b.example/x")
     assert held() is None
+
+
+@pytest.mark.parametrize("port", [22, 25, 6667, 10080])
+def test_other_protocols_ports_are_refused(port: int) -> None:
+    found = door("any").candidate(f"http://a.example:{port}/", None, depth=1, hops=0, source=None)
+    assert isinstance(found, Candidate)
+    assert found.held == "port"
+
+
+@pytest.mark.parametrize("authority", ["a.example", "a.example:80", "a.example:8080", "[::1]:81"])
+def test_web_ports_are_not(authority: str) -> None:
+    assert door("any").judge(f"http://{authority}/", 1, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://a.example/cal/2026/11", "http://a.example/cal/2031/2"),
+        ("http://a.example/p/17.html", "http://a.example/p/18.html"),
+        ("http://a.example/find?a=1", "http://a.example/find?b=2&a=1"),
+        ("http://a.example/s/0a1b2c3d4e5f60718293/x", "http://a.example/s/ffee00112233445566/x"),
+        (
+            "http://a.example/123e4567-e89b-12d3-a456-426614174000",
+            "http://a.example/abcdefab-e89b-12d3-a456-426614174fff",
+        ),
+        ("http://a.example/x;jsessionid=0123456789ABCDEF0", "http://a.example/x;jsessionid=1"),
+    ],
+)
+def test_what_one_program_makes_has_one_pattern(one: str, other: str) -> None:
+    assert traps.pattern(one) == traps.pattern(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://a.example/1", "http://b.example/1"),
+        ("http://a.example/news", "http://a.example/shop"),
+        (
+            "http://a.example/a-long-title-of-an-article",
+            "http://a.example/another-long-title-of-it",
+        ),
+        ("http://a.example/find", "http://a.example/find?q"),
+        ("http://a.example/p/1", "http://a.example/q/1"),
+        ("http://a.example/acknowledgements", "http://a.example/responsibilities"),
+    ],
+)
+def test_what_has_different_patterns(one: str, other: str) -> None:
+    assert traps.pattern(one) != traps.pattern(other)

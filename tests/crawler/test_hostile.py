@@ -4,67 +4,15 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
-from servers import Answer, ok, raw_server
+from crawls import SEED, crawl, page, target_of
+from servers import Answer, ok
 
-from crawler import app
 from crawler.documents import html
-from crawler.settings import load
 from storage import report
-
-SEED = "http://a.example/"
-
-
-def target_of(head: bytes) -> str:
-    """Return what a request asked for."""
-    return head.split(b" ")[1].decode()
-
-
-def page(*links: str) -> bytes:
-    """Return a page with links."""
-    body = "".join(f'<a href="{link}">x</a>' for link in links).encode()
-    return ok(body, "Content-Type: text/html")
-
-
-def crawl(
-    folder: Path,
-    answer: Callable[[bytes], Answer],
-    timeout: float = 10.0,
-    retries: int = 3,
-    said: list[str] | None = None,
-    **crawl_keys: object,
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Crawl a server of our own; return the status and the pages."""
-    folder.mkdir(exist_ok=True)
-    store = f"sqlite:///{folder / 'store.db'}"
-
-    async def run() -> None:
-        async with raw_server(answer) as raw:
-            settings = load(
-                None,
-                {
-                    "crawl": {"delay": 0.0, **crawl_keys},
-                    "fetch": {
-                        "connect_to": [f"::127.0.0.1:{raw.port}"],
-                        "retry_wait": 0.02,
-                        "timeout": timeout,
-                        "retries": retries,
-                    },
-                },
-            )
-            result = await app.crawl(
-                [SEED], store, settings, say=(said if said is not None else []).append
-            )
-            assert result.finished
-
-    asyncio.run(run())
-    with report.reading(store) as connection:
-        return report.status(connection), list(report.rows(connection, "pages"))
 
 
 def test_what_passes_is_tried_again_and_counted(tmp_path: Path) -> None:
@@ -214,7 +162,9 @@ def test_a_page_that_we_fail_on_is_set_aside_told_and_tried_by_the_next_run(
 
     read = html.read
 
-    def faulty(body: bytes, content_type: str | None, url: str, _name: str) -> html.Document:
+    def faulty(
+        body: bytes, content_type: str | None, url: str, *_: object, **__: object
+    ) -> html.Document:
         return 1 / 0 if url.endswith("/1") else read(body, content_type, url)  # type: ignore[return-value]
 
     with monkeypatch.context() as patch:
@@ -239,7 +189,9 @@ def test_when_every_page_fails_it_is_not_the_pages_and_the_run_ends(
 
     read = html.read
 
-    def faulty(body: bytes, content_type: str | None, url: str, _name: str) -> html.Document:
+    def faulty(
+        body: bytes, content_type: str | None, url: str, *_: object, **__: object
+    ) -> html.Document:
         return read(body, content_type, url) if url == SEED else 1 / 0  # type: ignore[return-value]
 
     with monkeypatch.context() as patch:

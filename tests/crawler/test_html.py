@@ -171,4 +171,120 @@ def test_what_servers_ask_of_crawlers(values: list[str], forbidden: bool) -> Non
     ],
 )
 def test_the_canonical_link_of_a_header(values: list[str], target: str | None) -> None:
-    assert directives.canonical_of(values) == target
+    named = directives.related(values)
+    assert next((link for link, how in named if "canonical" in how), None) == target
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("<form action=/find><input name=q></form>", ("/find",)),
+        ("<form action=/find method=GET>", ("/find",)),
+        ("<form action=/send method=post>", ()),
+        ("<form action=/x method=dialog>", ()),
+        ("<form><input name=q></form>", ()),
+    ],
+)
+def test_forms_that_ask_are_links(body: str, found: tuple[str, ...]) -> None:
+    assert links(body) == found
+
+
+EMBEDDING = """<link rel=stylesheet href=s.css><link rel="shortcut icon" href=i.ico>
+<img src=1.png srcset="2.png 2x, 3.png 640w,4.png"><picture><source srcset=5.webp></picture>
+<video src=6.mp4 poster=7.jpg><track src=8.vtt></video><audio src=9.ogg></audio>
+<embed src=10.swf><object data=11.pdf></object><script src=12.js></script>
+<input type=image src=13.gif><input src=no.gif><img src="data:image/png;base64,AA"><img>"""
+
+
+def test_what_pages_embed_is_a_link_on_request() -> None:
+    read = html.read(EMBEDDING.encode(), "text/html", URL, embeds=True).links
+    numbers = [link.partition(".")[0] for link in read]
+    assert numbers == ["s", "i", *map(str, range(1, 14))]
+    assert links(EMBEDDING) == ()
+
+
+@pytest.mark.parametrize(
+    ("srcset", "found"),
+    [
+        ("a", ["a"]),
+        ("a, b 2x", ["a", "b"]),
+        ("a 1x, b 2x ,c", ["a", "b", "c"]),
+        ("a,b", ["a,b"]),
+        ("a,, b", ["a", "b"]),
+        (" ,, a (x, y) 1w, b", ["a", "b"]),
+        ("data:image/png,x 1x, b 2x", ["data:image/png,x", "b"]),
+        ("", []),
+        (" , ", []),
+        ("a (", ["a"]),
+    ],
+)
+def test_candidates_of_a_srcset(srcset: str, found: list[str]) -> None:
+    assert list(html.candidates(srcset)) == found
+
+
+def test_a_hostile_srcset_takes_no_time() -> None:
+    assert len(list(html.candidates("a (" * 50_000))) == 1
+    assert len(list(html.candidates("," * 500_000))) == 0
+
+
+@pytest.mark.parametrize(
+    ("charset", "link", "sent"),
+    [
+        ("windows-1252", "?q=é", "?q=%E9"),
+        ("iso-8859-1", "/é?q=é#é", "/é?q=%E9#é"),
+        ("utf-8", "?q=é", "?q=é"),
+        ("windows-1251", "?q=я", "?q=%FF"),
+        ("shift_jis", "?q=表", "?q=%95\\"),
+        ("euc-jp", "?q=日本", "?q=%C6%FC%CB%DC"),
+        ("gb2312", "?q=中", "?q=%D6%D0"),
+        ("windows-1252", "?q=中&x", "?q=%26%2320013%3B&x"),
+        ("windows-1252", "http://b.example/?é", "http://b.example/?%E9"),
+        ("windows-1252", "/é", "/é"),
+        ("windows-1252", "#?é", "#?é"),
+        ("windows-1252", "?q=\x81", "?q=%81"),
+    ],
+)
+def test_queries_go_in_the_encoding_of_their_page(charset: str, link: str, sent: str) -> None:
+    """As the URL Standard's query state has it."""
+    page = f'<a href="{link}">'
+    codec = {"gb2312": "gbk", "shift_jis": "cp932"}.get(charset, charset)
+    body = (
+        bytes(ord(c) if c == "\x81" else c.encode(codec)[0] for c in page)
+        if "\x81" in page
+        else (page.encode(codec, "xmlcharrefreplace"))
+    )
+    read = html.read(body, f"text/html; charset={charset}", URL)
+    assert read.links == (sent,)
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("latin1", "windows-1252"),
+        ("ASCII", "windows-1252"),
+        ("utf8", "utf-8"),
+        ("x-sjis", "shift_jis"),
+        ("ks_c_5601-1987", "euc-kr"),
+        ("unicode-1-1-utf-8", "utf-8"),
+        ("no-such-thing", "utf-8"),
+    ],
+)
+def test_labels_are_those_of_the_encoding_standard(label: str, name: str) -> None:
+    assert html.read(b"<p>", f"text/html; charset={label}", URL).charset == name
+
+
+def test_a_meta_cannot_mean_an_encoding_in_which_it_could_not_be_read() -> None:
+    assert html.read(b"<meta charset=utf-16><a href=x>", "text/html", URL).charset == "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ('</2>; rel="next"', [("/2", {"next"})]),
+        ("</2>; rel=next, </0>; rel=prev", [("/2", {"next"}), ("/0", {"prev"})]),
+        ('</2>; rel=next; anchor="#x"', []),
+        ("</2>", [("/2", set())]),
+    ],
+)
+def test_links_of_headers(value: str, found: list[tuple[str, set[str]]]) -> None:
+    assert [(link, set(how)) for link, how in directives.related([value])] == found

@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
+from robots import ROWS, Row
 
 from crawler.fetch.client import Response
 from crawler.fetch.faults import Fault, FetchError
 from crawler.fetch.robots import Robots, origin_of
+from storage.records import Robots as Kept
 
 RULES = b"""User-agent: other
 Disallow: /
@@ -22,12 +24,12 @@ Crawl-delay: 7
 class Web:
     """A network of answers, a cache and a clock, in memory."""
 
-    def __init__(self, answers: dict[str, Response | FetchError]) -> None:
+    def __init__(self, answers: dict[str, Response | FetchError], pause: float = 0.0) -> None:
         self.answers = answers
         self.asked: list[str] = []
-        self.kept: dict[str, tuple[str, float]] = {}
+        self.kept: dict[str, Kept] = {}
         self.now = 0.0
-        self.robots = Robots(self.get, self, lambda: self.now, "canonry")
+        self.robots = Robots(self.get, self, lambda: self.now, "canonry", pause)
 
     async def get(self, url: str) -> Response:
         self.asked.append(url)
@@ -36,11 +38,11 @@ class Web:
             raise found
         return found
 
-    async def get_robots(self, origin: str) -> tuple[str, float] | None:
+    async def get_robots(self, origin: str) -> Kept | None:
         return self.kept.get(origin)
 
-    async def put_robots(self, origin: str, rules: str, expires_at: float) -> None:
-        self.kept[origin] = (rules, expires_at)
+    async def put_robots(self, origin: str, kept: Kept) -> None:
+        self.kept[origin] = kept
 
     def allows(self, url: str) -> bool:
         """Ask once."""
@@ -90,7 +92,7 @@ def test_a_file_that_is_unreachable_disallows_all_for_now(found: Response | Fetc
         with pytest.raises(FetchError) as raised:
             web.allows("http://a.example/x")
         assert raised.value.fault is Fault.ROBOTS_UNREACHABLE
-    assert web.kept == {}
+    assert web.kept == {"http://a.example": Kept(None, 0.0, unreachable_since=0.0)}
     web.answers.clear()
     assert web.allows("http://a.example/x"), "it is asked again, and answers"
 
@@ -166,3 +168,76 @@ def test_half_a_mebibyte_is_read_and_no_more() -> None:
 
 def test_origins() -> None:
     assert origin_of("http://u:p@a.example:81/x?y#z") == "http://a.example:81"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section} {row.says}")
+def test_every_row_of_the_table(row: Row) -> None:
+    web = Web({"http://a.example/robots.txt": answer(200, row.file.encode())})
+    assert web.allows(f"http://a.example{row.path}") is row.allowed
+
+
+def test_the_table_can_tell() -> None:
+    """Each row would fail under a file that says nothing, or one that disallows all."""
+    assert {row.allowed for row in ROWS} == {True, False}
+    assert len({(row.file, row.path) for row in ROWS}) == len(ROWS) > 45
+
+
+def test_what_was_read_last_holds_while_the_file_is_unreachable() -> None:
+    robots = "http://a.example/robots.txt"
+    web = Web({robots: answer(200, b"User-agent: *\nDisallow: /x")})
+    assert not web.allows("http://a.example/x")
+    web.answers[robots] = FetchError(Fault.CONNECT)
+    web.now = 3 * 86_400.0
+    assert not web.allows("http://a.example/x")
+    assert web.allows("http://a.example/y")
+    assert len(web.asked) == 2
+    web.answers[robots] = answer(404)
+    web.now += 3_601.0
+    assert web.allows("http://a.example/x"), "it is asked for again within the hour"
+    assert web.kept["http://a.example"].unreachable_since is None
+
+
+def test_after_thirty_days_a_file_that_is_unreachable_counts_as_not_there() -> None:
+    web = Web({"http://a.example/robots.txt": answer(500)})
+    for day in (0, 1, 29):
+        web.now = day * 86_400.0
+        with pytest.raises(FetchError):
+            web.allows("http://a.example/x")
+    web.now = 30 * 86_400.0
+    assert web.allows("http://a.example/x")
+
+
+def test_a_file_that_is_back_for_a_moment_begins_the_days_anew() -> None:
+    robots = "http://a.example/robots.txt"
+    web = Web({robots: answer(500)})
+    with pytest.raises(FetchError):
+        web.allows("http://a.example/x")
+    web.answers[robots] = answer(200, b"User-agent: *\nDisallow: /x")
+    web.now = 20 * 86_400.0
+    assert not web.allows("http://a.example/x")
+    web.answers[robots] = answer(500)
+    web.now = 40 * 86_400.0
+    assert not web.allows("http://a.example/x")
+
+
+def test_what_cannot_be_reached_is_left_alone_for_longer_and_longer() -> None:
+    web = Web({"http://a.example/robots.txt": answer(500)}, pause=10.0)
+    tries = []
+    for second in range(100):
+        web.now = float(second)
+        before = len(web.asked)
+        with pytest.raises(FetchError):
+            web.allows("http://a.example/x")
+        if len(web.asked) > before:
+            tries.append(second)
+    assert tries == [0, 10, 30, 70]
+
+
+def test_a_long_file_is_not_cut_within_a_rule() -> None:
+    """Half of "Disallow: /private" would be "Disallow: /"."""
+    rule = b"Disallow: /private\n"
+    body = b"User-agent: *\n" + rule * 30_000
+    for cut in range(-20, 20):
+        web = Web({"http://a.example/robots.txt": answer(200, b"#" * (100 + cut) + b"\n" + body)})
+        assert web.allows("http://a.example/x")
+        assert not web.allows("http://a.example/private")

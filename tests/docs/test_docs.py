@@ -8,6 +8,7 @@ from importlib import util
 from pathlib import Path
 
 import pytest
+from robots import FETCHED
 
 from crawler.batch.formats import FORMATS
 from crawler.batch.packed import PACKED
@@ -80,7 +81,7 @@ def test_every_command_is_in_the_readme_and_on_its_page() -> None:
                 assert parameter.opts[0] in page
 
 
-@pytest.mark.parametrize("name", ["rules.md", "commands.md", "disagreements.md"])
+@pytest.mark.parametrize("name", ["rules.md", "commands.md", "disagreements.md", "robots.md"])
 def test_generated_pages_are_up_to_date(name: str) -> None:
     spec = util.spec_from_file_location("generate", ROOT / "docs/generate.py")
     assert spec is not None
@@ -117,3 +118,9 @@ def test_the_conformance_page_names_what_exists() -> None:
     for code, test, name in rows:
         assert (ROOT / code).exists(), code
         assert f"def {name}(" in (ROOT / test).read_text(encoding="utf-8"), (test, name)
+
+
+def test_the_robots_page_names_tests_that_exist() -> None:
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests/crawler").glob("*.py")]
+    for row in FETCHED:
+        assert any(f"def {row.test}(" in text for text in tests), row.test

@@ -228,7 +228,7 @@ def test_a_store_of_another_policy_is_refused_with_the_command_that_mends_it(
 @pytest.mark.parametrize(
     ("fact", "value", "message"),
     [
-        ("schema", "99", "it has schema 99, and this program reads schema 3"),
+        ("schema", "99", "it has schema 99, and this program reads schema 4"),
         ("fingerprint", "0" * 16, "has changed since the store was made, but not its version"),
     ],
 )

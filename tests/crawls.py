@@ -1,0 +1,63 @@
+"""Crawls of a server that says any bytes, inside the test's own process."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from servers import Answer, ok, raw_server
+
+from crawler import app
+from crawler.settings import load
+from storage import report
+
+SEED = "http://a.example/"
+
+
+def target_of(head: bytes) -> str:
+    """Return what a request asked for."""
+    return head.split(b" ")[1].decode()
+
+
+def page(*links: str) -> bytes:
+    """Return a page with links."""
+    body = "".join(f'<a href="{link}">x</a>' for link in links).encode()
+    return ok(body, "Content-Type: text/html")
+
+
+def crawl(
+    folder: Path,
+    answer: Callable[[bytes], Answer],
+    timeout: float = 10.0,
+    retries: int = 3,
+    said: list[str] | None = None,
+    traps: dict[str, object] | None = None,
+    **crawl_keys: object,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Crawl a server of our own; return the status and the pages."""
+    folder.mkdir(exist_ok=True)
+    store = f"sqlite:///{folder / 'store.db'}"
+
+    async def run() -> None:
+        async with raw_server(answer) as raw:
+            settings = load(
+                None,
+                {
+                    "crawl": {"delay": 0.0, **crawl_keys},
+                    "fetch": {
+                        "connect_to": [f"::127.0.0.1:{raw.port}"],
+                        "retry_wait": 0.02,
+                        "timeout": timeout,
+                        "retries": retries,
+                    },
+                    "traps": traps or {},
+                },
+            )
+            result = await app.crawl(
+                [SEED], store, settings, say=(said if said is not None else []).append
+            )
+            assert result.finished
+
+    asyncio.run(run())
+    with report.reading(store) as connection:
+        return report.status(connection), list(report.rows(connection, "pages"))
