@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -211,6 +211,11 @@ async def crawl(
         client = Client(settings)
     except (OSError, ValueError) as error:
         raise SettingsError(f"[fetch]: {error}") from None
+    if not (settings.crawl.contact or settings.fetch.connect_to or settings.fetch.allow_private):
+        say(
+            "canonry: nobody can tell who asks: set contact in [crawl] of --config, or "
+            "CANONRY_CRAWL_CONTACT, to a page or a mail address of yours"
+        )
     thresholds = learning.load(settings.learn.thresholds or None)
     archive = (
         Archive(settings.crawl.warc, settings.crawl.user_agent) if settings.crawl.warc else None
@@ -227,7 +232,9 @@ async def crawl(
         try:
             async with client:
                 get = client.get if archive is None else archive.keeping(client.get)
-                run = _wire(store, writer, get, door, settings, pages_before, say, keeper)
+                run = _wire(
+                    store, writer, get, client.address_of, door, settings, pages_before, say, keeper
+                )
                 watch(run)
                 with _signals(run, say):
                     start = time.monotonic()
@@ -308,6 +315,7 @@ def _wire(
     store: Store,
     writer: Writer,
     get: Get,
+    address_of: Callable[[str], Awaitable[str | None]],
     door: Door,
     settings: Settings,
     pages_before: int,
@@ -328,6 +336,7 @@ def _wire(
         pages_before=pages_before,
         say=say,
         keeper=keeper,
+        address_of=address_of,
     )
 
 

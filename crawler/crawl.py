@@ -3,7 +3,7 @@
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from canon import redact
 from crawler.door import Door
-from crawler.frontier import Frontier
+from crawler.frontier import Frontier, Politeness
 from crawler.learn.keeper import Keeper, News
 from crawler.refusal import Refusal
 from crawler.scope import host_of
@@ -64,6 +64,25 @@ class _Done(NamedTuple):
     visited: Visited
 
 
+async def _nowhere(_host: str) -> str | None:
+    """Say that a host shares its address with nobody."""
+    return None
+
+
+def politeness(settings: Settings) -> Politeness:
+    """Return how hosts and addresses are to be asked."""
+    crawl = settings.crawl
+    per_address = crawl.requests_per_address
+    return Politeness(
+        delay=crawl.delay,
+        per_host=crawl.requests_per_host,
+        address_delay=min(crawl.address_delay, crawl.delay),
+        per_address=max(per_address, crawl.requests_per_host) if per_address else 0,
+        factor=crawl.delay_factor,
+        longest=crawl.max_crawl_delay,
+    )
+
+
 class Crawl:
     """Runs until nothing is queued, a limit is reached, or `stop` is called."""
 
@@ -80,6 +99,7 @@ class Crawl:
         say: Callable[[str], None],
         clock: Callable[[], float] = time.time,
         keeper: Keeper | None = None,
+        address_of: Callable[[str], Awaitable[str | None]] = _nowhere,
     ) -> None:
         """Bind what a crawl needs.
 
@@ -94,6 +114,7 @@ class Crawl:
             say: takes sentences for people.
             clock: seconds since 1970.
             keeper: learns from what comes of URLs; None learns nothing.
+            address_of: says on which address a host is, None for one that it shares with nobody.
         """
         self._store = store
         self._writer = writer
@@ -106,7 +127,9 @@ class Crawl:
         self._keeper = keeper
         self._probes = 0  # URLs that cannot be there, asked for to learn how hosts say so
         self._faults = 0  # of our own, in a row
-        self._frontier = Frontier(settings.crawl.delay, settings.crawl.requests_per_host)
+        self._frontier = Frontier(politeness(settings))
+        self._address_of = address_of
+        self._placing: set[asyncio.Task[None]] = set()
         self._out = 0  # URLs taken and not yet recorded
         self._visits: set[asyncio.Task[None]] = set()
         self._outbox: list[_Done] = []
@@ -142,7 +165,9 @@ class Crawl:
             await self._recorded()
         finally:
             recorder.cancel()
-            await asyncio.gather(recorder, *self._visits, return_exceptions=True)
+            for task in self._placing:
+                task.cancel()
+            await asyncio.gather(recorder, *self._placing, *self._visits, return_exceptions=True)
             if self._fatal is None:
                 await self._writer.call(self._leave, self._pace())
         if self._fatal is not None:
@@ -162,6 +187,7 @@ class Crawl:
                     return None  # nothing is on its way, so it is the limit of pages
                 await self._pause(_LONGEST_WAIT)
                 continue
+            self._find_addresses()
             work = self._frontier.take(self._clock())
             if work is not None:
                 return work
@@ -174,6 +200,21 @@ class Crawl:
             else:
                 await self._pause_until(self._frontier.next_time())
         return None
+
+    def _find_addresses(self) -> None:
+        """Begin to find the addresses of hosts that wait for it."""
+        for name in self._frontier.unplaced():
+            task = asyncio.create_task(self._place(name))
+            self._placing.add(task)
+            task.add_done_callback(self._placing.discard)
+
+    async def _place(self, name: str) -> None:
+        """Find a host's address; one that has none is asked for all the same, and fails then."""
+        address = None
+        with suppress(OSError):
+            address = await self._address_of(name)
+        self._frontier.place(name, address)
+        self._wake.set()
 
     def _may_start(self) -> bool:
         """Say whether one more URL may be out: within ``concurrency``, and within ``max_pages``.
@@ -248,6 +289,8 @@ class Crawl:
                 self._out -= 1
             else:
                 self._frontier.slow_down(host, until=visited.not_before)
+                if visited.elapsed is not None:
+                    self._frontier.answered(host, visited.elapsed)
                 self._outbox.append(_Done(host, queued, visited))
                 self._arrived.set()
             self._frontier.done(host)

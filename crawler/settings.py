@@ -27,6 +27,9 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     delay: _Seconds
     concurrency: Annotated[int, Meta(ge=1, le=10_000)]
     requests_per_host: _Positive
+    address_delay: _Seconds
+    requests_per_address: Annotated[int, Meta(ge=0)]
+    delay_factor: Annotated[float, Meta(ge=0, le=100)]
     warc: str
     scope: Literal["host", "domain", "prefix", "any"]
     max_pages: Annotated[int, Meta(ge=0)]

@@ -1,6 +1,7 @@
 """One visit: from a queued URL to its outcome, over robots.txt and one hop of HTTP."""
 
 import hashlib
+import random
 import re
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
@@ -11,15 +12,17 @@ from crawler.door import Door
 from crawler.fetch.client import Response
 from crawler.fetch.faults import PASSING, Fault, FetchError
 from crawler.fetch.robots import Robots, origin_of
-from crawler.links import Found, Links
+from crawler.links import Found, Links, Refused
 from crawler.refusal import Refusal
 from crawler.settings import Settings
 from storage import Candidate, Hop, Outcome, Page, Queued, State
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
 _OK, _NOT_MODIFIED, _ERRORS = 200, 304, 400
+_BUSY = frozenset({429, 503})  # the host has too much to do, and not only with this page
 _KEEP_FAILING = frozenset({429, 500, 502, 503, 504})
 _MAX_SAME = 5  # redirects to the same resource, as cookie walls make them
+_JITTER = 0.25  # of a wait
 _MAX_RETRY_AFTER = 86_400.0
 _MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
 
@@ -32,6 +35,7 @@ class Visited(NamedTuple):
 
     outcome: Outcome
     not_before: float  # the host asked for peace until then; seconds since 1970
+    elapsed: float | None = None  # seconds that its last answer took
 
 
 class Visitor:
@@ -72,7 +76,8 @@ class Visitor:
                 return Visited(Outcome(queued.row, State.HELD, Refusal.ROBOTS.label), 0.0)
             if not known:
                 await turn(verdict.delay)
-            return Visited(self._with_sitemaps(await self._follow(queued), queued), 0.0)
+            outcome, elapsed = await self._follow(queued)
+            return Visited(self._with_sitemaps(outcome, queued), 0.0, elapsed)
         except FetchError as error:
             return self._failed(queued, error)
 
@@ -91,52 +96,66 @@ class Visitor:
                 refused.append(link)
         return outcome._replace(links=tuple(links), refused=tuple(refused))
 
-    async def _follow(self, queued: Queued) -> Outcome:
+    async def _follow(self, queued: Queued) -> tuple[Outcome, float]:
         """Ask, and ask again while the answer is a redirect to the very same resource.
 
         Such a redirect would be dropped at the door as known, and the page never be fetched.
+
+        Returns:
+            What came of it, and the seconds that the last answer took.
         """
         own = self._door.canonicalizer(queued.url).key
         url = queued.url
         cookies: dict[str, str] = {}
         hops: list[Hop] = []
         asked: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+        elapsed = 0.0
         for _ in range(_MAX_SAME):
             asked.add((url, tuple(sorted(cookies.items()))))
             response = await self._get(url, cookies, _conditions(queued))
+            elapsed = response.elapsed
             location = response.headers.get("Location")
             if response.status not in _REDIRECTS or location is None:
-                return self._answered(queued, response, hops)
+                return self._answered(queued, response, hops), elapsed
             target = self._target(queued, location, url)
-            if not isinstance(target, Candidate):
-                beside = self._beside(queued, response, None)
-                return Outcome(
-                    queued.row,
-                    State.REDIRECTED,
-                    target[0],
-                    hops=tuple(hops),
-                    links=beside.links,
-                    refused=(target, *beside.refused),
-                )
+            if not isinstance(target, Candidate) or target.key != own:
+                return self._redirected(queued, response, hops, target), elapsed
             hops.append(Hop("redirect", response.status, target))
-            if target.key != own:
-                beside = self._beside(queued, response, target.key)
-                return Outcome(
-                    queued.row,
-                    State.REDIRECTED,
-                    hops=tuple(hops),
-                    links=beside.links,
-                    refused=beside.refused,
-                )
             url = target.url
             cookies.update(response.cookies)
             if (url, tuple(sorted(cookies.items()))) in asked:
                 break
             if not (await self._robots.ask(url)).allowed:
-                return Outcome(queued.row, State.HELD, Refusal.ROBOTS.label, hops=tuple(hops))
-        return Outcome(queued.row, State.FAILED, Fault.LOOP.label, hops=tuple(hops))
+                held = Outcome(queued.row, State.HELD, Refusal.ROBOTS.label, hops=tuple(hops))
+                return held, elapsed
+        failed = Outcome(queued.row, State.FAILED, Fault.LOOP.label, hops=tuple(hops))
+        return failed, elapsed
 
-    def _target(self, queued: Queued, location: str, url: str) -> Candidate | tuple[str, str]:
+    def _redirected(
+        self, queued: Queued, response: Response, hops: list[Hop], target: Candidate | Refused
+    ) -> Outcome:
+        """Make an outcome of a redirect to another resource, or to none.
+
+        Its own body may have links, too. That to its target is left out: it would come as a link,
+        with no limit on how many such follow each other.
+        """
+        found = self._links.of(queued, response)
+        if isinstance(target, Candidate):
+            hops.append(Hop("redirect", response.status, target))
+            reason, refused = None, found.refused
+            links = tuple(link for link in found.links if link.key != target.key)
+        else:
+            reason, refused, links = target[0], (target, *found.refused), found.links
+        return Outcome(
+            queued.row,
+            State.REDIRECTED,
+            reason,
+            hops=tuple(hops),
+            links=links,
+            refused=refused,
+        )
+
+    def _target(self, queued: Queued, location: str, url: str) -> Candidate | Refused:
         """Return where a redirect leads, or why that is no place to go."""
         seed = queued.depth == 0
         try:
@@ -163,6 +182,7 @@ class Visitor:
                 Fault.SERVER,
                 f"status {response.status}",
                 retry_after=self._retry_after(response.headers.get("Retry-After")),
+                busy=response.status in _BUSY,
             )
         found = self._links.of(queued, response) if response.status < _ERRORS else Found()
         canonical = found.canonical if response.status == _OK else None
@@ -192,25 +212,18 @@ class Visitor:
             hsts=_asks_for_https(response),
         )
 
-    def _beside(self, queued: Queued, response: Response, target: bytes | None) -> Found:
-        """Return the links of a redirect's own body, beside the one that it leads to.
-
-        That one would come back here as a link, with no limit on how many such follow each other.
-        """
-        found = self._links.of(queued, response)
-        return found._replace(links=tuple(link for link in found.links if link.key != target))
-
     def _failed(self, queued: Queued, error: FetchError) -> Visited:
-        """Make an outcome of a fault: another try where it is worth one."""
+        """Make an outcome of a fault: another try where it is worth one, later each time."""
         now = self._clock()
+        elapsed = self._settings.timeout if error.fault is Fault.TIMEOUT else None
         if error.fault not in PASSING or queued.attempts >= self._settings.retries:
-            return Visited(Outcome(queued.row, State.FAILED, error.fault.label), 0.0)
+            failed = Outcome(queued.row, State.FAILED, error.fault.label)
+            return Visited(failed, 0.0, elapsed)
         wait = self._settings.retry_wait * 2**queued.attempts
-        not_before = 0.0
-        if error.retry_after is not None:
-            wait = max(wait, error.retry_after)
-            not_before = now + error.retry_after
-        return Visited(Outcome(queued.row, State.QUEUED, retry_at=now + wait), not_before)
+        wait *= 1 + _JITTER * random.random()  # noqa: S311 - that all do not come back at once
+        wait = max(wait, error.retry_after or 0.0)
+        not_before = now + wait if error.busy or error.retry_after is not None else 0.0
+        return Visited(Outcome(queued.row, State.QUEUED, retry_at=now + wait), not_before, elapsed)
 
     def _retry_after(self, value: str | None) -> float | None:
         """Read Retry-After in both its forms (RFC 9110 section 10.2.3); seconds, or None."""

@@ -30,6 +30,7 @@ def crawl(
     answer: Callable[[bytes], Answer],
     timeout: float = 10.0,
     retries: int = 3,
+    retry_wait: float = 0.02,
     said: list[str] | None = None,
     traps: dict[str, object] | None = None,
     **crawl_keys: object,
@@ -46,7 +47,7 @@ def crawl(
                     "crawl": {"delay": 0.0, **crawl_keys},
                     "fetch": {
                         "connect_to": [f"::127.0.0.1:{raw.port}"],
-                        "retry_wait": 0.02,
+                        "retry_wait": retry_wait,
                         "timeout": timeout,
                         "retries": retries,
                     },

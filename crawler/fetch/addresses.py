@@ -2,12 +2,16 @@
 
 import ipaddress
 import socket
+import time
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 _CONNECT_TO_PARTS = 4
+_KEPT_SECONDS, _KEPT_NAMES = 60.0, 20_000  # answers of name servers
+_Name = tuple[str, socket.AddressFamily]
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # Ports of other protocols, which requests must not be sent to (Fetch Standard section 2.9).
 _OTHERS_PORTS = frozenset({
@@ -101,7 +105,8 @@ class GuardedResolver(AbstractResolver):
     def __init__(
         self, inner: AbstractResolver, rules: Sequence[ConnectTo], *, allow_private: bool
     ) -> None:
-        """Wrap a resolver."""
+        """Wrap a resolver; what it answers is kept for a while."""
+        self._known: OrderedDict[_Name, tuple[float, list[ResolveResult]]] = OrderedDict()
         self._inner = inner
         self._rules = rules
         self._allow_private = allow_private
@@ -119,6 +124,29 @@ class GuardedResolver(AbstractResolver):
         if mapped is not None:
             found = await self._inner.resolve(*mapped, family)
             return [ResolveResult(**{**entry, "hostname": host}) for entry in found]
+        until, known = self._known.get((host.lower(), family), (0.0, []))
+        if until <= time.monotonic():
+            known = await self._ask(host, port, family)
+            self._known[host.lower(), family] = time.monotonic() + _KEPT_SECONDS, known
+            while len(self._known) > _KEPT_NAMES:
+                self._known.popitem(last=False)
+        return [ResolveResult(**{**entry, "port": port}) for entry in known]
+
+    async def address_of(self, host: str) -> str | None:
+        """Return the address of a host, one of those that it has; None for one that is mapped.
+
+        Raises:
+            OSError: when it has none that may be asked.
+        """
+        bare = host.strip("[]")
+        if any(rule.host in {"", bare} for rule in self._rules):
+            return None
+        if is_literal(bare):
+            return bare
+        return min(entry["host"] for entry in await self.resolve(host, 80))
+
+    async def _ask(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+        """Resolve a name, and keep what may be asked."""
         found = await self._inner.resolve(host, port, family)
         allowed = [entry for entry in found if self._allow_private or is_public(entry["host"])]
         if not allowed:

@@ -67,11 +67,14 @@ class Client:
 
     async def __aenter__(self) -> Self:
         """Open the session."""
-        resolver = GuardedResolver(
+        self._resolver = GuardedResolver(
             aiohttp.ThreadedResolver(), self._rules, allow_private=self._fetch.allow_private
         )
+        connector = aiohttp.TCPConnector(
+            limit=self._limit, resolver=self._resolver, use_dns_cache=False, ssl=self._tls
+        )
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._limit, resolver=resolver, ssl=self._tls),
+            connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
                 total=self._fetch.timeout, sock_connect=self._fetch.connect_timeout
@@ -126,6 +129,14 @@ class Client:
                 )
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise FetchError(fault_of(error), type(error).__name__) from error
+
+    async def address_of(self, host: str) -> str | None:
+        """Return the address of a host; None for one that ``--connect-to`` maps elsewhere.
+
+        Raises:
+            OSError: when it has none that may be asked.
+        """
+        return await self._resolver.address_of(host)
 
     def _pin(self, url: URL, headers: dict[str, str]) -> URL:
         """Refuse ports; apply guard and ``--connect-to`` where the host is an address already.

@@ -43,9 +43,24 @@ PASSING = frozenset(
 class FetchError(Exception):
     """A request that got no answer."""
 
-    def __init__(self, fault: Fault, detail: str = "", *, retry_after: float | None = None) -> None:
-        """Keep what happened; ``retry_after`` is in seconds, when the server named it."""
+    def __init__(
+        self,
+        fault: Fault,
+        detail: str = "",
+        *,
+        retry_after: float | None = None,
+        busy: bool = False,
+    ) -> None:
+        """Keep what happened.
+
+        Args:
+            fault: of which kind.
+            detail: for people.
+            retry_after: seconds, when the server named them.
+            busy: the server has too much to do, so that all its pages have to wait.
+        """
         super().__init__(fault, detail)
+        self.busy = busy
         self.fault = fault
         self.detail = detail
         self.retry_after = retry_after

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.frontier import Frontier
+from crawler.frontier import Frontier, Politeness
 from storage import Queued
 
 
@@ -17,9 +17,12 @@ def queued(row: int) -> Queued:
 class Simulation:
     """A frontier, a clock, and requests that take a time of their own."""
 
-    def __init__(self, delay: float, per_host: int, slots: int) -> None:
-        self.frontier = Frontier(delay, per_host)
-        self.delay, self.per_host, self.slots = delay, per_host, slots
+    def __init__(self, polite: Politeness, slots: int, addresses: list[int]) -> None:
+        self.frontier = Frontier(polite)
+        self.polite, self.slots = polite, slots
+        self.addresses = addresses
+        self.places: dict[str, int] = {}
+        self.visits: dict[int, list[float]] = {}  # to each address
         self.now = 0.0
         self.flying: list[tuple[float, str, int]] = []
         self.starts: dict[str, list[float]] = {}
@@ -28,6 +31,9 @@ class Simulation:
     def run(self, lengths: list[float]) -> None:
         """Go on until nothing is left, each request as long as the next of ``lengths``."""
         while True:
+            for name in self.frontier.unplaced():
+                self.places[name] = self.addresses[len(self.places) % len(self.addresses)]
+                self.frontier.place(name, str(self.places[name]))
             work = self.frontier.take(self.now) if len(self.flying) < self.slots else None
             if work is not None:
                 name, url = work
@@ -35,7 +41,11 @@ class Simulation:
                 self.taken.append(url.row)
                 length = lengths[len(self.taken) % len(lengths)]
                 self.flying.append((self.now + length, name, url.row))
-                assert sum(host == name for _, host, _ in self.flying) <= self.per_host
+                assert sum(host == name for _, host, _ in self.flying) <= self.polite.per_host
+                if name in self.places:
+                    self.visits.setdefault(self.places[name], []).append(self.now)
+                    there = [h for _, h, _ in self.flying if self.places[h] == self.places[name]]
+                    assert not self.polite.per_address or len(there) <= self.polite.per_address
                 continue
             upcoming = [end for end, _, _ in self.flying]
             ready = self.frontier.next_time()
@@ -57,11 +67,22 @@ class Simulation:
     per_host=st.integers(1, 4),
     slots=st.integers(1, 6),
     lengths=st.lists(st.floats(0.01, 5), min_size=1, max_size=5),
+    address_delay=st.sampled_from([0.0, 0.3]),
+    per_address=st.integers(0, 4),
+    addresses=st.lists(st.integers(0, 3), min_size=1, max_size=8),
 )
 def test_everything_is_taken_once_and_politely(
-    hosts: list[int], delay: float, per_host: int, slots: int, lengths: list[float]
+    hosts: list[int],
+    delay: float,
+    per_host: int,
+    slots: int,
+    lengths: list[float],
+    address_delay: float,
+    per_address: int,
+    addresses: list[int],
 ) -> None:
-    simulation = Simulation(delay, per_host, slots)
+    polite = Politeness(delay, per_host, address_delay, per_address)
+    simulation = Simulation(polite, slots, addresses)
     rows = iter(range(1000))
     everything = []
     for n, count in enumerate(hosts):
@@ -73,11 +94,13 @@ def test_everything_is_taken_once_and_politely(
     assert sorted(simulation.taken) == everything
     for starts in simulation.starts.values():
         assert all(b - a >= delay - 1e-9 for a, b in pairwise(starts))
+    for starts in simulation.visits.values():
+        assert all(b - a >= address_delay - 1e-9 for a, b in pairwise(starts))
     assert simulation.frontier.loaded_rows == simulation.frontier.waiting == 0
 
 
 def test_no_host_starves_behind_a_large_one() -> None:
-    frontier = Frontier(0.0, 1)
+    frontier = Frontier(Politeness(0.0, 1))
     frontier.put("large", [queued(n) for n in range(1000)])
     frontier.put("small", [queued(2000)])
     first = []
@@ -90,7 +113,7 @@ def test_no_host_starves_behind_a_large_one() -> None:
 
 
 def test_a_host_that_is_slowed_down_waits() -> None:
-    frontier = Frontier(1.0, 3)
+    frontier = Frontier(Politeness(1.0, 3))
     frontier.put("h", [queued(1), queued(2), queued(3)])
     assert frontier.take(0.0) is not None
     frontier.slow_down("h", delay=5.0, until=30.0)
@@ -102,7 +125,7 @@ def test_a_host_that_is_slowed_down_waits() -> None:
 
 
 def test_a_host_keeps_its_pace_when_it_comes_back() -> None:
-    frontier = Frontier(10.0, 1)
+    frontier = Frontier(Politeness(10.0, 1))
     frontier.put("h", [queued(1)])
     assert frontier.take(100.0) is not None
     frontier.done("h")
@@ -114,7 +137,7 @@ def test_a_host_keeps_its_pace_when_it_comes_back() -> None:
 
 
 def test_what_is_loaded_stays_loaded_until_it_is_recorded() -> None:
-    frontier = Frontier(0.0, 1)
+    frontier = Frontier(Politeness(0.0, 1))
     frontier.put("h", [queued(1)])
     assert frontier.take(0.0) is not None
     frontier.done("h")
@@ -123,3 +146,58 @@ def test_what_is_loaded_stays_loaded_until_it_is_recorded() -> None:
     assert frontier.take(1.0) is None
     frontier.recorded("h", 1)
     assert frontier.loaded() == {"h": set()}
+
+
+def test_hosts_on_one_address_take_turns() -> None:
+    frontier = Frontier(Politeness(0.0, 1, per_address=2))
+    for name in ("a", "b", "c", "far"):
+        frontier.put(name, [queued(ord(name[0]) * 10 + n) for n in range(3)])
+    assert frontier.take(0.0) is None, "no address is known"
+    for name in frontier.unplaced():
+        frontier.place(name, None if name == "far" else "192.0.2.1")
+    assert frontier.unplaced() == []
+    first = [work[0] for work in iter(lambda: frontier.take(0.0), None)]
+    assert first == ["a", "b", "far"]
+    frontier.done("a")
+    work = frontier.take(0.0)
+    assert work is not None
+    assert work[0] == "c", "and not the one that was asked already"
+
+
+def test_a_slow_host_is_asked_less_often() -> None:
+    frontier = Frontier(Politeness(1.0, 1, factor=2.0, longest=9.0))
+    frontier.put("h", [queued(n) for n in range(90)])
+    now = 0.0
+    gaps = []
+    for seconds in (0.1, 0.1, 4.0, 4.0, 60.0, *[0.0] * 20):
+        assert frontier.take(now) is not None
+        frontier.answered("h", seconds)
+        frontier.done("h")
+        ready = frontier.next_time()
+        assert ready is not None
+        while frontier.take(ready) is None:  # it was entered before it was known to be slow
+            ready = frontier.next_time()
+            assert ready is not None
+        frontier.done("h")
+        gaps.append(ready - now)
+        now = ready + 1000
+        frontier.put("h", [queued(1000 + len(gaps))])
+    assert gaps[0] == gaps[1] == 1.0
+    assert 1.0 < gaps[2] < gaps[3] < gaps[4] == 9.0
+    assert gaps[-1] == 1.0
+
+
+def test_a_host_that_was_dropped_and_forgotten_is_no_fault() -> None:
+    frontier = Frontier(Politeness(1.0, 1, per_address=1))
+    for name in ("a", "b"):
+        frontier.put(name, [queued(ord(name))])
+        frontier.place(name, "192.0.2.1")
+    assert frontier.take(0.0) is not None
+    assert frontier.take(0.0) is None, "b is parked"
+    frontier.drop([ord("b")])
+    frontier.retire(5.0)
+    frontier.done("a")
+    assert frontier.take(9.0) is None
+    frontier.put("b", [queued(7)])
+    frontier.place("b", "192.0.2.1")
+    assert frontier.take(9.0) == ("b", queued(7))

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from crawls import SEED, crawl, page, target_of
-from servers import Answer, ok
+from servers import Answer, ok, raw_server
 
+from crawler import app
 from crawler.documents import html
+from crawler.settings import load
 from storage import report
 
 
@@ -353,3 +355,50 @@ def test_a_canonical_link_in_a_header_counts(tmp_path: Path) -> None:
     assert found["aliases"] == {"canonical 200": 1}
     assert pages[0]["canonical"] == "http://a.example/c?a=1"
     assert len(pages) == 2
+
+
+def test_hosts_on_one_address_are_asked_as_politely_as_one_host(tmp_path: Path) -> None:
+    """Two names of this machine, asked for without any mapping."""
+    starts: list[tuple[float, bytes]] = []
+
+    def answer(head: bytes) -> Answer:
+        starts.append((time.monotonic(), head.partition(b"Host: ")[2].partition(b"\r\n")[0]))
+        return page(*(f"/{n}" for n in range(3)))
+
+    async def run() -> None:
+        async with raw_server(answer) as raw:
+            settings = load(
+                None,
+                {
+                    "crawl": {"delay": 0.4, "address_delay": 0.4, "scope": "host"},
+                    "fetch": {"allow_private": True},
+                },
+            )
+            seeds = [f"http://{host}:{raw.port}/" for host in ("localhost", "127.0.0.1")]
+            store = f"sqlite:///{tmp_path / 'store.db'}"
+            assert (await app.crawl(seeds, store, settings, say=print)).finished
+
+    asyncio.run(run())
+    assert len({host for _, host in starts}) == 2
+    assert len(starts) == 2 * (1 + 4)
+    gaps = [b - a for (a, _), (b, _) in pairwise(starts)]
+    assert min(gaps) > 0.4 - 0.04
+    assert sum(gaps) > 0.4 * len(gaps) - 0.04
+
+
+def test_a_host_that_has_too_much_to_do_is_left_alone(tmp_path: Path) -> None:
+    asked: list[tuple[float, str]] = []
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        asked.append((time.monotonic(), target))
+        if target == "/":
+            return page(*(f"/{n}" for n in range(9)))
+        busy = sum(target == "/0" for _, target in asked) == 1 and target == "/0"
+        return ok(b"", status="429 Too Many Requests") if busy else ok(b"")
+
+    crawl(tmp_path, answer, retry_wait=0.5, requests_per_host=1)
+    first = next(n for n, (_, target) in enumerate(asked) if target == "/0")
+    gaps = [b - a for (a, _), (b, _) in pairwise(asked)]
+    assert gaps[first] > 0.45, "for all of its pages"
+    assert max(gaps[first + 1 : first + 8]) < 0.3, "and only once"
