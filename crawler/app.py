@@ -4,25 +4,28 @@ import asyncio
 import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, select
+from sqlalchemy.exc import DatabaseError
 
 from canon import Canonical, Canonicalizer, LearnedRule, Policy, Refused, RulesError, RuleSet, Trace
 from canon.errors import InvalidURL
 from canon.policy import PolicyError, from_toml, preset
 from canon.rules import loads
 from crawler import worker
-from crawler.crawl import Crawl, Progress
+from crawler.crawl import Crawl
 from crawler.door import Door
 from crawler.fetch.client import Client
 from crawler.fetch.robots import Robots
 from crawler.learn import thresholds as learning
 from crawler.learn.answers import Answers
 from crawler.learn.keeper import Keeper
+from crawler.log import Log
+from crawler.progress import Progress
 from crawler.refusal import Refusal
 from crawler.scope import Scope, is_public_suffix
 from crawler.settings import Settings, SettingsError
@@ -34,12 +37,12 @@ from storage import (
     Store,
     StoreError,
     budgets,
-    counts,
     frontier,
     report,
     robots,
     urls,
 )
+from storage.engine import open_engine
 from storage.records import Robots as KeptRobots
 from storage.schema import jobs
 from storage.store import read_facts
@@ -186,7 +189,7 @@ async def crawl(
     settings: Settings,
     *,
     say: Callable[[str], None],
-    watch: Callable[[Crawl], None] = lambda _crawl: None,
+    watch: Callable[[Crawl], object] = lambda _crawl: None,
 ) -> CrawlResult:
     """Crawl until nothing is left, a limit is reached, or the process is asked to stop.
 
@@ -195,7 +198,8 @@ async def crawl(
         store_url: a SQLAlchemy URL.
         settings: what holds.
         say: takes sentences for people.
-        watch: is given the running crawl, to show its progress.
+        watch: is given the running crawl, to show its progress; a task that it returns is
+            cancelled when the crawl ends.
 
     Raises:
         SettingsError: for seeds, addresses or files in the settings that cannot be used.
@@ -217,26 +221,28 @@ async def crawl(
             "CANONRY_CRAWL_CONTACT, to a page or a mail address of yours"
         )
     thresholds = learning.load(settings.learn.thresholds or None)
-    archive = (
-        Archive(settings.crawl.warc, settings.crawl.user_agent) if settings.crawl.warc else None
-    )
-    store = open_store(store_url, policy, say)
-    store.budget = door.budget
-    writer = Writer()
-    keeper = None
-    if settings.learn.enabled:
-        keeper = Keeper(canonicalizer, thresholds, say)
-        store.judge = keeper
-    try:
-        job, pages_before = _prepare(store, door, candidates, settings, seeds)
+    name = worker.own_name()
+    with ExitStack() as stack:
+        log = archive = keeper = None
+        if settings.crawl.log:
+            log = stack.enter_context(closing(Log(settings.crawl.log, name)))
+            say = _both(say, log.said)
+        if settings.crawl.warc:
+            kept = Archive(settings.crawl.warc, settings.crawl.user_agent)
+            archive = stack.enter_context(closing(kept))
+        store = stack.enter_context(closing(open_store(store_url, policy, say)))
+        store.budget = door.budget
+        writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work
+        if settings.learn.enabled:
+            store.judge = keeper = Keeper(canonicalizer, thresholds, say)
+        job = _prepare(store, door, candidates, settings, seeds)
         try:
             async with client:
                 get = client.get if archive is None else archive.keeping(client.get)
                 run = _wire(
-                    store, writer, get, client.address_of, door, settings, pages_before, say, keeper
+                    store, writer, get, client.address_of, door, settings, say, keeper, name, log
                 )
-                watch(run)
-                with _signals(run, say):
+                with _watched(watch(run)), _signals(run, say):
                     start = time.monotonic()
                     finished = await run.run()
         except BaseException:
@@ -246,11 +252,26 @@ async def crawl(
             raise
         store.end_job(job, "finished" if finished else "interrupted", time.time())
         return CrawlResult(finished, time.monotonic() - start, run.progress)
+
+
+@contextmanager
+def _watched(watching: object) -> Iterator[None]:
+    """Cancel the task that shows a crawl's progress when the crawl is over."""
+    try:
+        yield
     finally:
-        writer.close()  # it may still be at work
-        store.close()
-        if archive is not None:
-            archive.close()
+        if isinstance(watching, asyncio.Task):
+            watching.cancel()
+
+
+def _both(one: Callable[[str], None], other: Callable[[str], None]) -> Callable[[str], None]:
+    """Return what tells two the same."""
+
+    def say(message: str) -> None:
+        one(message)
+        other(message)
+
+    return say
 
 
 def _seed(door: Door, seed: str) -> Candidate:
@@ -271,13 +292,12 @@ def _prepare(
     candidates: Sequence[Candidate],
     settings: Settings,
     seeds: Sequence[str],
-) -> tuple[int, int]:
-    """Bring a store to where this run begins; return the job, and how many pages there are."""
+) -> int:
+    """Bring a store to where this run begins; return the job."""
     now = time.time()
     asked = msgspec.json.encode({"seeds": sorted(seeds), "settings": settings}).decode()
     with store.transaction() as connection:
-        gone = [name for name in frontier.owners(connection) if worker.is_gone(name)]
-        frontier.give_back(connection, gone)
+        _take_from_the_dead(connection)
         for url in urls.seed_targets(connection):
             door.widen(url)
         if settings.crawl.recrawl_seconds is not None:
@@ -285,9 +305,30 @@ def _prepare(
         _judge_again(connection, door, frozenset({Refusal.OURS}))
         if asked != _asked_before(connection):
             _judge_again(connection, door, _LIMITS)
-        count = counts.total_of(connection, counts.url(State.FETCHED, None))
     store.admit(candidates, now, door.why)
-    return store.begin_job("crawl", asked, now), count
+    return store.begin_job("crawl", asked, now)
+
+
+def take_from_the_dead(store_url: str) -> None:
+    """Free the hosts that processes of this machine had leased which are no more.
+
+    Raises:
+        StoreError: when the store cannot be written.
+    """
+    engine = open_engine(store_url)
+    try:
+        with engine.begin() as connection:
+            _take_from_the_dead(connection)
+    except DatabaseError as error:
+        raise StoreError(str(error.orig)) from error
+    finally:
+        engine.dispose()
+
+
+def _take_from_the_dead(connection: Connection) -> None:
+    """Free the hosts of processes that are no more."""
+    gone = [name for name in frontier.owners(connection) if worker.is_gone(name)]
+    frontier.give_back(connection, gone)
 
 
 def _asked_before(connection: Connection) -> str | None:
@@ -318,9 +359,10 @@ def _wire(
     address_of: Callable[[str], Awaitable[str | None]],
     door: Door,
     settings: Settings,
-    pages_before: int,
     say: Callable[[str], None],
     keeper: Keeper | None,
+    name: str,
+    log: Log | None,
 ) -> Crawl:
     """Join the parts of a crawl."""
     kept = _RobotsInStore(store, writer)
@@ -332,11 +374,11 @@ def _wire(
         visitor,
         door,
         settings,
-        worker=worker.own_name(),
-        pages_before=pages_before,
+        worker=name,
         say=say,
         keeper=keeper,
         address_of=address_of,
+        log=log,
     )
 
 

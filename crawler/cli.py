@@ -1,10 +1,9 @@
 """The command ``canonry``: parse, load settings, one call, print, exit code."""
 
-import asyncio
 import gc
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import msgspec
 
 from canon import Canonicalizer, Refused
 from canon import extract as canon_extract
-from crawler import app, show
+from crawler import app, live, metrics, show, workers
 from crawler.batch import job, lines, output, tables
 from crawler.batch.formats import FORMATS, Form
 from crawler.batch.keying import default_workers
@@ -31,10 +30,10 @@ from crawler.command import (
     store_option,
 )
 from crawler.command_rules import rules
-from crawler.crawl import Crawl, Progress
 from crawler.demo import run as demo_run
 from crawler.documents import html
-from crawler.settings import Settings, SettingsError, load
+from crawler.progress import Progress
+from crawler.settings import SettingsError, load
 from storage import report
 from storage.schema import VERSION
 
@@ -164,7 +163,8 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
 @click.option("--max-pages", type=int, help="Stop when the store holds this many pages.")
 @click.option("--max-depth", type=int, help="Follow this many links from a seed.")
 @click.option("--scope", type=click.Choice(["host", "domain", "prefix", "any"]))
-@click.option("--concurrency", type=int, help="Requests in flight at once.")
+@click.option("--concurrency", type=int, help="Requests in flight at once, in each worker.")
+@click.option("--workers", type=int, help="Processes that share the store.  [default: 1]")
 @click.option("--delay", type=float, help="Seconds between two requests to one host.")
 @click.option("--policy", help="A preset's name, or a TOML file.  [default: web]")
 @click.option("--recrawl-after", metavar="TIME", help="Ask again for what is older: 12h, 7d, 4w.")
@@ -176,6 +176,8 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
 @click.option(
     "--embeds/--no-embeds", default=None, help="Fetch images, media, styles, scripts, too."
 )
+@click.option("--log", metavar="FILE", help="Add a line of JSON for each URL that was asked.")
+@click.option("--metrics", metavar="PORT", help="Serve metrics for Prometheus there.")
 @click.option("--learn/--no-learn", default=None, help="Learn which URLs are the same.")
 @click.option("--ca-file", help="Certificate authorities to trust beside the system's.")
 @json_option
@@ -196,8 +198,18 @@ def crawl(
     fetch["connect_to"] = list(flags.pop("connect_to")) or None
     learn = {"enabled": flags.pop("learn")}
     settings = load(config, {"crawl": flags, "fetch": fetch, "learn": learn})
-    with show.crawl_progress() as update:
-        result = asyncio.run(_watched(seeds, store, settings, update))
+    standing = Progress()
+
+    def update(progress: Progress) -> None:
+        nonlocal standing
+        standing = progress
+        display(progress)
+
+    with (
+        metrics.served(settings.crawl.metrics, store, lambda: standing),
+        live.shown(store) as display,
+    ):
+        result = workers.crawl(seeds, store, settings, say=show.say, update=update)
     with report.reading(store) as connection:
         found = report.status(connection)
     found["seconds"] = round(result.seconds, 3)
@@ -212,30 +224,6 @@ def crawl(
         return 0
     show.say("Interrupted; the same command resumes.")
     return INTERRUPTED
-
-
-async def _watched(
-    seeds: tuple[str, ...],
-    store: str,
-    settings: Settings,
-    update: Callable[[Progress], None],
-) -> app.CrawlResult:
-    """Run a crawl and show its progress twice a second."""
-    shown: list[asyncio.Task[None]] = []
-
-    def watch(run: Crawl) -> None:
-        async def show_on() -> None:
-            while True:
-                update(run.progress)
-                await asyncio.sleep(0.5)
-
-        shown.append(asyncio.create_task(show_on()))
-
-    try:
-        return await app.crawl(seeds, store, settings, say=show.say, watch=watch)
-    finally:
-        for task in shown:
-            task.cancel()
 
 
 @main.command()

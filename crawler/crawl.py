@@ -5,7 +5,6 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -15,6 +14,8 @@ from canon import redact
 from crawler.door import Door
 from crawler.frontier import Frontier, Politeness
 from crawler.learn.keeper import Keeper, News
+from crawler.log import Log
+from crawler.progress import Progress
 from crawler.refusal import Refusal
 from crawler.scope import host_of
 from crawler.settings import Settings
@@ -30,23 +31,6 @@ _PER_HOST = 256  # URLs of one host in memory at most
 _LONGEST_WAIT = 0.5
 _OK = 200
 _FAULTS_IN_A_ROW = 10  # of our own: then it is not the pages
-
-
-@dataclass(slots=True)
-class Progress:
-    """Where a crawl stands; one object, updated in place, for whoever wants to show it."""
-
-    pages: int = 0  # in this run
-    unchanged: int = 0  # pages that were known, and still stand
-    redirects: int = 0
-    failed: int = 0
-    held: int = 0
-    links: int = 0
-    duplicates: int = 0  # links whose resource was known
-    new: int = 0
-    queued: int = 0
-    in_flight: int = 0
-    learning: float = 0.0  # seconds of CPU time, in the writer thread
 
 
 class _Pace(NamedTuple):
@@ -95,11 +79,11 @@ class Crawl:
         settings: Settings,
         *,
         worker: str,
-        pages_before: int,
         say: Callable[[str], None],
         clock: Callable[[], float] = time.time,
         keeper: Keeper | None = None,
         address_of: Callable[[str], Awaitable[str | None]] = _nowhere,
+        log: Log | None = None,
     ) -> None:
         """Bind what a crawl needs.
 
@@ -110,11 +94,11 @@ class Crawl:
             door: judges links.
             settings: the limits.
             worker: the name under which hosts are leased.
-            pages_before: pages that the store held when the run began; ``max_pages`` counts them.
             say: takes sentences for people.
             clock: seconds since 1970.
             keeper: learns from what comes of URLs; None learns nothing.
             address_of: says on which address a host is, None for one that it shares with nobody.
+            log: is told what came of each URL.
         """
         self._store = store
         self._writer = writer
@@ -139,7 +123,8 @@ class Crawl:
         self._stopping = False
         self._leased_at = 0.0
         self._maybe_more = True  # the store may have queued URLs that are not loaded
-        self._pages_before = pages_before
+        self._log = log
+        self._fetched = 0  # pages that the store holds, as far as we know
         self.progress = Progress()
 
     def stop(self, *, now: bool = False) -> None:
@@ -223,8 +208,8 @@ class Crawl:
         more than it had out, and the store sets the pace when it is slower than the network.
         """
         limit = self._crawl.max_pages
-        pages = self._pages_before + self.progress.pages + self.progress.unchanged + self._out
-        return self._out < self._crawl.concurrency and (not limit or pages < limit)
+        within = not limit or self._fetched + self._out < limit
+        return self._out < self._crawl.concurrency and within
 
     def _hungry(self, now: float) -> bool:
         """Say whether to ask the store for work: for lack of URLs, or of hosts to ask at once.
@@ -350,6 +335,8 @@ class Crawl:
                 self._frontier.recorded(done.host, done.queued.row)
                 self._out -= 1
                 self._count(done.visited.outcome, admissions)
+                if self._log is not None:
+                    self._log.outcome(done.queued, done.visited.outcome, admissions)
             if self._keeper is not None:
                 self._heed(self._keeper)
         except Exception as error:  # noqa: BLE001 - the run ends and raises it
@@ -376,7 +363,12 @@ class Crawl:
     def _count(self, outcome: Outcome, admissions: Sequence[Admission]) -> None:
         """Bring the progress up to date with a recorded outcome."""
         progress = self.progress
-        if outcome.retry_at is None:
+        if outcome.page is not None:
+            progress.bytes += outcome.page.size
+            progress.waited += outcome.page.elapsed
+        if outcome.retry_at is not None:
+            progress.retries += 1
+        else:
             progress.pages += outcome.page is not None
             progress.unchanged += outcome.unchanged
             progress.redirects += outcome.state is State.REDIRECTED
@@ -387,6 +379,7 @@ class Crawl:
         progress.new += new
         progress.duplicates += len(admissions) - new
         progress.in_flight = len(self._visits)
+        progress.hosts = len(self._frontier.loaded())
         if new or outcome.retry_at is not None:
             self._maybe_more = True
 
@@ -398,7 +391,7 @@ class Crawl:
         """Lease hosts, keep ours, and write down their pace."""
         with self._store.transaction() as connection:
             rows.pace(connection, *pace)
-            self.progress.queued = rows.pending(connection)
+            self._stand(connection)
             return rows.lease(
                 connection,
                 self._worker,
@@ -410,14 +403,24 @@ class Crawl:
                 level_by_level=self._crawl.max_depth >= 0,
             )
 
+    def _stand(self, connection: Connection) -> None:
+        """See how much the store holds: other workers add to it, too."""
+        self.progress.queued = rows.pending(connection)
+        self._fetched = rows.fetched(connection)
+
     def _record_rows(self, group: Sequence[_Done], now: float) -> list[list[Admission]]:
         """Record outcomes, and learn from them in the same transaction."""
         outcomes = [done.visited.outcome for done in group]
         keeper = self._keeper
+
+        def stand(connection: Connection, _admissions: list[list[Admission]]) -> None:
+            self._stand(connection)
+
         if keeper is None:
-            return self._store.record(outcomes, now, self._door.why)
+            return self._store.record(outcomes, now, self._door.why, stand)
 
         def learn(connection: Connection, admissions: list[list[Admission]]) -> None:
+            stand(connection, admissions)
             news = [
                 News(done.queued, outcome, admitted)
                 for done, outcome, admitted in zip(group, outcomes, admissions, strict=True)
@@ -432,7 +435,7 @@ class Crawl:
             trace = "".join(traceback.format_exception(error)).rstrip()
             self._say(f"Learning failed and is left out of this run; please report this:\n{trace}")
             self._keeper = self._store.judge = None
-            return self._store.record(outcomes, now, self._door.why)
+            return self._store.record(outcomes, now, self._door.why, stand)
         self.progress.learning = round(keeper.seconds, 3)
         return answers
 

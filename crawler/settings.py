@@ -30,7 +30,10 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     address_delay: _Seconds
     requests_per_address: Annotated[int, Meta(ge=0)]
     delay_factor: Annotated[float, Meta(ge=0, le=100)]
+    workers: Annotated[int, Meta(ge=1, le=256)]
     warc: str
+    log: str
+    metrics: Annotated[str, Meta(pattern=r"^(\S+:)?[0-9]*$")]
     scope: Literal["host", "domain", "prefix", "any"]
     max_pages: Annotated[int, Meta(ge=0)]
     max_depth: Annotated[int, Meta(ge=-1)]

@@ -22,7 +22,6 @@ from rich.table import Table
 from canon import Trace
 from canon.trace import common_ends
 from crawler.batch.dedup import Summary
-from crawler.crawl import Progress as CrawlProgress
 from crawler.learn.cases import Case
 
 _NARROW = 72  # characters of a URL in a table
@@ -112,6 +111,8 @@ def status(found: Mapping[str, Any]) -> None:
         console.print(f"{job['command']} {job['state']}{ended}, policy {found['policy']}\n")
     table("URLs", ("state", "count"), [(k, n) for k, n in found["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(found["pages_by_status"].items()))
+    if found["repeated_bodies"]:
+        console.print(f"{found['repeated_bodies']:,} pages have a body that another page has\n")
     table("Aliases", ("kind, HTTP status", "count"), list(found["aliases"].items()))
     table("Held", ("reason", "count"), list(found["held"].items()))
     table("Failed", ("reason", "count"), list(found["failed"].items()))
@@ -171,27 +172,6 @@ def _short(text: str) -> str:
     """Return a text cut to what a column can bear."""
     shown = "".join(c if c.isprintable() else " " for c in text.strip())
     return shown if len(shown) <= _NARROW else f"{shown[: _NARROW - 1]}…"
-
-
-@contextmanager
-def crawl_progress() -> Iterator[Callable[[CrawlProgress], None]]:
-    """Show a crawl's progress on a terminal; yields what to call with it. Silent in a pipe."""
-    console = err()
-    if not console.is_terminal:
-        yield lambda _progress: None
-        return
-    start = time.monotonic()
-    with console.status("starting", spinner="dots") as line:
-
-        def update(p: CrawlProgress) -> None:
-            seconds = max(time.monotonic() - start, 0.001)
-            line.update(
-                f"{p.pages:,} pages ({p.pages / seconds:,.0f}/s), {p.in_flight} in flight, "
-                f"{p.queued:,} queued, {p.links:,} links, {p.duplicates:,} known, "
-                f"{p.redirects:,} redirects, {p.failed:,} failed"
-            )
-
-        yield update
 
 
 @contextmanager

@@ -124,6 +124,11 @@ def pending(connection: Connection) -> int:
     return counts.total_of(connection, counts.url(State.QUEUED, None))
 
 
+def fetched(connection: Connection) -> int:
+    """Return how many URLs have a page, and are not queued to be asked again."""
+    return counts.total_of(connection, counts.url(State.FETCHED, None))
+
+
 def next_due(connection: Connection) -> float | None:
     """Return when the next queued URL may be tried; seconds since 1970, None without any."""
     earliest = connection.scalar(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))

@@ -1,0 +1,217 @@
+"""Workers: a crawl in this process, or in several that share one store."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, NamedTuple
+
+from crawler import app
+from crawler.crawl import Crawl
+from crawler.progress import Progress, total
+from crawler.settings import Settings
+from storage import StoreError
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+_EVERY = 0.5  # seconds
+_DEATHS = 5  # of workers in one run, after which none takes a dead one's place
+
+
+class _Ended(NamedTuple):
+    """How a worker's run ended."""
+
+    result: app.CrawlResult
+
+
+class _Failed(NamedTuple):
+    """Why a worker's run ended before its time."""
+
+    error: Exception
+
+
+def crawl(
+    seeds: Sequence[str],
+    store: str,
+    settings: Settings,
+    *,
+    say: Callable[[str], None],
+    update: Callable[[Progress], None],
+) -> app.CrawlResult:
+    """Crawl with as many workers as the settings ask for.
+
+    Workers share nothing but the store. One that dies leaves its hosts to the others, and another
+    takes its place.
+
+    Args:
+        seeds: absolute URLs.
+        store: a SQLAlchemy URL.
+        settings: what holds.
+        say: takes sentences for people.
+        update: is told twice a second where the run stands.
+
+    Raises:
+        SettingsError, PolicyError, StoreError: as `crawler.app.crawl` does.
+    """
+    if settings.crawl.workers == 1:
+        run = app.crawl(seeds, store, settings, say=say, watch=_watching(update))
+        return asyncio.run(run)
+    return _Workers(seeds, store, settings, say, update).run()
+
+
+def _watching(update: Callable[[Progress], None]) -> Callable[[Crawl], asyncio.Task[None]]:
+    """Return what has an update made of a run's progress, again and again."""
+
+    def watch(run: Crawl) -> asyncio.Task[None]:
+        async def tell() -> None:
+            while True:
+                update(run.progress)
+                await asyncio.sleep(_EVERY)
+
+        return asyncio.create_task(tell())
+
+    return watch
+
+
+class _Workers:
+    """Processes, and what was heard of each."""
+
+    def __init__(
+        self,
+        seeds: Sequence[str],
+        store: str,
+        settings: Settings,
+        say: Callable[[str], None],
+        update: Callable[[Progress], None],
+    ) -> None:
+        self._work = (tuple(seeds), store, settings)
+        self._count = settings.crawl.workers
+        self._say = say
+        self._said: set[str] = set()
+        self._update = update
+        self._processes: dict[Connection, BaseProcess] = {}
+        self._progress: dict[Connection, Progress] = {}
+        self._results: list[app.CrawlResult] = []
+        self._errors: list[Exception] = []
+        self._asked_to_stop = False
+        self._died = 0
+
+    def run(self) -> app.CrawlResult:
+        """Start all workers, and hear them until the last one has ended."""
+        with self._signals():
+            for _ in range(self._count):
+                self._start()
+            while self._processes:
+                for pipe in wait(list(self._processes), _EVERY):
+                    assert isinstance(pipe, Connection)  # noqa: S101 - nothing else was given
+                    self._hear(pipe)
+                self._update(total(self._progress.values()))
+        if self._errors:
+            raise self._errors[0]
+        if not self._results:
+            if self._asked_to_stop:
+                raise KeyboardInterrupt
+            raise StoreError("all workers died; the same command resumes")
+        return app.CrawlResult(
+            all(result.finished for result in self._results) and not self._asked_to_stop,
+            max(result.seconds for result in self._results),
+            total(self._progress.values()),
+        )
+
+    def _start(self) -> None:
+        """Start a worker."""
+        spawning = multiprocessing.get_context("spawn")
+        ours, theirs = spawning.Pipe(duplex=False)
+        process = spawning.Process(target=_work, args=(*self._work, theirs))
+        process.start()
+        theirs.close()
+        self._processes[ours] = process
+
+    def _hear(self, pipe: Connection) -> None:
+        """Take in what a worker says, or that it is gone."""
+        try:
+            word = pipe.recv()
+        except (EOFError, OSError):
+            process = self._processes.pop(pipe)
+            process.join()
+            if process.exitcode != 0 and not self._asked_to_stop:
+                self._replace(process.exitcode)
+            return
+        if isinstance(word, Progress):
+            self._progress[pipe] = word
+        elif isinstance(word, str):
+            if word not in self._said:  # all of them say the same of what concerns all
+                self._said.add(word)
+                self._say(word)
+        elif isinstance(word, _Ended):
+            self._results.append(word.result)
+            self._progress[pipe] = word.result.progress
+        elif isinstance(word, _Failed):
+            self._errors.append(word.error)
+
+    def _replace(self, code: int | None) -> None:
+        """Take the hosts of a worker that died from it, and start another; not for ever."""
+        self._died += 1
+        again = self._died <= _DEATHS
+        self._say(
+            f"A worker died (exit code {code}); "
+            + ("another takes its place." if again else "those that are left go on.")
+        )
+        with suppress(StoreError):  # else its leases run out
+            app.take_from_the_dead(self._work[1])
+        if again:
+            self._start()
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Hand Ctrl-C on to the workers: they stop after what is in flight, or, twice, at once."""
+
+        def forward(number: int, _frame: object) -> None:
+            self._asked_to_stop = True
+            for process in self._processes.values():
+                if process.pid is not None and process.is_alive():
+                    with suppress(ProcessLookupError):
+                        os.kill(process.pid, number)
+
+        before = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _work(seeds: Sequence[str], store: str, settings: Settings, pipe: Connection) -> None:
+    """Crawl in a process of its own, and tell the first one about it."""
+    os.setpgrp()  # so that a terminal's Ctrl-C comes once, from the first process
+
+    def say(message: str) -> None:
+        with suppress(OSError):  # the first process is gone
+            pipe.send(message)
+
+    def watch(run: Crawl) -> asyncio.Task[None]:
+        async def tell() -> None:
+            while True:
+                try:
+                    pipe.send(run.progress)
+                except OSError:  # nobody is there to end this run
+                    run.stop()
+                    return
+                await asyncio.sleep(_EVERY)
+
+        return asyncio.create_task(tell())
+
+    try:
+        result = asyncio.run(app.crawl(seeds, store, settings, say=say, watch=watch))
+    except Exception as error:  # noqa: BLE001 - the first process raises it
+        with suppress(OSError):
+            pipe.send(_Failed(error))
+    except KeyboardInterrupt:
+        pass
+    else:
+        with suppress(OSError):
+            pipe.send(_Ended(result))

@@ -1,0 +1,115 @@
+"""Several workers under one command: one crawl, whatever happens to them."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from sites import canonry, crawl_words, demo_site, exported, start, wait_for
+
+_WALLS = ("/wall/", "/loop/", "/robots.txt")  # asked for again by their nature
+
+
+def pages(folder: Path) -> set[tuple[str, int]]:
+    """Return what is in a store's pages, by what tells resources apart."""
+    return {(page["title"] or page["url"], page["status"]) for page in exported(folder, "pages")}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, int]]:
+    """Return the pages that one worker finds."""
+    folder = tmp_path_factory.mktemp("alone")
+    with demo_site() as served:
+        done = canonry(*crawl_words(served), folder=folder)
+    assert done.returncode == 0, done.stderr
+    return pages(folder)
+
+
+def children(process: subprocess.Popen[bytes]) -> list[int]:
+    """Return the workers of a command: those of its children that run one."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    found = []
+    for child in map(int, listed):
+        try:
+            words = Path(f"/proc/{child}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"spawn_main" in words:
+            found.append(child)
+    return found
+
+
+def test_workers_ask_for_nothing_twice(tmp_path: Path, alone: set[tuple[str, int]]) -> None:
+    with demo_site(pause=0.002) as served:
+        done = canonry(*crawl_words(served, "--workers", "3"), folder=tmp_path)
+        twice = [
+            t for t, n in served.targets.items() if n > 1 and not any(sign in t for sign in _WALLS)
+        ]
+    assert done.returncode == 0, done.stderr
+    assert twice == []
+    assert pages(tmp_path) == alone
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, alone: set[tuple[str, int]]) -> None:
+    with demo_site(pause=0.01) as served:
+        process = start(tmp_path, *crawl_words(served, "--workers", "2", "--concurrency", "4"))
+        wait_for(lambda: served.requests > 40)
+        os.kill(children(process)[0], signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert b"A worker died (exit code -9); another takes its place." in said
+    assert pages(tmp_path) == alone
+
+
+def test_ctrl_c_stops_all_workers_and_loses_nothing(
+    tmp_path: Path, alone: set[tuple[str, int]]
+) -> None:
+    with demo_site(pause=0.01) as served:
+        words = crawl_words(served, "--workers", "2", "--concurrency", "4")
+        process = start(tmp_path, *words)
+        wait_for(lambda: served.requests > 40)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 3, said
+        assert said.count(b"Stopping after the requests in flight") == 1
+        assert b"the same command resumes" in said
+        assert 0 < len(pages(tmp_path)) < len(alone)
+        before = served.targets.copy()
+        assert canonry(*words, folder=tmp_path).returncode == 0
+        again = [
+            t for t in served.targets - before if t in before and not any(s in t for s in _WALLS)
+        ]
+    assert again == []
+    assert pages(tmp_path) == alone
+
+
+def test_workers_whose_command_is_killed_end_as_if_they_were_stopped(
+    tmp_path: Path, alone: set[tuple[str, int]]
+) -> None:
+    with demo_site(pause=0.01) as served:
+        words = crawl_words(served, "--workers", "2", "--concurrency", "4")
+        process = start(tmp_path, *words)
+        wait_for(lambda: served.requests > 40)
+        workers = children(process)
+        assert len(workers) == 2
+        process.kill()
+        process.communicate()
+        wait_for(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers), 10)
+        assert canonry(*words, folder=tmp_path).returncode == 0
+    assert pages(tmp_path) == alone
+
+
+def test_what_no_worker_can_do_is_told_once(tmp_path: Path) -> None:
+    done = canonry("crawl", "http://[", "--workers", "2", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count(b"canonry: seed") == 1
+    assert b"Traceback" not in done.stderr
+
+
+def test_max_pages_is_kept_to_within_what_is_in_flight(tmp_path: Path) -> None:
+    with demo_site(pause=0.002) as served:
+        words = crawl_words(served, "--workers", "2", "--concurrency", "4", "--max-pages", "50")
+        assert canonry(*words, folder=tmp_path).returncode == 0
+    assert 50 <= len(exported(tmp_path, "pages")) <= 50 + 4
