@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
@@ -12,6 +13,7 @@ from storage.records import Admission, Candidate, Outcome
 from storage.schema import State, hosts, urls
 from storage.seen import SeenSet
 
+_REVIEWED = 20_000  # URLs in memory at once, while all are judged anew
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 _COLUMNS = (
     "id",
@@ -34,6 +36,7 @@ _SETTLE = (
     .where(_here)
     .values(state=bindparam("now"), reason=bindparam("why"), due=bindparam("at"))
 )
+_TO_STATE = update(urls).where(_here).values(state=bindparam("now"), reason=bindparam("why"))
 _POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
 _MORE_PENDING = (
     update(hosts)
@@ -220,31 +223,37 @@ def review(
         How many URLs changed their state.
     """
     wanted = select(urls.c.id, urls.c.host_id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.reason)
-    wanted = wanted.where(urls.c.state == state)
+    wanted = wanted.where(urls.c.state == state, urls.c.id > bindparam("after"))
     if reasons:
         wanted = wanted.where(urls.c.reason.in_(reasons))
-    changed = []
+    wanted = wanted.order_by(urls.c.id).limit(_REVIEWED)
+    changed, after = 0, 0
+    while rows := connection.execute(wanted, {"after": after}).all():
+        judged = [(row, judge(row.url, row.depth, row.hops)) for row in rows]
+        moved = [(row, why) for row, why in judged if (why is None) == (state is State.HELD)]
+        _move(connection, state, moved)
+        changed += len(moved)
+        after = rows[-1].id
+    return changed
+
+
+def _move(connection: Connection, state: State, moved: Sequence[tuple[Any, str | None]]) -> None:
+    """Let held URLs into the queue, or hold queued ones for a reason."""
+    if not moved:
+        return
+    other = State.QUEUED if state is State.HELD else State.HELD
+    sign = 1 if other is State.QUEUED else -1
     changes: Counter[counts.Counted] = Counter()
-    for row in connection.execute(wanted):
-        reason = judge(row.url, row.depth, row.hops)
-        if (reason is None) == (state is State.HELD):
-            changed.append((row.id, row.host_id, reason))
-            changes[counts.url(state, row.reason)] -= 1
-            changes[counts.level(row.depth)] += 1 if state is State.HELD else -1
-    if changed:
-        other = State.QUEUED if state is State.HELD else State.HELD
-        connection.execute(
-            update(urls)
-            .where(urls.c.id == bindparam("row"))
-            .values(state=other, reason=bindparam("why")),
-            [{"row": row, "why": reason} for row, _host, reason in changed],
-        )
-        changes.update(counts.url(other, reason) for _row, _host, reason in changed)
-        counts.add(connection, changes)
-        sign = 1 if other is State.QUEUED else -1
-        moved = Counter(host for _row, host, _reason in changed)
-        _more_pending(connection, Counter({host: sign * n for host, n in moved.items()}))
-    return len(changed)
+    hosts_more: Counter[int] = Counter()
+    for row, why in moved:
+        changes[counts.url(state, row.reason)] -= 1
+        changes[counts.url(other, why)] += 1
+        changes[counts.level(row.depth)] += sign
+        hosts_more[row.host_id] += sign
+    given = [{"row": row.id, "now": other, "why": why} for row, why in moved]
+    connection.execute(_TO_STATE, given)
+    counts.add(connection, changes)
+    _more_pending(connection, hosts_more)
 
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
