@@ -2,16 +2,18 @@
 
 import asyncio
 import gzip
+import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import trustme
+from aiohttp.abc import AbstractResolver, ResolveResult
 from servers import Answer, Raw, ok, raw_server
 
 from crawler.fetch import addresses
-from crawler.fetch.addresses import ConnectTo
+from crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
 from crawler.fetch.client import Client, Response
 from crawler.fetch.faults import Fault, FetchError
 from crawler.settings import load
@@ -140,6 +142,63 @@ def test_a_name_that_does_not_exist() -> None:
     found, _ = get("http://no-such-name.invalid/", lambda _head: ok(b""), connect_to=[])
     assert isinstance(found, FetchError)
     assert found.fault is Fault.DNS
+
+
+class NameServer(AbstractResolver):
+    """Answers a name with one address after the other."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        self.asked += 1
+        address = self.answers.pop(0)
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=0)
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+def test_a_name_that_changes_its_answer_gains_nothing() -> None:
+    """What was checked is what is connected to; and a private address later on is refused."""
+
+    async def run() -> None:
+        names = NameServer("192.0.2.7", "8.8.8.8", "127.0.0.1")
+        guarded = GuardedResolver(names, [], allow_private=False)
+        with pytest.raises(AddressRefusedError):
+            await guarded.resolve("rebinding.example", 80)
+        [found] = await guarded.resolve("rebinding.example", 80)
+        assert found["host"] == "8.8.8.8"
+        [again] = await guarded.resolve("Rebinding.example", 443)
+        assert (again["host"], again["port"]) == ("8.8.8.8", 443)
+        assert names.asked == 2
+        assert await guarded.address_of("rebinding.example") == "8.8.8.8"
+
+    asyncio.run(run())
+
+
+def test_where_hosts_are_for_politeness() -> None:
+    async def run() -> None:
+        rules = [ConnectTo.parse("mapped.example::127.0.0.1:80")]
+        guarded = GuardedResolver(NameServer("8.8.4.4"), rules, allow_private=False)
+        assert await guarded.address_of("plain.example") == "8.8.4.4"
+        assert await guarded.address_of("mapped.example") is None
+        assert await guarded.address_of("[::1]") == "::1"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("url", ["http://a.example:25/", "http://127.0.0.1:6667/"])
+def test_ports_of_other_protocols_are_never_asked(url: str) -> None:
+    found, raw = get(url, lambda _head: ok(b""))
+    assert isinstance(found, FetchError)
+    assert found.fault is Fault.ADDRESS
+    assert raw.heads == []
 
 
 @pytest.mark.parametrize(
