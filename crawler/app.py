@@ -37,6 +37,7 @@ from storage import (
     Store,
     StoreError,
     budgets,
+    counts,
     frontier,
     report,
     robots,
@@ -50,6 +51,9 @@ from storage.writer import Writer
 
 # What a new run judges again: limits that it may have lifted or set.
 _LIMITS = frozenset(Refusal) - {Refusal.ROBOTS, Refusal.SCHEME, Refusal.OURS, Refusal.LEARNED}
+
+
+_MANY = 100_000  # URLs, from which on it takes time that should be told
 
 
 def find_policy(name: str) -> Policy:
@@ -235,7 +239,7 @@ async def crawl(
         writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work
         if settings.learn.enabled:
             store.judge = keeper = Keeper(canonicalizer, thresholds, say)
-        job = _prepare(store, door, candidates, settings, seeds)
+        job = _prepare(store, door, candidates, settings, seeds, say)
         try:
             async with client:
                 get = client.get if archive is None else archive.keeping(client.get)
@@ -292,6 +296,7 @@ def _prepare(
     candidates: Sequence[Candidate],
     settings: Settings,
     seeds: Sequence[str],
+    say: Callable[[str], None],
 ) -> int:
     """Bring a store to where this run begins; return the job."""
     now = time.time()
@@ -304,6 +309,9 @@ def _prepare(
             urls.ask_again(connection, now - settings.crawl.recrawl_seconds)
         _judge_again(connection, door, frozenset({Refusal.OURS}))
         if asked != _asked_before(connection):
+            known = sum(number for _state, _why, number in counts.read(connection, "urls"))
+            if known > _MANY:
+                say(f"The limits have changed since the last run: judging {known:,} URLs anew.")
             _judge_again(connection, door, _LIMITS)
     store.admit(candidates, now, door.why)
     return store.begin_job("crawl", asked, now)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Column, Connection, func, insert, select, update
+from sqlalchemy import Column, Connection, and_, func, insert, select, update
 from sqlalchemy.exc import DatabaseError
 
 from storage import counts
@@ -100,6 +100,10 @@ def _ask_again(connection: Connection, operations: Operations) -> None:
         column = pages.c[name]
         operations.add_column("pages", Column(name, column.type, comment=column.comment))
     operations.create_index("pages_by_digest", "pages", ["digest"])
+    led_to = and_(urls.c.depth == 0, urls.c.hops > 0)
+    operations.create_index(
+        "urls_led_to", "urls", ["id"], sqlite_where=led_to, postgresql_where=led_to
+    )
     table = metadata.tables["robots"]
     operations.drop_table(table.name)  # they are asked for once a day anyway
     table.create(connection)

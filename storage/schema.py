@@ -16,6 +16,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    and_,
 )
 from sqlalchemy.engine import Dialect
 
@@ -113,6 +114,9 @@ Index(
     sqlite_where=_queued,
     postgresql_where=_queued,
 )
+
+_led_to = and_(urls.c.depth == 0, urls.c.hops > 0)
+Index("urls_led_to", urls.c.id, sqlite_where=_led_to, postgresql_where=_led_to)
 
 keys = Table(
     "keys",

@@ -228,6 +228,8 @@ def review(
         wanted = wanted.where(urls.c.reason.in_(reasons))
     wanted = wanted.order_by(urls.c.id).limit(_REVIEWED)
     changed, after = 0, 0
+    if reasons and not any(counts.total_of(connection, counts.url(state, r)) for r in reasons):
+        return 0  # else all URLs would be looked through for nothing
     while rows := connection.execute(wanted, {"after": after}).all():
         judged = [(row, judge(row.url, row.depth, row.hops)) for row in rows]
         moved = [(row, why) for row, why in judged if (why is None) == (state is State.HELD)]
