@@ -389,7 +389,7 @@ class Crawl:
         self, now: float, limit: int, loaded: dict[str, frozenset[int]], pace: _Pace
     ) -> list[LeasedHost]:
         """Lease hosts, keep ours, and write down their pace."""
-        with self._store.transaction() as connection:
+        with self._store.leasing() as connection:
             rows.pace(connection, *pace)
             self._stand(connection)
             return rows.lease(
@@ -441,13 +441,13 @@ class Crawl:
 
     def _renew_rows(self, now: float, names: list[str], pace: _Pace) -> None:
         """Keep hosts, and write down their pace."""
-        with self._store.transaction() as connection:
+        with self._store.leasing() as connection:
             rows.pace(connection, *pace)
             rows.renew(connection, self._worker, names, now + _LEASE_SECONDS)
 
     def _next_due(self) -> float | None:
         """Return when a queued URL may be tried, or None when none is left."""
-        with self._store.transaction() as connection:
+        with self._store.leasing() as connection:
             return rows.next_due(connection)
 
     def _leave(self, pace: _Pace) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy.engine import make_url
 
 from storage.errors import StoreError
 
+BESIDE = "canonry_beside"  # execution option of what runs beside the one writer
 _BUSY_SECONDS = 60.0
 _CACHE_KIB = 256 * 1024
 _PAGE_BYTES = 8_192  # measured: larger ones help bulk, smaller ones the short steps of a crawl
@@ -108,7 +109,7 @@ def _postgresql(url: URL, *, read_only: bool) -> Engine:
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
-        if not read_only:
+        if not read_only and not connection.get_execution_options().get(BESIDE):
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_BUSY_SECONDS}s'")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_TURN})")
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from storage import counts
+from storage.bulk import chunks
 from storage.records import LeasedHost, Queued
 from storage.schema import State, hosts, pages, urls
 
@@ -12,6 +13,7 @@ _QUEUED_COLUMNS = (
     *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
     *(pages.c.etag, pages.c.modified),
 )
+_FEW = 1_000  # queued URLs that are looked through
 _FAR = 86_400.0  # seconds; nothing waits longer by its own will
 
 
@@ -29,10 +31,11 @@ def lease(
     """Lease hosts that have work, and return the next URLs of each.
 
     A leased host belongs to one worker, so its URLs need no mark of their own: they stay queued
-    until their outcome is recorded, and a worker that dies loses nothing but its lease.
+    until their outcome is recorded, and a worker that dies loses nothing but its lease. Hosts whose
+    row another transaction holds are passed over; their turn comes next time.
 
     Args:
-        connection: in a writing transaction.
+        connection: in a transaction; `Store.leasing` is enough.
         owner: the worker.
         now: seconds since 1970.
         seconds: how long the lease lasts.
@@ -51,6 +54,7 @@ def lease(
         .where(hosts.c.pending > 0, free, ready)
         .order_by(hosts.c.ready_at)
         .limit(limit)
+        .with_for_update(skip_locked=True)
     ).all()
     level = _level(connection) if level_by_level else None
     leased = []
@@ -74,14 +78,29 @@ def lease(
 
 
 def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> None:
-    """Give hosts to a worker until a time."""
-    if names:
+    """Give hosts to a worker until a time; those whose row another holds keep what they have."""
+    rows = _free_rows(connection, names)
+    if rows:
         connection.execute(
             update(hosts)
-            .where(hosts.c.name == bindparam("host"))
+            .where(hosts.c.id == bindparam("row"))
             .values(lease_owner=owner, lease_until=until),
-            [{"host": name} for name in names],
+            [{"row": row} for row in rows.values()],
         )
+
+
+def _free_rows(connection: Connection, names: Collection[str]) -> dict[str, int]:
+    """Return the rows of hosts, locked where the database locks rows; not those another holds.
+
+    So two who change hosts never wait for each other, each holding what the other wants.
+    """
+    found: dict[str, int] = {}
+    for part in chunks(list(names)):
+        rows = select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part))
+        found.update(
+            tuple(row) for row in connection.execute(rows.with_for_update(skip_locked=True))
+        )
+    return found
 
 
 def _level(connection: Connection) -> int | None:
@@ -109,11 +128,14 @@ def pace(
     connection: Connection, ready: Mapping[str, float], delays: Mapping[str, float | None]
 ) -> None:
     """Write down when each host may be asked again, so that politeness survives a restart."""
-    rows = [{"host": h, "ready": at, "delay": delays.get(h)} for h, at in ready.items()]
+    found = _free_rows(connection, ready)
+    rows = [
+        {"row": row, "ready": ready[host], "delay": delays.get(host)} for host, row in found.items()
+    ]
     if rows:
         connection.execute(
             update(hosts)
-            .where(hosts.c.name == bindparam("host"))
+            .where(hosts.c.id == bindparam("row"))
             .values(ready_at=bindparam("ready"), delay=bindparam("delay")),
             rows,
         )
@@ -130,6 +152,12 @@ def fetched(connection: Connection) -> int:
 
 
 def next_due(connection: Connection) -> float | None:
-    """Return when the next queued URL may be tried; seconds since 1970, None without any."""
+    """Return when the next queued URL may be tried; seconds since 1970, None without any.
+
+    Where many are queued it is not looked for, and the answer is 0: now.
+    """
+    number = pending(connection)
+    if number > _FEW:
+        return 0.0
     earliest = connection.scalar(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))
     return None if earliest is None else float(earliest)

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DatabaseError
 
 from storage import budgets, classes, pages, snapshot, urls
 from storage.bloom import FIRST_CAPACITY, KeyFilter
-from storage.engine import open_engine
+from storage.engine import BESIDE, open_engine
 from storage.errors import StoreError
 from storage.merges import MergeNames, Why
 from storage.records import Admission, Candidate, Outcome
@@ -92,6 +92,25 @@ class Store:
                 raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
             raise
         self.seen.settle()
+
+    @contextmanager
+    def leasing(self) -> Iterator[Connection]:
+        """Run a block as a transaction that only leases hosts and keeps their pace.
+
+        On PostgreSQL it does not wait for writers, nor they for it: rows that others hold are
+        passed over. On SQLite it is a writer like any other.
+
+        Raises:
+            StoreError: as `transaction` does.
+        """
+        try:
+            with (
+                self._engine.connect().execution_options(**{BESIDE: True}) as connection,
+                connection.begin(),
+            ):
+                yield connection
+        except DatabaseError as error:
+            raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
 
     def admit(self, candidates: Sequence[Candidate], now: float, why: Why) -> list[Admission]:
         """Let URLs through the door; of all who bring one key, ever, one is told "new"."""

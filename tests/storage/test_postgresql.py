@@ -1,17 +1,22 @@
 """PostgreSQL: what can happen to a server and to the way to it, and stores on several machines."""
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import databases
 import psycopg
 import pytest
 from databases import url_of
+from sqlalchemy import Connection, select
 from stores import admit, candidate, explain, lease, open_store
 
 from storage import Hop, Outcome, Page, State, StoreError, report
+from storage import frontier as rows
 from storage.engine import open_engine
+from storage.schema import hosts
 
 
 @pytest.fixture(autouse=True)
@@ -139,3 +144,109 @@ def test_the_command_works_on_it(tmp_path: Path) -> None:
         [*words, "export", "urls", *store], capture_output=True, check=True, timeout=60
     )
     assert len(done.stdout.splitlines()) == 2
+
+
+HOSTS = [f"http://h{n}.example/" for n in range(20)]
+
+
+def lease_names(connection: Connection, owner: str, limit: int = 100) -> set[str]:
+    """Lease hosts inside a transaction."""
+    found = rows.lease(
+        connection,
+        owner,
+        now=0.0,
+        seconds=60,
+        limit=limit,
+        per_host=10,
+        loaded={},
+        level_by_level=False,
+    )
+    return {host.name for host in found}
+
+
+def test_leases_do_not_wait_for_a_writer(tmp_path: Path) -> None:
+    one, other = open_store(tmp_path), open_store(tmp_path)
+    admit(one, HOSTS)
+    with one.transaction() as writing:
+        writing.execute(select(hosts.c.id))
+        start = time.monotonic()
+        with other.leasing() as connection:
+            assert len(lease_names(connection, "other")) == 20
+        assert time.monotonic() - start < 5
+    one.close()
+    other.close()
+
+
+def test_hosts_that_a_transaction_holds_are_passed_over(tmp_path: Path) -> None:
+    one, other = open_store(tmp_path), open_store(tmp_path)
+    admit(one, HOSTS)
+    with one.leasing() as first:
+        mine = lease_names(first, "one", limit=5)
+        assert len(mine) == 5
+        with other.leasing() as second:
+            theirs = lease_names(second, "other")
+            rows.renew(second, "other", mine, 999.0)
+            rows.pace(second, dict.fromkeys(mine, 999.0), {})
+    assert len(theirs) == 15
+    assert not mine & theirs
+    engine = open_engine(url_of(tmp_path), read_only=True)
+    with engine.begin() as connection:
+        found = connection.execute(select(hosts.c.name, hosts.c.lease_owner, hosts.c.ready_at))
+        assert {row.name: row.lease_owner for row in found} == {
+            **dict.fromkeys(mine, "one"),
+            **dict.fromkeys(theirs, "other"),
+        }
+    engine.dispose()
+    one.close()
+    other.close()
+
+
+_UNTIL_FULL = """
+import resource, sys
+from pathlib import Path
+import databases
+from stores import admit, open_store
+from storage import StoreError
+
+folder = Path(sys.argv[1])
+# Files of the server may not grow beyond this: PostgreSQL is told what a full disk tells it.
+resource.setrlimit(resource.RLIMIT_FSIZE, (20 << 20, resource.RLIM_INFINITY))
+with databases.server(folder / "own") as uri:
+    import os
+    os.environ[databases.SERVER] = uri
+    store = open_store(folder)
+    done = 0
+    try:
+        while True:
+            numbers = range(done, done + 5000)
+            new = admit(store, [f"http://a.example/{'x' * 400}/{n}" for n in numbers])
+            assert all(answer.new for answer in new)
+            done += len(new)
+    except StoreError as error:
+        print(done, error)
+"""
+
+
+def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
+    """A limit on the size of the server's files stands for it; the log has files of 16 MiB."""
+    path = [str(Path(databases.__file__).parent), str(Path(__file__).parents[2])]
+    done = subprocess.run(
+        [sys.executable, "-c", _UNTIL_FULL, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    count, _, said = done.stdout.partition(" ")
+    assert "File too large" in said
+    assert "nothing of the last step was kept" in said
+    with databases.server(tmp_path / "own") as uri, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(databases.SERVER, uri)
+        store = open_store(tmp_path)
+        known = [f"http://a.example/{'x' * 400}/{n}" for n in range(int(count))]
+        assert not any(answer.new for answer in admit(store, known))
+        further = [f"http://a.example/{'x' * 400}/{n}" for n in range(int(count), int(count) + 99)]
+        assert all(answer.new for answer in admit(store, further))
+        store.close()
