@@ -1,4 +1,7 @@
-"""How many claims a second does the store take, beside the obvious way, on each database?"""
+"""How many claims a second does the store take, beside the obvious way, on each database?
+
+With ``--top 20`` SQLite is filled to twenty million URLs, with its size and the memory on the way.
+"""
 
 import os
 import random
@@ -118,9 +121,21 @@ def filter_alone(count: int) -> dict[str, float]:
     }
 
 
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def memory() -> int:
+    """Return the bytes of memory that this process has."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
 def main() -> None:
     """Measure and print."""
-    given = arguments(str(__doc__))
+    given = arguments(str(__doc__), top=6)
+    curve: list[dict[str, float]] = []
     known = 1_000_000
     links = stream(known, 1_000_000)
     found: dict[str, float] = {}
@@ -131,9 +146,19 @@ def main() -> None:
             first = list(enumerate(keys(0, known)))
             found[f"{name}, fresh, to a million"] = known / admit(store, first)
             found[f"{name}, crawl-like at a million"] = len(links) / admit(store, links)
-            for start in range(2_000_000, given.count * 10, 1_000_000):
+            for start in range(2_000_000, given.top * 1_000_000, 1_000_000):
+                if name != "sqlite" and start >= 6_000_000:
+                    break
                 more = list(enumerate(keys(start, 1_000_000), start))
-                found[f"{name}, fresh, from {start / 1e6:.0f} M"] = 1e6 / admit(store, more)
+                rate = 1e6 / admit(store, more)
+                found[f"{name}, fresh, from {start / 1e6:.0f} M"] = rate
+                del more
+                there = start + 1_000_000
+                size = size_of(Path(folder)) / there
+                point = {"millions": there / 1e6, "rate": rate, "bytes a URL": size}
+                if name == "sqlite":
+                    curve.append({**point, "MiB": memory() / 2**20})
+                print(name, point, f"{memory() / 2**20:.0f} MiB", flush=True)
             store.close()
     with tempfile.TemporaryDirectory() as folder:
         sample = random.Random(1).sample(links, 50_000)
@@ -148,7 +173,7 @@ def main() -> None:
             if value < 100
             else f"filter, {name:37} {value:12,.0f}"
         )
-    keep(given, "store", [str(len(links))], {"rates": found, "filter": alone})
+    keep(given, "store", [str(len(links))], {"rates": found, "filter": alone, "curve": curve})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from storage.urls import spellings
 # From two spellings of one identity to the rules that made them one, "" when spelled alike.
 Why = Callable[[str, str], str]
 
-_REMEMBERED = 1 << 16
+_REMEMBERED = 1 << 17
 
 
 class MergeNames:
@@ -37,19 +37,23 @@ class MergeNames:
         if len(names) > _REMEMBERED:
             names.clear()
         tally = Tally()
-        merged: list[tuple[str, str | None, int]] = []  # spelling, rules if known, row
-        for (_, spelling, *_), (row, new) in zip(candidates, admissions, strict=True):
+        times: dict[str, int] = {}
+        rows: dict[str, int] = {}
+        for candidate, (row, new) in zip(candidates, admissions, strict=True):
+            spelling = candidate[1]
             if new:
                 names[spelling] = ""
-            elif (rules := names.get(spelling)) != "":
-                merged.append((spelling, rules, row))
-        first = spellings(connection, {row for _spelling, _rules, row in merged})
-        for spelling, known, row in merged:
-            rules = names.get(spelling) if known is None else known
+            elif names.get(spelling) != "":
+                times[spelling] = times.get(spelling, 0) + 1
+                rows[spelling] = row
+        first = spellings(connection, set(rows.values()))
+        for spelling, count in times.items():
+            same_as = first.get(rows[spelling], "")
+            rules = names.get(spelling)
             if rules is None:
-                rules = names[spelling] = why(spelling, first.get(row, ""))
+                rules = names[spelling] = why(spelling, same_as)
             if rules:
-                tally.add(rules, spelling, first.get(row, ""))
+                tally.add(rules, spelling, same_as, count=count)
         return tally
 
     def forget(self) -> None:

@@ -108,9 +108,9 @@ class Tally:
         self.counts: dict[str, int] = {}
         self.samples: dict[str, tuple[str, ...]] = {}
 
-    def add(self, name: str, *sample: str) -> None:
-        """Count one more; the first example is kept."""
-        self.counts[name] = self.counts.get(name, 0) + 1
+    def add(self, name: str, *sample: str, count: int = 1) -> None:
+        """Count some more; the first example is kept."""
+        self.counts[name] = self.counts.get(name, 0) + count
         self.samples.setdefault(name, sample)
 
 

@@ -83,23 +83,23 @@ def admit(
         rows = [
             (
                 row,
-                c.url,
-                None if c.spelling == c.url else c.spelling.replace("\0", "%00"),
-                host_ids[c.host],
-                _QUEUED if c.held is None else _HELD,
-                c.held,
-                c.depth,
-                c.hops,
-                c.source,
+                url,
+                None if spelling == url else spelling.replace("\0", "%00"),
+                host_ids[host],
+                _QUEUED if held is None else _HELD,
+                held,
+                depth,
+                hops,
+                source,
                 0,
                 0.0,
                 now,
             )
-            for c, row in new
+            for (url, spelling, _key, host, depth, hops, source, held, _listed), row in new
         ]
         insert_rows(connection, urls, _COLUMNS, rows)
-        _more_pending(connection, Counter(host_ids[c.host] for c, _row in new if c.held is None))
-        held = Counter((c.held, c.depth) for c, _row in new)
+        _more_pending(connection, Counter(row[3] for row in rows if row[5] is None))
+        held = Counter((row[5], row[6]) for row in rows)
         counts.add(connection, _counted(held))
         if judge is not None:
             note(connection, dropped, judge, now)
