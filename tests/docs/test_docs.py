@@ -14,6 +14,10 @@ from crawler.batch.formats import FORMATS
 from crawler.batch.packed import PACKED
 from crawler.batch.tables import FORMS
 from crawler.cli import main
+from crawler.fetch.faults import Fault
+from crawler.metrics import Collector
+from crawler.progress import Progress
+from crawler.refusal import Refusal
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -124,3 +128,13 @@ def test_the_robots_page_names_tests_that_exist() -> None:
     tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests/crawler").glob("*.py")]
     for row in FETCHED:
         assert any(f"def {row.test}(" in text for text in tests), row.test
+
+
+def test_the_page_of_the_crawl_names_all_reasons_and_metrics() -> None:
+    page = (ROOT / "docs/crawl.md").read_text(encoding="utf-8")
+    for refusal in set(Refusal) - {Refusal.RECORD}:
+        assert f"`{refusal.label}`" in page
+    for fault in Fault:
+        assert f"`{fault.label}`" in page
+    for family in Collector("sqlite:///no.db", Progress).collect():
+        assert f"{family.name}" in page, family.name
