@@ -13,7 +13,7 @@ import msgspec
 
 from canon import Canonicalizer, Refused
 from canon import extract as canon_extract
-from crawler import app, live, metrics, show, workers
+from crawler import live, metrics, policies, show, workers
 from crawler.batch import job, lines, output, tables
 from crawler.batch.formats import FORMATS, Form
 from crawler.batch.keying import default_workers
@@ -83,9 +83,9 @@ def canon(
     led to, and the store's learned rules apply to all.
     """
     given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
-    canonicalizer = Canonicalizer(app.find_policy(policy))
+    canonicalizer = Canonicalizer(policies.find_policy(policy))
     refused = 0
-    for result in app.canonicals(given, base, policy, rules_file, store):
+    for result in policies.canonicals(given, base, policy, rules_file, store):
         if isinstance(result, Refused):
             refused += 1
             show.say(f"canonry: {result.reason.value}: {result.text[:200]}")
@@ -125,7 +125,7 @@ def explain(
     as_json: bool,
 ) -> int:
     """Tell which rule did what to a URL, and why; of learned rules, what they rest on."""
-    trace = app.explain(url, base, policy, rules_file, store)
+    trace = policies.explain(url, base, policy, rules_file, store)
     if as_json:
         print_json(trace.as_dict())
     else:
@@ -324,7 +324,7 @@ def dedup(
         engine=engine,
     )
     asked.check()
-    canonicalizer = app.canonicalizer(policy, rules_file)
+    canonicalizer = policies.canonicalizer(policy, rules_file)
     total = job.size_of(asked.files)
     start = time.monotonic()
     if total is not None and store is None:

@@ -11,7 +11,7 @@ import msgspec
 
 from canon import LearnedRule, RuleSet
 from canon.rules import STATES
-from crawler import app, show
+from crawler import policies, show
 from crawler.batch import lines, output
 from crawler.batch.packed import unpacked
 from crawler.command import answering, json_option, policy_option, print_json, store_option
@@ -103,7 +103,7 @@ def revoke(rule: str, store: str, policy: str) -> int:
     It is not learned again; 'canonry rules import' can bring it back. A crawl that is running takes
     note at its next step.
     """
-    with app.changing(store, policy, show.say) as (connection, canonicalizer):
+    with policies.changing(store, policy, show.say) as (connection, canonicalizer):
         case = kept.find(connection, rule)
         done = kept.revoke(connection, case, canonicalizer, time.time())
     show.say(
@@ -149,8 +149,8 @@ def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
 
     With --trial they are put on probation: they spare no fetch before they have predicted well.
     """
-    given = app.find_rules(file, app.find_policy(policy))
-    with app.changing(store, policy, show.say) as (connection, canonicalizer):
+    given = policies.find_rules(file, policies.find_policy(policy))
+    with policies.changing(store, policy, show.say) as (connection, canonicalizer):
         done = kept.bring(connection, given.rules, canonicalizer, time.time(), trial=trial)
     show.say(
         f"{len(given.rules):,} rules brought in, {len(given) * (not trial):,} of them active; "
@@ -174,7 +174,7 @@ def mine_rules(
     Only candidates come of it: a log tells where URLs led, and not what they held, nor what became
     of them. In a store they spare nothing before a crawl has seen them predict well.
     """
-    canonicalizer = app.canonicalizer(policy, None)
+    canonicalizer = policies.canonicalizer(policy, None)
     found = mine.mine(_pairs(files), canonicalizer, learning.load())
     summary: dict[str, Any] = {
         "redirects": found.pairs,
@@ -183,7 +183,7 @@ def mine_rules(
         "candidates": len(found.rules),
     }
     if store is not None:
-        with app.changing(store, policy, show.say) as (connection, canonicalizer):
+        with policies.changing(store, policy, show.say) as (connection, canonicalizer):
             kept.bring(connection, found.rules, canonicalizer, time.time())
     if as_json:
         print_json(summary)

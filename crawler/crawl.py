@@ -6,46 +6,24 @@ import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
-
-from sqlalchemy import Connection
 
 from canon import redact
-from crawler.door import Door
 from crawler.frontier import Frontier, Politeness
-from crawler.learn.keeper import Keeper, News
+from crawler.learn.keeper import Keeper
+from crawler.ledger import LEASE_SECONDS, PER_HOST, Done, Ledger, Pace
 from crawler.log import Log
 from crawler.progress import Progress
 from crawler.refusal import Refusal
 from crawler.scope import host_of
 from crawler.settings import Settings
 from crawler.visit import Visited, Visitor
-from storage import Admission, LeasedHost, Outcome, Queued, State, Store, StoreError
-from storage import frontier as rows
-from storage.writer import Writer
+from storage import Admission, Outcome, Queued, State, StoreError
 
-_LEASE_SECONDS = 60.0
-_HEARTBEAT = _LEASE_SECONDS / 4
+_HEARTBEAT = LEASE_SECONDS / 4
 _GROUP = 64  # outcomes in one transaction at most
-_PER_HOST = 256  # URLs of one host in memory at most
 _LONGEST_WAIT = 0.5
 _OK = 200
 _FAULTS_IN_A_ROW = 10  # of our own: then it is not the pages
-
-
-class _Pace(NamedTuple):
-    """When hosts may be asked again, and how far apart they want to be asked."""
-
-    ready: dict[str, float]
-    delays: dict[str, float | None]
-
-
-class _Done(NamedTuple):
-    """A visit that ended and waits to be recorded."""
-
-    host: str
-    queued: Queued
-    visited: Visited
 
 
 async def _nowhere(_host: str) -> str | None:
@@ -72,43 +50,31 @@ class Crawl:
 
     def __init__(
         self,
-        store: Store,
-        writer: Writer,
+        ledger: Ledger,
         visitor: Visitor,
-        door: Door,
         settings: Settings,
         *,
-        worker: str,
         say: Callable[[str], None],
         clock: Callable[[], float] = time.time,
-        keeper: Keeper | None = None,
         address_of: Callable[[str], Awaitable[str | None]] = _nowhere,
         log: Log | None = None,
     ) -> None:
         """Bind what a crawl needs.
 
         Args:
-            store: where everything is kept; only the writer thread touches it.
-            writer: that thread.
+            ledger: the store, as a crawl uses it.
             visitor: makes outcomes of URLs.
-            door: judges links.
             settings: the limits.
-            worker: the name under which hosts are leased.
             say: takes sentences for people.
             clock: seconds since 1970.
-            keeper: learns from what comes of URLs; None learns nothing.
             address_of: says on which address a host is, None for one that it shares with nobody.
             log: is told what came of each URL.
         """
-        self._store = store
-        self._writer = writer
+        self._ledger = ledger
         self._visitor = visitor
-        self._door = door
         self._crawl = settings.crawl
-        self._worker = worker
         self._say = say
         self._clock = clock
-        self._keeper = keeper
         self._probes = 0  # URLs that cannot be there, asked for to learn how hosts say so
         self._faults = 0  # of our own, in a row
         self._frontier = Frontier(politeness(settings))
@@ -116,7 +82,7 @@ class Crawl:
         self._placing: set[asyncio.Task[None]] = set()
         self._out = 0  # URLs taken and not yet recorded
         self._visits: set[asyncio.Task[None]] = set()
-        self._outbox: list[_Done] = []
+        self._outbox: list[Done] = []
         self._fatal: BaseException | None = None
         self._wake = asyncio.Event()
         self._arrived = asyncio.Event()
@@ -124,7 +90,6 @@ class Crawl:
         self._leased_at = 0.0
         self._maybe_more = True  # the store may have queued URLs that are not loaded
         self._log = log
-        self._fetched = 0  # pages that the store holds, as far as we know
         self.progress = Progress()
 
     def stop(self, *, now: bool = False) -> None:
@@ -154,7 +119,8 @@ class Crawl:
                 task.cancel()
             await asyncio.gather(recorder, *self._placing, *self._visits, return_exceptions=True)
             if self._fatal is None:
-                await self._writer.call(self._leave, self._pace())
+                await self._ledger.leave(self._pace())
+                self.progress.queued = self._ledger.queued
         if self._fatal is not None:
             raise self._fatal
         return not self._stopping
@@ -177,7 +143,7 @@ class Crawl:
             if work is not None:
                 return work
             if not self._frontier.loaded_rows and not self._maybe_more:
-                due = await self._writer.call(self._next_due)
+                due = await self._ledger.next_due()
                 if due is None:
                     return None
                 self._maybe_more = True
@@ -208,7 +174,7 @@ class Crawl:
         more than it had out, and the store sets the pace when it is slower than the network.
         """
         limit = self._crawl.max_pages
-        within = not limit or self._fetched + self._out < limit
+        within = not limit or self._ledger.fetched + self._out < limit
         return self._out < self._crawl.concurrency and within
 
     def _hungry(self, now: float) -> bool:
@@ -240,10 +206,10 @@ class Crawl:
         self._maybe_more = False
         loaded = {name: frozenset(held) for name, held in self._frontier.loaded().items()}
         limit = max(2 * self._crawl.concurrency, len(loaded) + 16)
-        leased = await self._writer.call(self._lease_rows, now, limit, loaded, self._pace())
+        leased = await self._ledger.lease(now, limit, loaded, self._pace())
         for host in leased:
             self._frontier.put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
-        full = any(len(host.urls) == _PER_HOST for host in leased)
+        full = any(len(host.urls) == PER_HOST for host in leased)
         self._maybe_more |= full or len(leased) == limit
         self._frontier.retire(now)
 
@@ -251,12 +217,12 @@ class Crawl:
         """Keep the hosts that we have; others may have become free since."""
         self._leased_at = now
         self._maybe_more = True
-        await self._writer.call(self._renew_rows, now, list(self._frontier.loaded()), self._pace())
+        await self._ledger.renew(now, list(self._frontier.loaded()), self._pace())
         self._frontier.retire(now)
 
-    def _pace(self) -> _Pace:
+    def _pace(self) -> Pace:
         """Return what is to be written down of the hosts' pace."""
-        return _Pace(self._frontier.pace(), self._frontier.delays())
+        return Pace(self._frontier.pace(), self._frontier.delays())
 
     async def _visit(self, host: str, queued: Queued) -> None:
         """Visit one URL and hand its outcome to the recorder."""
@@ -276,7 +242,7 @@ class Crawl:
                 self._frontier.slow_down(host, until=visited.not_before)
                 if visited.elapsed is not None:
                     self._frontier.answered(host, visited.elapsed)
-                self._outbox.append(_Done(host, queued, visited))
+                self._outbox.append(Done(host, queued, visited))
                 self._arrived.set()
             self._frontier.done(host)
             self._wake.set()
@@ -286,8 +252,8 @@ class Crawl:
         try:
             visited = await self._visitor.visit(queued, partial(self._another_turn, host))
             page = visited.outcome.page
-            if self._keeper is not None and page is not None and page.status == _OK:
-                await self._writer.call(self._keeper.hear_missing, queued.url, page.digest)
+            if page is not None and page.status == _OK:
+                await self._ledger.hear_missing(queued.url, page.digest)
         except Exception as error:  # noqa: BLE001 - as for any page
             self._own_fault(queued, error)
         finally:
@@ -330,15 +296,15 @@ class Crawl:
         """Record the outcomes that wait, up to a group of them."""
         group, self._outbox = self._outbox[:_GROUP], self._outbox[_GROUP:]
         try:
-            answers = await self._writer.call(self._record_rows, group, self._clock())
+            answers = await self._ledger.record(group, self._clock())
             for done, admissions in zip(group, answers, strict=True):
                 self._frontier.recorded(done.host, done.queued.row)
                 self._out -= 1
                 self._count(done.visited.outcome, admissions)
                 if self._log is not None:
                     self._log.outcome(done.queued, done.visited.outcome, admissions)
-            if self._keeper is not None:
-                self._heed(self._keeper)
+            if self._ledger.keeper is not None:
+                self._heed(self._ledger.keeper)
         except Exception as error:  # noqa: BLE001 - the run ends and raises it
             self._fatal = error
         finally:
@@ -380,79 +346,6 @@ class Crawl:
         progress.duplicates += len(admissions) - new
         progress.in_flight = len(self._visits)
         progress.hosts = len(self._frontier.loaded())
+        progress.queued, progress.learning = self._ledger.queued, self._ledger.learning
         if new or outcome.retry_at is not None:
             self._maybe_more = True
-
-    # What follows runs on the writer thread, and touches nothing but the store.
-
-    def _lease_rows(
-        self, now: float, limit: int, loaded: dict[str, frozenset[int]], pace: _Pace
-    ) -> list[LeasedHost]:
-        """Lease hosts, keep ours, and write down their pace."""
-        with self._store.leasing() as connection:
-            rows.pace(connection, *pace)
-            self._stand(connection)
-            return rows.lease(
-                connection,
-                self._worker,
-                now=now,
-                seconds=_LEASE_SECONDS,
-                limit=limit,
-                per_host=_PER_HOST,
-                loaded=loaded,
-                level_by_level=self._crawl.max_depth >= 0,
-            )
-
-    def _stand(self, connection: Connection) -> None:
-        """See how much the store holds: other workers add to it, too."""
-        self.progress.queued = rows.pending(connection)
-        self._fetched = rows.fetched(connection)
-
-    def _record_rows(self, group: Sequence[_Done], now: float) -> list[list[Admission]]:
-        """Record outcomes, and learn from them in the same transaction."""
-        outcomes = [done.visited.outcome for done in group]
-        keeper = self._keeper
-
-        def stand(connection: Connection, _admissions: list[list[Admission]]) -> None:
-            self._stand(connection)
-
-        if keeper is None:
-            return self._store.record(outcomes, now, self._door.why, stand)
-
-        def learn(connection: Connection, admissions: list[list[Admission]]) -> None:
-            stand(connection, admissions)
-            news = [
-                News(done.queued, outcome, admitted)
-                for done, outcome, admitted in zip(group, outcomes, admissions, strict=True)
-            ]
-            keeper.learn(connection, news, now)
-
-        try:
-            answers = self._store.record(outcomes, now, self._door.why, learn)
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - one of our own: the crawl goes on without
-            trace = "".join(traceback.format_exception(error)).rstrip()
-            self._say(f"Learning failed and is left out of this run; please report this:\n{trace}")
-            self._keeper = self._store.judge = None
-            return self._store.record(outcomes, now, self._door.why, stand)
-        self.progress.learning = round(keeper.seconds, 3)
-        return answers
-
-    def _renew_rows(self, now: float, names: list[str], pace: _Pace) -> None:
-        """Keep hosts, and write down their pace."""
-        with self._store.leasing() as connection:
-            rows.pace(connection, *pace)
-            rows.renew(connection, self._worker, names, now + _LEASE_SECONDS)
-
-    def _next_due(self) -> float | None:
-        """Return when a queued URL may be tried, or None when none is left."""
-        with self._store.leasing() as connection:
-            return rows.next_due(connection)
-
-    def _leave(self, pace: _Pace) -> None:
-        """Give the hosts back, with their pace."""
-        with self._store.transaction() as connection:
-            rows.pace(connection, *pace)
-            rows.give_back(connection, [self._worker])
-            self.progress.queued = rows.pending(connection)

@@ -38,6 +38,21 @@ def admit(store: Store, urls: Sequence[str], now: float = 0.0, depth: int = 0) -
     return store.admit([candidate(url, depth) for url in urls], now, explain)
 
 
+def lease_names(connection: Connection, owner: str, limit: int = 100) -> set[str]:
+    """Lease hosts inside a transaction, and return which."""
+    found = rows.lease(
+        connection,
+        owner,
+        now=0.0,
+        seconds=60,
+        limit=limit,
+        per_host=10,
+        loaded={},
+        level_by_level=False,
+    )
+    return {host.name for host in found}
+
+
 def lease(
     store: Store,
     owner: str = "me",

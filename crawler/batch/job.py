@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from canon import Canonicalizer
-from crawler import app
+from crawler import policies
 from crawler.batch import blocks, engine, output, report, results, spark, tables
 from crawler.batch.checkpoint import workplace
 from crawler.batch.dedup import SeenInStore, Summary, dedup
@@ -223,7 +223,7 @@ def _in_store(
     url: str, canonicalizer: Canonicalizer, stack: ExitStack, say: Callable[[str], None]
 ) -> tuple[SeenInStore, Canonicalizer]:
     """Open a store for one transaction, which ends with the stack; return what its rules make."""
-    store = app.open_store(url, canonicalizer.policy, say)
+    store = policies.open_store(url, canonicalizer.policy, say)
     stack.callback(store.close)
     store.judge = Judge(canonicalizer)
     connection = stack.enter_context(store.transaction())

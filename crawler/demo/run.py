@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from crawler import app, show
+from crawler import app, policies, show
 from crawler.demo.server import Served, serving
 from crawler.demo.site import HOSTS, SEED, build
 from crawler.settings import load
@@ -75,7 +75,7 @@ def _compare(policy: str, served: Served, result: app.CrawlResult, found: dict[s
         rule for resource in expected for rule in _wanting(served.pages.get(resource, []))
     )
     missed = tuple(r.url for r in expected if r not in served.pages)
-    rules = app.find_policy(policy).practice
+    rules = policies.find_policy(policy).practice
     return Result(
         policy=policy,
         resources=len(expected),

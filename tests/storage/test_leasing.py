@@ -3,28 +3,12 @@
 import threading
 from pathlib import Path
 
-from sqlalchemy import Connection
-from stores import admit, open_store
+from stores import admit, lease_names, open_store
 
 from storage import Store
 from storage import frontier as rows
 
 HOSTS = [f"http://h{n}.example/" for n in range(20)]
-
-
-def take(connection: Connection, owner: str, limit: int = 100) -> set[str]:
-    """Lease hosts inside a transaction."""
-    found = rows.lease(
-        connection,
-        owner,
-        now=0.0,
-        seconds=60,
-        limit=limit,
-        per_host=10,
-        loaded={},
-        level_by_level=False,
-    )
-    return {host.name for host in found}
 
 
 def test_many_who_lease_and_write_at_once_never_block_each_other(tmp_path: Path) -> None:
@@ -39,7 +23,7 @@ def test_many_who_lease_and_write_at_once_never_block_each_other(tmp_path: Path)
         try:
             for turn in range(25):
                 with store.leasing() as connection:
-                    got = take(connection, owner, limit=7)
+                    got = lease_names(connection, owner, limit=7)
                     rows.pace(connection, dict.fromkeys(got, 0.0), {})
                 with guard:
                     assert all(held.setdefault(host, owner) == owner for host in got)

@@ -10,8 +10,8 @@ import databases
 import psycopg
 import pytest
 from databases import url_of
-from sqlalchemy import Connection, select
-from stores import admit, candidate, explain, lease, open_store
+from sqlalchemy import select
+from stores import admit, candidate, explain, lease, lease_names, open_store
 
 from storage import Hop, Outcome, Page, State, StoreError, report
 from storage import frontier as rows
@@ -147,21 +147,6 @@ def test_the_command_works_on_it(tmp_path: Path) -> None:
 
 
 HOSTS = [f"http://h{n}.example/" for n in range(20)]
-
-
-def lease_names(connection: Connection, owner: str, limit: int = 100) -> set[str]:
-    """Lease hosts inside a transaction."""
-    found = rows.lease(
-        connection,
-        owner,
-        now=0.0,
-        seconds=60,
-        limit=limit,
-        per_host=10,
-        loaded={},
-        level_by_level=False,
-    )
-    return {host.name for host in found}
 
 
 def test_leases_do_not_wait_for_a_writer(tmp_path: Path) -> None:
