@@ -32,6 +32,7 @@ class _Target(NamedTuple):
     key: bytes
     host: str
     refusal: Refusal | None  # by where it lies and how it looks
+    spelling: str  # of the reference, made absolute
 
 
 class Door:
@@ -69,21 +70,22 @@ class Door:
             InvalidURL: when the reference is no URL.
         """
         # Two fragments of one page are never two requests, whatever the policy makes of them.
-        bare = reference.partition("#")[0]
-        url, key, host, refusal = self._target(bare, base and nearest(bare, base))
+        bare, mark, _fragment = reference.partition("#")
+        url, key, host, refusal, spelling = self._target(bare, base and nearest(bare, base))
         if refusal is Refusal.SCHEME:
             return refusal
+        if mark:
+            spelling = spelled(reference, url)
         refusal = self._limit(depth, hops) or refusal
         held = None if refusal is None else refusal.label
-        return _CANDIDATE(
-            (url, spelled(reference, url), key, host, depth, hops, source, held, False)
-        )
+        return _CANDIDATE((url, spelling, key, host, depth, hops, source, held, False))
 
     def _find_target(self, reference: str, base: str | None) -> _Target:
         """Return what a reference leads to; a fault is not remembered."""
         canonical = self.canonicalizer(reference, base)
         url = canonical.url
-        return _Target(url, canonical.key, host_of(url), self._judge_place(url))
+        place = self._judge_place(url)
+        return _Target(url, canonical.key, host_of(url), place, spelled(reference, url))
 
     def judge(self, url: str, depth: int, hops: int) -> Refusal | None:
         """Return why a URL is not to be fetched under the limits of this crawl, or None."""

@@ -1,7 +1,6 @@
 """Links of an answer: what it leads to, judged at the door, and what it asks not to be followed."""
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import NamedTuple
 
 from canon import InvalidURL, redact
@@ -56,11 +55,15 @@ class Links:
             followed, unfollowed = (*followed, *unfollowed), ()
         links: list[Candidate] = []
         refused = [("nofollow", redact(link)) for link in unfollowed[: self._most]]
-        for reference in linked:
-            self._add(queued, reference, response.url, links, refused)
         base = document.base if document else response.url
-        for reference in islice(followed, self._most):
-            self._add(queued, reference, base, links, refused)
+        given = ((response.url, linked), (base, followed[: self._most]))
+        for relative_to, references in given:
+            for reference in references:
+                found = self.one(queued, reference, relative_to)
+                if isinstance(found, Candidate):
+                    links.append(found)
+                else:
+                    refused.append(found)
         if beyond := max(len(followed) + len(unfollowed) - self._most, 0):
             refused += [("too-many-links", redact((*followed, *unfollowed)[-1]))] * beyond
         canonical = document.canonical if document else None
@@ -83,21 +86,6 @@ class Links:
         except InvalidURL as error:
             return error.reason.name.lower(), redact(error.text)
         return found if isinstance(found, Candidate) else (found.label, redact(reference))
-
-    def _add(
-        self,
-        queued: Queued,
-        reference: str,
-        base: str,
-        links: list[Candidate],
-        refused: list[Refused],
-    ) -> None:
-        """Put what a link comes to where it belongs."""
-        found = self.one(queued, reference, base)
-        if isinstance(found, Candidate):
-            links.append(found)
-        else:
-            refused.append(found)
 
 
 def _all(headers: Mapping[str, str], name: str) -> list[str]:
