@@ -163,6 +163,7 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
 @click.option("--max-pages", type=int, help="Stop when the store holds this many pages.")
 @click.option("--max-depth", type=int, help="Follow this many links from a seed.")
 @click.option("--scope", type=click.Choice(["host", "domain", "prefix", "any"]))
+@click.option("--first", multiple=True, metavar="PATTERN", help="Ask these first: */product/*.")
 @click.option("--concurrency", type=int, help="Requests in flight at once, in each worker.")
 @click.option("--workers", type=int, help="Processes that share the store.  [default: 1]")
 @click.option("--delay", type=float, help="Seconds between two requests to one host.")
@@ -196,6 +197,7 @@ def crawl(
     """
     fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file")}
     fetch["connect_to"] = list(flags.pop("connect_to")) or None
+    flags["first"] = list(flags["first"]) or None
     learn = {"enabled": flags.pop("learn")}
     settings = load(config, {"crawl": flags, "fetch": fetch, "learn": learn})
     standing = Progress()

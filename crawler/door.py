@@ -3,6 +3,7 @@
 Seeds, links and redirects all pass here.
 """
 
+import fnmatch
 import re
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -33,6 +34,7 @@ class _Target(NamedTuple):
     host: str
     refusal: Refusal | None  # by where it lies and how it looks
     spelling: str  # of the reference, made absolute
+    priority: int
 
 
 class Door:
@@ -44,6 +46,8 @@ class Door:
         self._scope = scope
         self._crawl = settings.crawl
         self._traps = settings.traps
+        patterns = [fnmatch.translate(pattern) for pattern in settings.crawl.first]
+        self._first = re.compile("|".join(patterns)) if patterns else None
         self._target = lru_cache(_REMEMBERED)(self._find_target)
 
     def widen(self, seed: str) -> None:
@@ -71,21 +75,22 @@ class Door:
         """
         # Two fragments of one page are never two requests, whatever the policy makes of them.
         bare, mark, _fragment = reference.partition("#")
-        url, key, host, refusal, spelling = self._target(bare, base and nearest(bare, base))
+        url, key, host, refusal, spelling, first = self._target(bare, base and nearest(bare, base))
         if refusal is Refusal.SCHEME:
             return refusal
         if mark:
             spelling = spelled(reference, url)
         refusal = self._limit(depth, hops) or refusal
         held = None if refusal is None else refusal.label
-        return _CANDIDATE((url, spelling, key, host, depth, hops, source, held, False))
+        return _CANDIDATE((url, spelling, key, host, depth, hops, source, held, False, first))
 
     def _find_target(self, reference: str, base: str | None) -> _Target:
         """Return what a reference leads to; a fault is not remembered."""
         canonical = self.canonicalizer(reference, base)
         url = canonical.url
         place = self._judge_place(url)
-        return _Target(url, canonical.key, host_of(url), place, spelled(reference, url))
+        first = -1 if self._first is not None and self._first.match(url) else 0
+        return _Target(url, canonical.key, host_of(url), place, spelled(reference, url), first)
 
     def judge(self, url: str, depth: int, hops: int) -> Refusal | None:
         """Return why a URL is not to be fetched under the limits of this crawl, or None."""

@@ -46,6 +46,15 @@ class _Host:
     scheduled: bool = False
 
 
+def _enqueue(queue: deque[Queued], url: Queued) -> None:
+    """Put a URL behind those that are as urgent: almost always at the end."""
+    if not queue or queue[-1].priority <= url.priority:
+        queue.append(url)
+        return
+    place = next(n for n, one in enumerate(queue) if one.priority > url.priority)
+    queue.insert(place, url)
+
+
 _ALONE = _Address()  # of hosts that share theirs with nobody: nothing is ever counted here
 _LATEST = 0.3  # weight of the latest answer in how long a host takes
 
@@ -83,7 +92,8 @@ class Frontier:
 
         Args:
             name: the host.
-            urls: in the order in which to ask; rows that are loaded already are passed over.
+            urls: in the order in which to ask, those of smaller priority before what is there;
+                rows that are loaded already are passed over.
             ready_at: no request before; what is known here already counts where it is later.
             delay: what the host's robots.txt asked for, if that is known.
         """
@@ -99,7 +109,7 @@ class Frontier:
         for url in urls:
             if url.row not in host.rows:
                 host.rows.add(url.row)
-                host.queue.append(url)
+                _enqueue(host.queue, url)
                 self.waiting += 1
                 self.loaded_rows += 1
         self._schedule(name, host)

@@ -37,6 +37,7 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scope: Literal["host", "domain", "prefix", "any"]
     max_pages: Annotated[int, Meta(ge=0)]
     max_depth: Annotated[int, Meta(ge=-1)]
+    first: tuple[str, ...]
     max_hops: Annotated[int, Meta(ge=0, le=100)]
     max_crawl_delay: _Seconds
     recrawl_after: Annotated[str, Meta(pattern=r"^([0-9]+(\.[0-9]+)?[smhdw]?)?$")]

@@ -11,7 +11,7 @@ from storage.schema import State, hosts, pages, urls
 
 _QUEUED_COLUMNS = (
     *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
-    *(pages.c.etag, pages.c.modified),
+    *(pages.c.etag, pages.c.modified, urls.c.priority),
 )
 _FEW = 1_000  # queued URLs that are looked through
 _FAR = 86_400.0  # seconds; nothing waits longer by its own will
@@ -65,7 +65,7 @@ def lease(
             .join_from(urls, pages, isouter=True)
             .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
             .where(or_(urls.c.due <= now, urls.c.due > far))
-            .order_by(urls.c.depth, urls.c.id)
+            .order_by(urls.c.priority, urls.c.depth, urls.c.id)
             .limit(per_host + len(held))
         )
         if level is not None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Column, Connection, and_, func, insert, select, update
+from sqlalchemy import Column, Connection, SmallInteger, and_, func, insert, select, update
 from sqlalchemy.exc import DatabaseError
 
 from storage import counts
@@ -100,6 +100,18 @@ def _ask_again(connection: Connection, operations: Operations) -> None:
         column = pages.c[name]
         operations.add_column("pages", Column(name, column.type, comment=column.comment))
     operations.create_index("pages_by_digest", "pages", ["digest"])
+    operations.add_column(
+        "urls", Column("priority", SmallInteger, nullable=False, server_default="0")
+    )
+    operations.drop_index("urls_queue", table_name="urls")
+    queued = urls.c.state == State.QUEUED
+    operations.create_index(
+        "urls_queue",
+        "urls",
+        ["host_id", "priority", "depth", "id"],
+        sqlite_where=queued,
+        postgresql_where=queued,
+    )
     led_to = and_(urls.c.depth == 0, urls.c.hops > 0)
     operations.create_index(
         "urls_led_to", "urls", ["id"], sqlite_where=led_to, postgresql_where=led_to

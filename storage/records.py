@@ -17,6 +17,7 @@ class Candidate(NamedTuple):
     source: int | None = None
     held: str | None = None  # why it is not to be fetched; None queues it
     listed: bool = False  # of a list: nothing names it, and yet a learned rule may hold it
+    priority: int = 0  # of a host's URLs those with a smaller one are asked first
 
 
 class Admission(NamedTuple):
@@ -75,6 +76,7 @@ class Queued(NamedTuple):
     attempts: int
     etag: str | None = None  # of the page that is known of it
     modified: str | None = None
+    priority: int = 0
 
 
 class LeasedHost(NamedTuple):

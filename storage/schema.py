@@ -104,11 +104,13 @@ urls = Table(
     Column("attempts", Integer, nullable=False, comment="fetches that failed so far"),
     Column("due", Float, nullable=False, comment="not to be tried before; when settled: asked at"),
     Column("found_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Column("priority", SmallInteger, nullable=False, comment="smaller ones of a host go first"),
 )
 _queued = urls.c.state == State.QUEUED
 Index(
     "urls_queue",
     urls.c.host_id,
+    urls.c.priority,
     urls.c.depth,
     urls.c.id,
     sqlite_where=_queued,

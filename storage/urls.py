@@ -25,6 +25,7 @@ _COLUMNS = (
     "depth",
     "hops",
     "source_id",
+    "priority",
     "attempts",
     "due",
     "found_at",
@@ -91,11 +92,15 @@ def admit(
                 depth,
                 hops,
                 source,
+                priority,
                 0,
                 0.0,
                 now,
             )
-            for (url, spelling, _key, host, depth, hops, source, held, _listed), row in new
+            for (
+                (url, spelling, _key, host, depth, hops, source, held, _listed, priority),
+                row,
+            ) in new
         ]
         insert_rows(connection, urls, _COLUMNS, rows)
         _more_pending(connection, Counter(row[3] for row in rows if row[5] is None))

@@ -201,3 +201,13 @@ def test_a_host_that_was_dropped_and_forgotten_is_no_fault() -> None:
     frontier.put("b", [queued(7)])
     frontier.place("b", "192.0.2.1")
     assert frontier.take(9.0) == ("b", queued(7))
+
+
+def test_what_is_urgent_goes_before_what_is_loaded() -> None:
+    frontier = Frontier(Politeness(0.0, 9))
+    urgent = [queued(row)._replace(priority=-1) for row in (10, 11, 12)]
+    frontier.put("h", [queued(1), queued(2)])
+    frontier.put("h", urgent[:2])
+    frontier.put("h", [queued(3), urgent[2]])
+    taken = [work[1].row for work in iter(lambda: frontier.take(0.0), None)]
+    assert taken == [10, 11, 12, 1, 2, 3]

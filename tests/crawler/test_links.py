@@ -132,3 +132,18 @@ def test_queries_are_asked_in_the_encoding_of_their_page(tmp_path: Path) -> None
     body = '<a href="/?q=é">'.encode("latin-1")
     _, _, asked = crawled(tmp_path, {"/": ok(body, f"{HTML}; charset=latin1")})
     assert asked["a.example/?q=%E9"] == 1
+
+
+def test_what_is_asked_first(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def answer(head: bytes) -> Answer:
+        asked.append(target_of(head))
+        if asked[-1] == "/":
+            return page("/a", "/b", "/product/1", "/c", "/product/2?x", "/d")
+        return page("/product/3") if asked[-1] == "/a" else page()
+
+    crawl(tmp_path, answer, first=["*/product/*", "*/d"], requests_per_host=1, concurrency=1)
+    assert asked[:2] == ["/robots.txt", "/"]
+    assert asked[2:5] == ["/product/1", "/product/2?x", "/d"]
+    assert sorted(asked[5:]) == ["/a", "/b", "/c", "/product/3"]
