@@ -1,6 +1,7 @@
 """Whole crawls on the demo site: complete, once each, resumable whatever happens to them."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -80,7 +81,7 @@ def test_a_crawl_killed_again_and_again_ends_as_one_left_alone(
     tmp_path: Path, undisturbed: set[tuple[str, int]], seed: int
 ) -> None:
     rng = random.Random(seed)
-    concurrency, kills = 8, 6
+    concurrency, kills = 8, int(os.environ.get("CANONRY_TEST_KILLS", "6"))
     with demo_site(pause=0.002) as served:
         words = crawl_words(served, "--concurrency", str(concurrency))
         for _ in range(kills):
