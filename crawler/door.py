@@ -20,6 +20,7 @@ from storage import Candidate
 from storage.records import Share
 
 _FETCHED = ("http://", "https://")
+_ANY_BASE = "http://any.invalid/"
 _REMEMBERED = 32_768  # links whose targets are known: most stand on many pages of a site
 _CANDIDATE = partial(tuple.__new__, Candidate)  # a third of the time of calling the class
 # A base's authority, and its path up to the last slash (RFC 3986 section 5.2.3).
@@ -123,14 +124,15 @@ class Door:
         return why(self.canonicalizer, spelling, same_as)
 
 
-def nearest(reference: str, base: str) -> str | None:
+def nearest(reference: str, base: str) -> str:
     """Return as little of a base as leads a reference to the same target.
 
-    So what stands on many pages is resolved once: an absolute URL needs no base, a path the
-    authority, and other references the directory (RFC 3986 section 5.2.2).
+    So what stands on many pages is resolved once: an absolute URL needs any base at all (to have
+    its dot segments removed), a path the authority, and other references the directory (RFC 3986
+    section 5.2.2).
     """
     if reference.startswith(_FETCHED):
-        return None
+        return _ANY_BASE
     first = reference[:1]
     if not ("!" < first <= "~") or first in "?\\" or ":" in reference.partition("/")[0]:
         return base  # the base itself with another query, or what browsers mend, as "http:x"
