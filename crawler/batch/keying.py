@@ -4,10 +4,11 @@ import hashlib
 import multiprocessing
 import os
 import signal
+import threading
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from threading import Thread
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ _maker: list[tuple[Canonicalizer, bool]] = []  # of a worker process
 def _prepare(policy: Policy, rules: str | None, hosts: bool) -> None:  # noqa: FBT001 - by the pool
     """Make a worker ready; Ctrl-C is for the process that has the files."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _maker[:] = [(Canonicalizer(policy, rules), hosts)]
 
 
@@ -125,6 +126,8 @@ def in_order(
     context = multiprocessing.get_context("forkserver")
     pool = ProcessPoolExecutor(workers, context, _prepare, (policy, text, hosts))
     try:
+        with _uninterrupted():
+            pool.submit(os.getpid)  # the first one starts all workers
         waiting: deque[tuple[Block, Future[Keyed]]] = deque()
         for block in given:
             waiting.append((block, pool.submit(_in_worker, block)))
@@ -136,6 +139,22 @@ def in_order(
             yield first, future.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C while a pool starts: broken off in that, it would not wait for its workers."""
+    if threading.current_thread() is not threading.main_thread():  # which alone has signals
+        yield
+        return
+    caught: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if caught:
+        signal.raise_signal(signal.SIGINT)
 
 
 def default_workers() -> int:

@@ -231,24 +231,27 @@ def test_broken_off_anywhere_it_goes_on_to_the_same_end(
     assert len(done) == 2, "it was broken off in both passes"
 
 
-@pytest.mark.parametrize("seconds", [1.2])
+@pytest.mark.parametrize("seconds", [0.4])
 def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: float) -> None:
     lines = b"".join(b"http://h.example/%d\n" % (n * 7919 % 100_003) for n in range(200_000))
     merged = b"".join(b"HTTP://h.example/%d\n" % n for n in range(2000))
     (tmp_path / "in.gz").write_bytes(gzip.compress(lines + merged, 1))
     script = (
         "from crawler.batch import engine as e, keying as k; e._EVERY = 0.1; k.FEW = 1 << 20;"
-        "import crawler.cli as c"
+        "import crawler.cli as c; print('begun', flush=True); c.main()"
     )
     words = ["dedup", "in.gz", "-o", "out.txt", "--groups", "groups", "--memory", "16MiB"]
     said = b""
     for attempt in range(30):
         more = ["--resume"] if attempt else []
         with subprocess.Popen(
-            [sys.executable, "-c", f"{script}; c.main()", *words, *more],
+            [sys.executable, "-c", script, *words, *more],
             cwd=tmp_path,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
             try:
                 assert process.wait(seconds * 1.4**attempt) == 0
             except subprocess.TimeoutExpired:
@@ -267,6 +270,26 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     assert (tmp_path / "first").read_bytes() == (tmp_path / "out.txt").read_bytes()
     last = re.findall(rb"[0-9,]+ distinct, .*", said)[-1]
     assert last in whole.stderr, "it counts as one that was never killed"
+
+
+def test_interrupted_while_its_workers_start_it_waits_for_them(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"http://a.example/\n" * 10)
+    script = (
+        "import os, signal; from concurrent.futures import ProcessPoolExecutor as P;"
+        "from crawler.batch import keying as k; k.FEW = 0; start = P._spawn_process;"
+        "P._spawn_process = lambda p: (start(p), os.kill(os.getpid(), signal.SIGINT));"
+        "import crawler.cli as c; c.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "dedup", "in.txt", "-o", "out.txt", "--workers", "2"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert done.stderr == b"canonry: interrupted; the same command starts again\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt"}
 
 
 def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
