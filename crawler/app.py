@@ -173,7 +173,7 @@ def _prepare(
     now = time.time()
     asked = msgspec.json.encode({"seeds": sorted(seeds), "settings": settings}).decode()
     with store.transaction() as connection:
-        _take_from_the_dead(connection)
+        _take_from_the_dead(connection, settings.crawl.delay)
         for url in urls.seed_targets(connection):
             door.widen(url)
         if settings.crawl.recrawl_seconds is not None:
@@ -188,8 +188,12 @@ def _prepare(
     return store.begin_job("crawl", asked, now)
 
 
-def take_from_the_dead(store_url: str) -> None:
+def take_from_the_dead(store_url: str, delay: float) -> None:
     """Free the hosts that processes of this machine had leased which are no more.
+
+    Args:
+        store_url: the store that they shared.
+        delay: seconds between two requests to a host: nobody knows when these were asked last.
 
     Raises:
         StoreError: when the store cannot be written.
@@ -197,17 +201,17 @@ def take_from_the_dead(store_url: str) -> None:
     engine = open_engine(store_url)
     try:
         with engine.begin() as connection:
-            _take_from_the_dead(connection)
+            _take_from_the_dead(connection, delay)
     except DatabaseError as error:
         raise StoreError(str(error.orig)) from error
     finally:
         engine.dispose()
 
 
-def _take_from_the_dead(connection: Connection) -> None:
+def _take_from_the_dead(connection: Connection, delay: float) -> None:
     """Free the hosts of processes that are no more."""
     gone = [name for name in frontier.owners(connection) if worker.is_gone(name)]
-    frontier.give_back(connection, gone)
+    frontier.take_back(connection, gone, time.time(), delay)
 
 
 def _asked_before(connection: Connection) -> str | None:

@@ -88,8 +88,9 @@ class _Workers:
         say: Callable[[str], None],
         update: Callable[[Progress], None],
     ) -> None:
-        self._work = (tuple(seeds), store, settings)
-        self._count = settings.crawl.workers
+        self._seeds = tuple(seeds)
+        self._store = store
+        self._settings = settings
         self._say = say
         self._said: set[str] = set()
         self._update = update
@@ -103,7 +104,7 @@ class _Workers:
     def run(self) -> app.CrawlResult:
         """Start all workers, and hear them until the last one has ended."""
         with self._signals():
-            for _ in range(self._count):
+            for _ in range(self._settings.crawl.workers):
                 self._start()
             while self._processes:
                 for pipe in wait(list(self._processes), _EVERY):
@@ -126,7 +127,9 @@ class _Workers:
         """Start a worker."""
         spawning = multiprocessing.get_context("spawn")
         ours, theirs = spawning.Pipe(duplex=False)
-        process = spawning.Process(target=_work, args=(*self._work, theirs))
+        process = spawning.Process(
+            target=_work, args=(self._seeds, self._store, self._settings, theirs)
+        )
         process.start()
         theirs.close()
         self._processes[ours] = process
@@ -162,7 +165,7 @@ class _Workers:
             + ("another takes its place." if again else "those that are left go on.")
         )
         with suppress(StoreError):  # else its leases run out
-            app.take_from_the_dead(self._work[1])
+            app.take_from_the_dead(self._store, self._settings.crawl.delay)
         if again:
             self._start()
 

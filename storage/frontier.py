@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Connection, bindparam, func, or_, select, update
+from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
 from storage import counts
 from storage.bulk import chunks
@@ -115,6 +115,27 @@ def give_back(connection: Connection, owners: Collection[str]) -> None:
         update(hosts)
         .where(hosts.c.lease_owner.in_(owners))
         .values(lease_owner=None, lease_until=0.0)
+    )
+
+
+def take_back(connection: Connection, dead: Collection[str], now: float, delay: float) -> None:
+    """End all leases of workers that died; their hosts rest, for they may have been asked just now.
+
+    Args:
+        connection: in a writing transaction.
+        dead: the workers.
+        now: seconds since 1970.
+        delay: seconds between two requests to a host that asks for none of its own.
+    """
+    rested = now + func.coalesce(hosts.c.delay, delay)
+    connection.execute(
+        update(hosts)
+        .where(hosts.c.lease_owner.in_(dead))
+        .values(
+            lease_owner=None,
+            lease_until=0.0,
+            ready_at=case((hosts.c.ready_at > rested, hosts.c.ready_at), else_=rested),
+        )
     )
 
 

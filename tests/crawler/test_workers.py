@@ -1,12 +1,18 @@
 """Several workers under one command: one crawl, whatever happens to them."""
 
+import json
 import os
 import signal
 import subprocess
+import time
+from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from sites import canonry, crawl_words, demo_site, exported, start, wait_for
+from crawls import page
+from servers import raw_server
+from sites import canonry, crawl_words, demo_site, exported, from_thread, start, wait_for
 
 _WALLS = ("/wall/", "/loop/", "/robots.txt")  # asked for again by their nature
 
@@ -113,3 +119,30 @@ def test_max_pages_is_kept_to_within_what_is_in_flight(tmp_path: Path) -> None:
         words = crawl_words(served, "--workers", "2", "--concurrency", "4", "--max-pages", "50")
         assert canonry(*words, folder=tmp_path).returncode == 0
     assert 50 <= len(exported(tmp_path, "pages")) <= 50 + 4
+
+
+def test_a_dead_workers_hosts_are_asked_no_sooner_by_another(tmp_path: Path) -> None:
+    asked: defaultdict[str, list[float]] = defaultdict(list)
+    hosts = {f"h{n}.example" for n in range(4)}
+
+    def answer(head: bytes) -> bytes:
+        asked[head.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()].append(time.monotonic())
+        return page(*(f"/{n}" for n in range(3)))
+
+    with from_thread(raw_server(answer)) as served:
+        where = ["--connect-to", f"::127.0.0.1:{served.port}", "--scope", "any"]
+        how = ["--delay", "0.9", "--workers", "2", "--log", "log.jsonl"]
+        process = start(tmp_path, "crawl", *(f"http://{host}/" for host in hosts), *where, *how)
+        wait_for(lambda: asked.keys() == hosts and min(map(len, asked.values())) == 3)
+        wait_for(lambda: (tmp_path / "log.jsonl").read_bytes().count(b'"fetched"') > 3)
+        busy = json.loads((tmp_path / "log.jsonl").read_bytes().splitlines()[-1])["worker"]
+        os.kill(int(busy.split(":")[1]), signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert b"A worker died" in said
+    assert len(exported(tmp_path, "pages")) == 4 * 4
+    log = (tmp_path / "log.jsonl").read_bytes().splitlines()
+    by = {json.loads(line)["worker"] for line in log}
+    assert len(by) > 1, "others went on with it"
+    for times in asked.values():
+        assert min(b - a for a, b in pairwise(times)) > 0.9 - 0.05

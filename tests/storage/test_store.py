@@ -131,6 +131,23 @@ def test_a_leased_host_is_one_workers_until_it_expires_or_is_given_back(tmp_path
     store.close()
 
 
+def test_the_hosts_of_the_dead_rest_for_their_delay(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, [f"http://{name}.example/" for name in "abc"])
+    lease(store, "me", now=100)
+    with store.transaction() as connection:
+        ready = {"a.example": 90.0, "b.example": 90.0, "c.example": 125.0}
+        rows.pace(connection, ready, {"b.example": 20.0})
+        rows.take_back(connection, ["me"], 110.0, 2.0)
+    leased = lease(store, "you", now=110)
+    store.close()
+    assert {host.name: host.ready_at for host in leased} == {
+        "a.example": 112.0,  # nobody knows when it was asked last
+        "b.example": 130.0,  # it asks for more
+        "c.example": 125.0,  # it was to be asked later anyway
+    }
+
+
 def test_rows_that_are_loaded_are_not_handed_out_again(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     given = admit(store, [f"http://a.example/{n}" for n in range(10)])
