@@ -8,7 +8,7 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,10 @@ from pybloom_live import ScalableBloomFilter
 from sqlalchemy import Column, LargeBinary, MetaData, Table, create_engine, insert, select
 
 from canon.policy import preset
-from storage import Candidate, Store
+from storage import Candidate, Store, schema, urls
 from storage.bloom import KeyFilter
+from storage.bulk import insert_rows
+from storage.engine import open_engine
 
 _BATCH = 100_000  # as bulk work brings them; a busy crawl has thousands waiting
 
@@ -69,15 +71,72 @@ def database(name: str, folder: Path) -> Iterator[str]:
         server.cleanup()
 
 
-def admit(store: Store, wanted: list[tuple[int, bytes]], batch: int = _BATCH) -> float:
-    """Let all through the door, in batches; return the seconds that the store took."""
-    spent = 0.0
-    for start in range(0, len(wanted), batch):
-        part = candidates(wanted[start : start + batch])
+def open_store(url: str) -> Store:
+    """Open a store under the preset of crawlers."""
+    policy = preset("web")
+    return Store(url, policy=policy.label, fingerprint=policy.fingerprint)
+
+
+def admit(store: Store, wanted: list[tuple[int, bytes]], *, together: bool = False) -> float:
+    """Let all through the door, in batches; return the seconds that the store took.
+
+    Together they are one transaction, as a dedup into a store is.
+    """
+    making = 0.0
+    begun = time.perf_counter()
+    with store.transaction() if together else nullcontext() as connection:
+        for start in range(0, len(wanted), _BATCH):
+            paused = time.perf_counter()
+            part = candidates(wanted[start : start + _BATCH])
+            making += time.perf_counter() - paused
+            if connection is None:
+                store.admit(part, 0.0, lambda _one, _other: "")
+            else:
+                store.admit_in(connection, part, 0.0, lambda _one, _other: "")
+    return time.perf_counter() - begun - making
+
+
+def claims_alone(folder: Path, millions: int) -> list[float]:
+    """Claim fresh keys and write no URLs, a million in one transaction; return the rates."""
+    store = open_store(f"sqlite:///{folder / 'claims.db'}")
+    rates = []
+    for first in range(0, millions * 1_000_000, 1_000_000):
+        made = keys(first, 1_000_000)
         begun = time.perf_counter()
-        store.admit(part, 0.0, lambda _one, _other: "")
-        spent += time.perf_counter() - begun
-    return spent
+        with store.transaction() as connection:
+            for start in range(0, len(made), _BATCH):
+                store.seen.claim(connection, made[start : start + _BATCH], first + start + 1)
+        rates.append(1e6 / (time.perf_counter() - begun))
+    store.close()
+    return rates
+
+
+def sqlite_alone(folder: Path, millions: int) -> list[float]:
+    """Insert the rows of fresh URLs, made beforehand, a million in one transaction."""
+    engine = open_engine(f"sqlite:///{folder / 'alone.db'}")
+    with engine.begin() as connection:
+        schema.metadata.create_all(connection)
+    rates = []
+    for first in range(0, millions * 1_000_000, 1_000_000):
+        made = list(enumerate(keys(first, 1_000_000), first))
+        batches = []
+        for start in range(0, len(made), _BATCH):
+            part = made[start : start + _BATCH]
+            by_key = sorted((key, n) for n, key in part)
+            known = [(first + start + at, key, n) for at, (key, n) in enumerate(by_key)]
+            rows = [
+                (n, one.url, None, n % 1000, 0, None, 1, 0, None, 0, 0, 0.0, 0.0)
+                for (n, _), one in zip(part, candidates(part), strict=True)
+            ]
+            batches.append((known, rows))
+        begun = time.perf_counter()
+        with engine.begin() as connection:
+            for known, rows in batches:
+                insert_rows(connection, schema.keys, ("id", "key", "url_id"), known)
+                insert_rows(connection, schema.urls, urls.COLUMNS, rows)
+        rates.append(1e6 / (time.perf_counter() - begun))
+    engine.dispose()
+    return rates
 
 
 def obvious(folder: Path, known: list[bytes], wanted: list[bytes]) -> float:
@@ -141,8 +200,7 @@ def main() -> None:
     found: dict[str, float] = {}
     for name in ("sqlite", "postgresql"):
         with tempfile.TemporaryDirectory() as folder, database(name, Path(folder)) as url:
-            policy = preset("web")
-            store = Store(url, policy=policy.label, fingerprint=policy.fingerprint)
+            store = open_store(url)
             first = list(enumerate(keys(0, known)))
             found[f"{name}, fresh, to a million"] = known / admit(store, first)
             found[f"{name}, crawl-like at a million"] = len(links) / admit(store, links)
@@ -150,7 +208,7 @@ def main() -> None:
                 if name != "sqlite" and start >= 6_000_000:
                     break
                 more = list(enumerate(keys(start, 1_000_000), start))
-                rate = 1e6 / admit(store, more)
+                rate = 1e6 / admit(store, more, together=True)
                 found[f"{name}, fresh, from {start / 1e6:.0f} M"] = rate
                 del more
                 there = start + 1_000_000
@@ -160,6 +218,11 @@ def main() -> None:
                     curve.append({**point, "MiB": memory() / 2**20})
                 print(name, point, f"{memory() / 2**20:.0f} MiB", flush=True)
             store.close()
+    for name, rates_of in (("claims alone", claims_alone), ("SQLite alone", sqlite_alone)):
+        with tempfile.TemporaryDirectory() as folder:
+            rates = rates_of(Path(folder), 6)
+        found[f"{name}, fresh, to a million"] = rates[0]
+        found[f"{name}, fresh, from 5 M"] = rates[5]
     with tempfile.TemporaryDirectory() as folder:
         sample = random.Random(1).sample(links, 50_000)
         taken = obvious(Path(folder), keys(0, known), [key for _n, key in sample])

@@ -15,7 +15,7 @@ from storage.seen import SeenSet
 
 _REVIEWED = 20_000  # URLs in memory at once, while all are judged anew
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
-_COLUMNS = (
+COLUMNS = (
     "id",
     "url",
     "spelling",
@@ -102,7 +102,7 @@ def admit(
                 row,
             ) in new
         ]
-        insert_rows(connection, urls, _COLUMNS, rows)
+        insert_rows(connection, urls, COLUMNS, rows)
         _more_pending(connection, Counter(row[3] for row in rows if row[5] is None))
         held = Counter((row[5], row[6]) for row in rows)
         counts.add(connection, _counted(held))
