@@ -45,6 +45,11 @@ class _Host:
     rows: set[int] = field(default_factory=set)  # loaded and not yet recorded
     scheduled: bool = False
 
+    @property
+    def shared(self) -> _Address | None:
+        """Return the address that it may share with others; None for one of its own."""
+        return None if self.address is _ALONE else self.address
+
 
 def _enqueue(queue: deque[Queued], url: Queued) -> None:
     """Put a URL behind those that are as urgent: almost always at the end."""
@@ -179,10 +184,10 @@ class Frontier:
         host.started_at = now
         host.scheduled = False
         self._schedule(name, host)
-        if host.address is not None and host.address is not _ALONE:
-            host.address.in_flight += 1
-            host.address.started_at = now
-            self._wake(host.address)
+        if address := host.shared:
+            address.in_flight += 1
+            address.started_at = now
+            self._wake(address)
         return url
 
     def _ready_at(self, host: _Host) -> float:
@@ -212,9 +217,9 @@ class Frontier:
         host = self._hosts[name]
         host.in_flight -= 1
         self._schedule(name, host)
-        if host.address is not None and host.address is not _ALONE:
-            host.address.in_flight -= 1
-            self._wake(host.address)
+        if address := host.shared:
+            address.in_flight -= 1
+            self._wake(address)
 
     def answered(self, name: str, seconds: float) -> None:
         """Take in how long a host took to answer: who is slow is asked less often."""
@@ -254,8 +259,7 @@ class Frontier:
         """
         host = self._hosts[name]
         host.started_at = max(now, self._ready_at(host))
-        if host.address is not None and host.address is not _ALONE:
-            address = host.address
+        if address := host.shared:
             host.started_at = max(host.started_at, address.started_at + self._polite.address_delay)
             address.started_at = host.started_at
         return host.started_at

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from canon import InvalidURL, redact
 from crawler.door import Door
-from crawler.fetch.client import Response
+from crawler.fetch.client import REDIRECTS, Response
 from crawler.fetch.faults import PASSING, Fault, FetchError
 from crawler.fetch.robots import Robots, origin_of
 from crawler.links import Found, Links, Refused
@@ -17,7 +17,6 @@ from crawler.refusal import Refusal
 from crawler.settings import Settings
 from storage import Candidate, Hop, Outcome, Page, Queued, State
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
 _OK, _NOT_MODIFIED, _ERRORS = 200, 304, 400
 _BUSY = frozenset({429, 503})  # the host has too much to do, and not only with this page
 _KEEP_FAILING = frozenset({429, 500, 502, 503, 504})
@@ -115,7 +114,7 @@ class Visitor:
             response = await self._get(url, cookies, _conditions(queued))
             elapsed = response.elapsed
             location = response.headers.get("Location")
-            if response.status not in _REDIRECTS or location is None:
+            if response.status not in REDIRECTS or location is None:
                 return self._answered(queued, response, hops), elapsed
             target = self._target(queued, location, url)
             if not isinstance(target, Candidate) or target.key != own:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from crawler import app
 from crawler.crawl import Crawl
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
 _EVERY = 0.5  # seconds
 _DEATHS = 5  # of workers in one run, after which none takes a dead one's place
-
-
-class _Ended(NamedTuple):
-    """How a worker's run ended."""
-
-    result: app.CrawlResult
-
-
-class _Failed(NamedTuple):
-    """Why a worker's run ended before its time."""
-
-    error: Exception
 
 
 def crawl(
@@ -150,11 +138,11 @@ class _Workers:
             if word not in self._said:  # all of them say the same of what concerns all
                 self._said.add(word)
                 self._say(word)
-        elif isinstance(word, _Ended):
-            self._results.append(word.result)
-            self._progress[pipe] = word.result.progress
-        elif isinstance(word, _Failed):
-            self._errors.append(word.error)
+        elif isinstance(word, app.CrawlResult):
+            self._results.append(word)
+            self._progress[pipe] = word.progress
+        elif isinstance(word, Exception):
+            self._errors.append(word)
 
     def _replace(self, code: int | None) -> None:
         """Take the hosts of a worker that died from it, and start another; not for ever."""
@@ -197,24 +185,21 @@ def _work(seeds: Sequence[str], store: str, settings: Settings, pipe: Connection
             pipe.send(message)
 
     def watch(run: Crawl) -> asyncio.Task[None]:
-        async def tell() -> None:
-            while True:
-                try:
-                    pipe.send(run.progress)
-                except OSError:  # nobody is there to end this run
-                    run.stop()
-                    return
-                await asyncio.sleep(_EVERY)
+        def send(progress: Progress) -> None:
+            try:
+                pipe.send(progress)
+            except OSError:  # nobody is there to end this run
+                run.stop()
 
-        return asyncio.create_task(tell())
+        return _watching(send)(run)
 
     try:
         result = asyncio.run(app.crawl(seeds, store, settings, say=say, watch=watch))
     except Exception as error:  # noqa: BLE001 - the first process raises it
         with suppress(OSError):
-            pipe.send(_Failed(error))
+            pipe.send(error)
     except KeyboardInterrupt:
         pass
     else:
         with suppress(OSError):
-            pipe.send(_Ended(result))
+            pipe.send(result)

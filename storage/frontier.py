@@ -57,7 +57,7 @@ def lease(
         .with_for_update(skip_locked=True)
     ).all()
     level = _level(connection) if level_by_level else None
-    leased = []
+    leased: dict[int, LeasedHost] = {}
     for host_id, name, ready_at, delay in found:
         held = loaded.get(name, ())
         queue = (
@@ -72,20 +72,24 @@ def lease(
             queue = queue.where(urls.c.depth <= level)
         rows = [Queued(*row) for row in connection.execute(queue) if row[0] not in held]
         if rows or held:
-            leased.append(LeasedHost(name, ready_at, delay, tuple(rows[:per_host])))
-    renew(connection, owner, [host.name for host in leased], now + seconds)
-    return leased
+            leased[host_id] = LeasedHost(name, ready_at, delay, tuple(rows[:per_host]))
+    _give(connection, owner, leased, now + seconds)
+    return list(leased.values())
 
 
 def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> None:
     """Give hosts to a worker until a time; those whose row another holds keep what they have."""
-    rows = _free_rows(connection, names)
+    _give(connection, owner, _free_rows(connection, names).values(), until)
+
+
+def _give(connection: Connection, owner: str, rows: Collection[int], until: float) -> None:
+    """Give hosts to a worker, by their rows."""
     if rows:
         connection.execute(
             update(hosts)
             .where(hosts.c.id == bindparam("row"))
             .values(lease_owner=owner, lease_until=until),
-            [{"row": row} for row in rows.values()],
+            [{"row": row} for row in rows],
         )
 
 

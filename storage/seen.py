@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 
 from sqlalchemy import Connection, select
 
@@ -87,7 +88,7 @@ class SeenSet:
                 fresh.append((key, known[key]))
                 news[place] = True
         answers = list(map(_ADMISSION, zip(map(known.__getitem__, wanted), news, strict=True)))
-        fresh.sort()  # so that neighbours in the index are written together
+        fresh.sort(key=itemgetter(0))  # so that neighbours in the index are written together
         rows = [(self._last_id + n, key, row) for n, (key, row) in enumerate(fresh, 1)]
         insert_rows(connection, keys, ("id", "key", "url_id"), rows)
         self._last_id += len(fresh)

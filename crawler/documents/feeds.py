@@ -4,7 +4,6 @@ import re
 from typing import NamedTuple
 from xml.parsers import expat
 
-from canon import InvalidURL, resolve
 from crawler.documents import html
 from crawler.documents.encodings import decode
 
@@ -120,7 +119,4 @@ def read(body: bytes, content_type: str | None, url: str) -> html.Document:
 
 def _resolved(reference: str, base: str) -> str:
     """Return a reference's target; one that is no URL stays, so that it can be told."""
-    try:
-        return resolve(reference, base, dialect="whatwg") if base else reference
-    except InvalidURL:
-        return reference
+    return (html.resolved(reference, base) if base else None) or reference

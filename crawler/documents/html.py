@@ -75,7 +75,7 @@ def absolute_links(body: bytes, base: str | None) -> tuple[list[str], int]:
     """Return a page's links as browsers resolve them, and how many stay relative without a base."""
     document = read(body, None, base or "")
     written = (*document.links, *document.unfollowed)
-    links = [(link, _resolved(link, document.base)) for link in written]
+    links = [(link, resolved(link, document.base)) for link in written]
     return [url for _link, url in links if url], sum(url is None for _link, url in links)
 
 
@@ -108,8 +108,8 @@ def read(
     followed = tuple(link for link, no in links.items() if not (no or page.nofollow))
     unfollowed = tuple(link for link, no in links.items() if no or page.nofollow)
     canonical = page.canonical and encode_query(page.canonical, encoding)
-    resolved = _resolved(canonical, page.base)
-    return Document(page.base, followed, unfollowed, resolved, _title(tree), encoding)
+    named = resolved(canonical, page.base)
+    return Document(page.base, followed, unfollowed, named, _title(tree), encoding)
 
 
 class _Page:
@@ -203,8 +203,8 @@ def _base(reference: str, url: str) -> str:
     return url if base.startswith(("data:", "javascript:")) else base
 
 
-def _resolved(reference: str | None, base: str) -> str | None:
-    """Return a reference's target as browsers read it, or None."""
+def resolved(reference: str | None, base: str) -> str | None:
+    """Return a reference's target as browsers read it, or None where it is no URL."""
     if reference is None:
         return None
     try:

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Mapping
 
-from canon import InvalidURL, establish_base, extract, resolve
+from canon import establish_base, extract
 from crawler.batch.packed import unpacked
 from crawler.documents import feeds, html, mime
 from crawler.documents.encodings import decode
@@ -77,18 +77,10 @@ def _of_parts(body: bytes, kind: str, url: str, own_name: str, *, embeds: bool) 
         )
         if found is None:
             continue
-        links.update((_resolved(link, found.base), None) for link in found.links)
-        unfollowed.update((_resolved(link, found.base), None) for link in found.unfollowed)
+        for kept, of_part in ((links, found.links), (unfollowed, found.unfollowed)):
+            kept.update((html.resolved(link, found.base) or link, None) for link in of_part)
         title, charset = title or found.title, charset or found.charset
     return Document(url, tuple(links), tuple(unfollowed), None, title, charset)
-
-
-def _resolved(reference: str, base: str) -> str:
-    """Return a reference's target; one that is no URL stays, so that it can be told."""
-    try:
-        return resolve(reference, base, dialect="whatwg")
-    except InvalidURL:
-        return reference
 
 
 def _unpacked(body: bytes, longest: int) -> bytes:

@@ -19,6 +19,7 @@ from crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResol
 from crawler.fetch.faults import Fault, FetchError
 from crawler.settings import Settings
 
+REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
 _CHUNK = 1 << 16
 
 

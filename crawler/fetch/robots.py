@@ -10,7 +10,7 @@ from protego import Protego
 
 from canon import InvalidURL, resolve
 from canon.parts import Parts
-from crawler.fetch.client import Response
+from crawler.fetch.client import REDIRECTS, Response
 from crawler.fetch.faults import Fault, FetchError
 from storage.records import Robots as Kept
 
@@ -138,13 +138,13 @@ class Robots:
         Raises:
             FetchError: where nothing may be asked.
         """
+        if error.fault is not Fault.ROBOTS_UNREACHABLE:
+            raise error
         now = self._clock()
         fault = self._faults.get(origin)
         pause = self._pause if fault is None else min(2 * fault.pause, _HOUR)
         since = now if kept is None or kept.unreachable_since is None else kept.unreachable_since
         rules = None if kept is None else kept.rules
-        if error.fault is not Fault.ROBOTS_UNREACHABLE:
-            raise error
         if rules is None and now - since < _LONG:
             self._faults[origin] = _Fault(error, pause, now + pause)
             if kept is None:
@@ -164,7 +164,7 @@ class Robots:
                     raise
                 raise FetchError(Fault.ROBOTS_UNREACHABLE, str(error)) from error
             status = response.status
-            if status in {301, 302, 303, 307, 308} and "Location" in response.headers:
+            if status in REDIRECTS and "Location" in response.headers:
                 try:
                     url = resolve(response.headers["Location"], url, dialect="whatwg")
                 except InvalidURL:
