@@ -19,6 +19,11 @@ def target_of(head: bytes) -> str:
     return head.split(b" ")[1].decode()
 
 
+def host_of(head: bytes) -> str:
+    """Return the host that a request named."""
+    return head.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()
+
+
 def page(*links: str) -> bytes:
     """Return a page with links."""
     body = "".join(f'<a href="{link}">x</a>' for link in links).encode()

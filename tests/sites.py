@@ -102,3 +102,13 @@ def exported(folder: Path, what: str, *words: str) -> list[dict[str, Any]]:
     done = canonry("export", what, *words, folder=folder)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def pages_of(folder: Path, *words: str) -> set[tuple[str, int]]:
+    """Return what is in a store's pages, by what tells resources apart.
+
+    Which of a resource's names was asked first differs from crawl to crawl; its title does not.
+    """
+    return {
+        (page["title"] or page["url"], page["status"]) for page in exported(folder, "pages", *words)
+    }

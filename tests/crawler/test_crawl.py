@@ -11,7 +11,7 @@ from typing import Any
 
 import databases
 import pytest
-from sites import canonry, crawl_words, demo_site, exported, start, wait_for
+from sites import canonry, crawl_words, demo_site, exported, pages_of, start, wait_for
 
 from crawler.demo import run as demo
 from crawler.demo.server import Served
@@ -49,16 +49,6 @@ def test_the_demo_sees_what_is_wrong() -> None:
     [result] = demo.run(["web"])
     assert result.fetched_again > 0
     assert set(result.again_for_want_of) <= {rule for _sign, rule in before}
-
-
-def pages_of(folder: Path, *words: str) -> set[tuple[str, int]]:
-    """Return what is in a store's pages, by what tells resources apart.
-
-    Which of a resource's names was asked first differs from crawl to crawl; its title does not.
-    """
-    return {
-        (page["title"] or page["url"], page["status"]) for page in exported(folder, "pages", *words)
-    }
 
 
 @pytest.fixture(scope="module")

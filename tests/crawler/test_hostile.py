@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from crawls import SEED, crawl, page, target_of
+from crawls import SEED, crawl, host_of, page, target_of
 from servers import Answer, ok, raw_server
 
 from crawler import app
@@ -69,11 +69,11 @@ def test_redirects_that_grow_without_end_are_cut(tmp_path: Path) -> None:
 
 def test_what_a_seed_redirects_to_is_in_scope_and_what_a_page_does_is_not(tmp_path: Path) -> None:
     def answer(head: bytes) -> Answer:
-        host = head.partition(b"Host: ")[2].partition(b"\r\n")[0]
+        host = host_of(head)
         target = target_of(head)
         if target == "/robots.txt":
             return ok(b"")
-        if host == b"a.example":
+        if host == "a.example":
             return ok(b"", "Location: http://b.example/", status="301 Moved")
         if target == "/":
             return page("/out", "/in")
@@ -240,7 +240,7 @@ def test_a_large_host_does_not_hold_up_hosts_that_are_found_later(tmp_path: Path
     asked: dict[str, float] = {}
 
     def answer(head: bytes) -> Answer:
-        host = head.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()
+        host = host_of(head)
         target = target_of(head)
         if target == "/robots.txt":
             return ok(b"")
@@ -359,10 +359,10 @@ def test_a_canonical_link_in_a_header_counts(tmp_path: Path) -> None:
 
 def test_hosts_on_one_address_are_asked_as_politely_as_one_host(tmp_path: Path) -> None:
     """Two names of this machine, asked for without any mapping."""
-    starts: list[tuple[float, bytes]] = []
+    starts: list[tuple[float, str]] = []
 
     def answer(head: bytes) -> Answer:
-        starts.append((time.monotonic(), head.partition(b"Host: ")[2].partition(b"\r\n")[0]))
+        starts.append((time.monotonic(), host_of(head)))
         return page(*(f"/{n}" for n in range(3)))
 
     async def run() -> None:

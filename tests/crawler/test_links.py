@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from crawls import crawl, page, target_of
+from crawls import crawl, host_of, page, target_of
 from servers import Answer, ok
 
 HTML = "Content-Type: text/html"
@@ -15,7 +15,7 @@ def site(answers: dict[str, bytes], asked: Counter[str]) -> Callable[[bytes], An
     """Serve paths of hosts: ``host/path``, or a path of any host."""
 
     def answer(head: bytes) -> Answer:
-        host = head.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()
+        host = host_of(head)
         target = target_of(head)
         asked[host + target] += 1
         return answers.get(host + target) or answers.get(target, ok(b"", status="404 Not Found"))

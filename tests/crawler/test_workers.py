@@ -6,20 +6,19 @@ import signal
 import subprocess
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from crawls import page
+from crawls import host_of, page
 from servers import raw_server
-from sites import canonry, crawl_words, demo_site, exported, from_thread, start, wait_for
+from sites import canonry, crawl_words, demo_site, exported, from_thread, pages_of, start, wait_for
+
+from crawler.demo.server import Served
 
 _WALLS = ("/wall/", "/loop/", "/robots.txt")  # asked for again by their nature
-
-
-def pages(folder: Path) -> set[tuple[str, int]]:
-    """Return what is in a store's pages, by what tells resources apart."""
-    return {(page["title"] or page["url"], page["status"]) for page in exported(folder, "pages")}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, int]]:
     with demo_site() as served:
         done = canonry(*crawl_words(served), folder=folder)
     assert done.returncode == 0, done.stderr
-    return pages(folder)
+    return pages_of(folder)
 
 
 def children(process: subprocess.Popen[bytes]) -> list[int]:
@@ -46,6 +45,16 @@ def children(process: subprocess.Popen[bytes]) -> list[int]:
     return found
 
 
+@contextmanager
+def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], subprocess.Popen[bytes]]]:
+    """Start a crawl by two workers, and wait until it has begun."""
+    with demo_site(pause=0.01) as served:
+        words = crawl_words(served, "--workers", "2", "--concurrency", "4")
+        process = start(folder, *words)
+        wait_for(lambda: served.requests > 40)
+        yield served, words, process
+
+
 def test_workers_ask_for_nothing_twice(tmp_path: Path, alone: set[tuple[str, int]]) -> None:
     with demo_site(pause=0.002) as served:
         done = canonry(*crawl_words(served, "--workers", "3"), folder=tmp_path)
@@ -54,57 +63,49 @@ def test_workers_ask_for_nothing_twice(tmp_path: Path, alone: set[tuple[str, int
         ]
     assert done.returncode == 0, done.stderr
     assert twice == []
-    assert pages(tmp_path) == alone
+    assert pages_of(tmp_path) == alone
     assert b"Traceback" not in done.stderr
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, alone: set[tuple[str, int]]) -> None:
-    with demo_site(pause=0.01) as served:
-        process = start(tmp_path, *crawl_words(served, "--workers", "2", "--concurrency", "4"))
-        wait_for(lambda: served.requests > 40)
+    with two_at_work(tmp_path) as (_, _, process):
         os.kill(children(process)[0], signal.SIGKILL)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert b"A worker died (exit code -9); another takes its place." in said
-    assert pages(tmp_path) == alone
+    assert pages_of(tmp_path) == alone
 
 
 def test_ctrl_c_stops_all_workers_and_loses_nothing(
     tmp_path: Path, alone: set[tuple[str, int]]
 ) -> None:
-    with demo_site(pause=0.01) as served:
-        words = crawl_words(served, "--workers", "2", "--concurrency", "4")
-        process = start(tmp_path, *words)
-        wait_for(lambda: served.requests > 40)
+    with two_at_work(tmp_path) as (served, words, process):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
         assert process.returncode == 3, said
         assert said.count(b"Stopping after the requests in flight") == 1
         assert b"the same command resumes" in said
-        assert 0 < len(pages(tmp_path)) < len(alone)
+        assert 0 < len(pages_of(tmp_path)) < len(alone)
         before = served.targets.copy()
         assert canonry(*words, folder=tmp_path).returncode == 0
         again = [
             t for t in served.targets - before if t in before and not any(s in t for s in _WALLS)
         ]
     assert again == []
-    assert pages(tmp_path) == alone
+    assert pages_of(tmp_path) == alone
 
 
 def test_workers_whose_command_is_killed_end_as_if_they_were_stopped(
     tmp_path: Path, alone: set[tuple[str, int]]
 ) -> None:
-    with demo_site(pause=0.01) as served:
-        words = crawl_words(served, "--workers", "2", "--concurrency", "4")
-        process = start(tmp_path, *words)
-        wait_for(lambda: served.requests > 40)
+    with two_at_work(tmp_path) as (_, words, process):
         workers = children(process)
         assert len(workers) == 2
         process.kill()
         process.communicate()
         wait_for(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers), 10)
         assert canonry(*words, folder=tmp_path).returncode == 0
-    assert pages(tmp_path) == alone
+    assert pages_of(tmp_path) == alone
 
 
 def test_what_no_worker_can_do_is_told_once(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_a_dead_workers_hosts_are_asked_no_sooner_by_another(tmp_path: Path) -> 
     hosts = {f"h{n}.example" for n in range(4)}
 
     def answer(head: bytes) -> bytes:
-        asked[head.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()].append(time.monotonic())
+        asked[host_of(head)].append(time.monotonic())
         return page(*(f"/{n}" for n in range(3)))
 
     with from_thread(raw_server(answer)) as served:
