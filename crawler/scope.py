@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from publicsuffixlist import PublicSuffixList
-
-_LIST = PublicSuffixList()
 
 
 class Scope:
@@ -55,14 +53,20 @@ def host_of(url: str) -> str:
     return found[1] if found else ""
 
 
+@cache
+def _suffixes() -> PublicSuffixList:
+    """Read the list when it is first asked: few commands do."""
+    return PublicSuffixList()
+
+
 @lru_cache(maxsize=65_536)
 def registrable(host: str) -> str:
     """Return a host's registrable domain by the Public Suffix List; addresses are their own."""
     if host.startswith("[") or host.replace(".", "").isdigit():
         return host
-    return _LIST.privatesuffix(host) or host
+    return _suffixes().privatesuffix(host) or host
 
 
 def is_public_suffix(host: str) -> bool:
     """Say whether the names below a host belong to different people, by the Public Suffix List."""
-    return bool(_LIST.privatesuffix(host) is None)
+    return bool(_suffixes().privatesuffix(host) is None)

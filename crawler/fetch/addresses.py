@@ -13,19 +13,6 @@ _CONNECT_TO_PARTS = 4
 _KEPT_SECONDS, _KEPT_NAMES = 60.0, 20_000  # answers of name servers
 _Name = tuple[str, socket.AddressFamily]
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# Ports of other protocols, which requests must not be sent to (Fetch Standard section 2.9).
-_OTHERS_PORTS = frozenset({
-    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
-    102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
-    465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990,
-    993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667,
-    6668, 6669, 6679, 6697, 10080,
-})  # fmt: skip
-
-
-def is_web_port(port: str | None) -> bool:
-    """Say whether requests may go to a port; None and "" are the scheme's own."""
-    return not port or not port.isdecimal() or int(port) not in _OTHERS_PORTS
 
 
 class AddressRefusedError(OSError):

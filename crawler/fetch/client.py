@@ -17,6 +17,7 @@ from canon.uri import split
 from crawler.fetch import addresses
 from crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
 from crawler.fetch.faults import Fault, FetchError
+from crawler.fetch.ports import is_web_port
 from crawler.settings import Settings
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
@@ -145,7 +146,7 @@ class Client:
         No resolver is asked for these.
         """
         host = url.host or ""
-        if not addresses.is_web_port(str(url.port or "")):
+        if not is_web_port(str(url.port or "")):
             raise FetchError(Fault.ADDRESS, f"port {url.port}")
         if not addresses.is_literal(host):
             return url
