@@ -1,10 +1,14 @@
 """What the whole suite shares: how hard Hypothesis tries, and one PostgreSQL server."""
 
+import signal
 from collections.abc import Iterator
 
 import databases
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A shell's background jobs ignore Ctrl-C, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "canonry",
