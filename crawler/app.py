@@ -173,7 +173,7 @@ def _prepare(
     now = time.time()
     asked = msgspec.json.encode({"seeds": sorted(seeds), "settings": settings}).decode()
     with store.transaction() as connection:
-        _take_from_the_dead(connection, settings.crawl.delay)
+        _take_from_the_dead(connection, now, settings.crawl.delay)
         for url in urls.seed_targets(connection):
             door.widen(url)
         if settings.crawl.recrawl_seconds is not None:
@@ -201,17 +201,17 @@ def take_from_the_dead(store_url: str, delay: float) -> None:
     engine = open_engine(store_url)
     try:
         with engine.begin() as connection:
-            _take_from_the_dead(connection, delay)
+            _take_from_the_dead(connection, time.time(), delay)
     except DatabaseError as error:
         raise StoreError(str(error.orig)) from error
     finally:
         engine.dispose()
 
 
-def _take_from_the_dead(connection: Connection, delay: float) -> None:
+def _take_from_the_dead(connection: Connection, now: float, delay: float) -> None:
     """Free the hosts of processes that are no more."""
     gone = [name for name in frontier.owners(connection) if worker.is_gone(name)]
-    frontier.take_back(connection, gone, time.time(), delay)
+    frontier.take_back(connection, gone, now, delay)
 
 
 def _asked_before(connection: Connection) -> str | None:

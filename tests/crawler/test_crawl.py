@@ -51,16 +51,6 @@ def test_the_demo_sees_what_is_wrong() -> None:
     assert set(result.again_for_want_of) <= {rule for _sign, rule in before}
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, int]]:
-    """Return the pages of a crawl that was left alone."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    with demo_site() as served:
-        done = canonry(*crawl_words(served), folder=folder)
-    assert done.returncode == 0, done.stderr
-    return pages_of(folder)
-
-
 def reached(served: Served, process: subprocess.Popen[bytes], requests: int) -> bool:
     """Say whether a crawl got as far as so many requests, or ended."""
     return served.requests >= requests or process.poll() is not None

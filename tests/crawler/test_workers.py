@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
 from crawls import host_of, page
 from servers import raw_server
 from sites import canonry, crawl_words, demo_site, exported, from_thread, pages_of, start, wait_for
@@ -19,16 +18,6 @@ from sites import canonry, crawl_words, demo_site, exported, from_thread, pages_
 from crawler.demo.server import Served
 
 _WALLS = ("/wall/", "/loop/", "/robots.txt")  # asked for again by their nature
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, int]]:
-    """Return the pages that one worker finds."""
-    folder = tmp_path_factory.mktemp("alone")
-    with demo_site() as served:
-        done = canonry(*crawl_words(served), folder=folder)
-    assert done.returncode == 0, done.stderr
-    return pages_of(folder)
 
 
 def children(process: subprocess.Popen[bytes]) -> list[int]:
@@ -55,7 +44,7 @@ def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], subprocess.Po
         yield served, words, process
 
 
-def test_workers_ask_for_nothing_twice(tmp_path: Path, alone: set[tuple[str, int]]) -> None:
+def test_workers_ask_for_nothing_twice(tmp_path: Path, undisturbed: set[tuple[str, int]]) -> None:
     with demo_site(pause=0.002) as served:
         done = canonry(*crawl_words(served, "--workers", "3"), folder=tmp_path)
         twice = [
@@ -63,21 +52,23 @@ def test_workers_ask_for_nothing_twice(tmp_path: Path, alone: set[tuple[str, int
         ]
     assert done.returncode == 0, done.stderr
     assert twice == []
-    assert pages_of(tmp_path) == alone
+    assert pages_of(tmp_path) == undisturbed
     assert b"Traceback" not in done.stderr
 
 
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, alone: set[tuple[str, int]]) -> None:
+def test_a_worker_that_is_killed_is_replaced(
+    tmp_path: Path, undisturbed: set[tuple[str, int]]
+) -> None:
     with two_at_work(tmp_path) as (_, _, process):
         os.kill(children(process)[0], signal.SIGKILL)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert b"A worker died (exit code -9); another takes its place." in said
-    assert pages_of(tmp_path) == alone
+    assert pages_of(tmp_path) == undisturbed
 
 
 def test_ctrl_c_stops_all_workers_and_loses_nothing(
-    tmp_path: Path, alone: set[tuple[str, int]]
+    tmp_path: Path, undisturbed: set[tuple[str, int]]
 ) -> None:
     with two_at_work(tmp_path) as (served, words, process):
         process.send_signal(signal.SIGINT)
@@ -85,18 +76,18 @@ def test_ctrl_c_stops_all_workers_and_loses_nothing(
         assert process.returncode == 3, said
         assert said.count(b"Stopping after the requests in flight") == 1
         assert b"the same command resumes" in said
-        assert 0 < len(pages_of(tmp_path)) < len(alone)
+        assert 0 < len(pages_of(tmp_path)) < len(undisturbed)
         before = served.targets.copy()
         assert canonry(*words, folder=tmp_path).returncode == 0
         again = [
             t for t in served.targets - before if t in before and not any(s in t for s in _WALLS)
         ]
     assert again == []
-    assert pages_of(tmp_path) == alone
+    assert pages_of(tmp_path) == undisturbed
 
 
 def test_workers_whose_command_is_killed_end_as_if_they_were_stopped(
-    tmp_path: Path, alone: set[tuple[str, int]]
+    tmp_path: Path, undisturbed: set[tuple[str, int]]
 ) -> None:
     with two_at_work(tmp_path) as (_, words, process):
         workers = children(process)
@@ -105,7 +96,7 @@ def test_workers_whose_command_is_killed_end_as_if_they_were_stopped(
         process.communicate()
         wait_for(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers), 10)
         assert canonry(*words, folder=tmp_path).returncode == 0
-    assert pages_of(tmp_path) == alone
+    assert pages_of(tmp_path) == undisturbed
 
 
 def test_what_no_worker_can_do_is_told_once(tmp_path: Path) -> None:
