@@ -21,7 +21,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
         """Compile, if possible."""
         if os.environ.get("CANONRY_PURE"):
             return
-        package = Path(self.root, "canon")
+        package = Path(self.root, "canon", "pipeline")
         name = f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
         editable = version == "editable"
         target = (package if editable else Path(tempfile.mkdtemp())) / name
@@ -34,6 +34,6 @@ class CustomBuildHook(BuildHookInterface[Any]):
             self.app.display_warning(f"no compiled kernel, so canonry will be slower: {error}")
             return
         if not editable:
-            build_data["force_include"][str(target)] = f"canon/{name}"
+            build_data["force_include"][str(target)] = f"canonry/canon/pipeline/{name}"
             build_data["pure_python"] = False
             build_data["infer_tag"] = True

@@ -15,8 +15,8 @@ import yarl
 from measure import arguments, best, corpus, keep
 from url_normalize import url_normalize
 
-import canon
-from canon import native
+import canonry
+from canonry.canon.pipeline import native
 
 
 def all_of(function: Callable[[str], object], urls: list[str]) -> Callable[[], None]:
@@ -34,21 +34,21 @@ def all_of(function: Callable[[str], object], urls: list[str]) -> Callable[[], N
 
 def decent(urls: list[str]) -> list[str]:
     """Return the URLs that are not refused, ten thousand at most."""
-    return [url for url in urls if canon.columns.canonicalize([url]).reason == [None]][:10_000]
+    return [url for url in urls if canonry.columns.canonicalize([url]).reason == [None]][:10_000]
 
 
 def main() -> None:
     """Measure and print."""
     given = arguments(str(__doc__))
     urls = corpus(given)
-    make = canon.Canonicalizer("web")
+    make = canonry.Canonicalizer("web")
     version, native.VERSION = native.VERSION, 0
-    pure = canon.Canonicalizer("web")
+    pure = canonry.Canonicalizer("web")
     native.VERSION = version
     peers: dict[str, Callable[[str], object]] = {
         "canon web": make,
         "canon web, identity only": make.identity,
-        "canon.canonicalize": canon.canonicalize,
+        "canon.canonicalize": canonry.canonicalize,
         "canon web, no kernel": pure,
         "canon web, identity, no kernel": pure.identity,
         "canon web, plain pipeline": make.plain,
@@ -62,13 +62,13 @@ def main() -> None:
         "urlcanon.whatwg": lambda url: str(urlcanon.whatwg(urlcanon.parse_url(url))),
     }
     seconds = {name: best(all_of(peer, urls), given.rounds) for name, peer in peers.items()}
-    columns = partial(canon.columns.canonicalize, urls, columns=["identity", "reason"])
+    columns = partial(canonry.columns.canonicalize, urls, columns=["identity", "reason"])
     seconds["canon.columns, identity"] = best(columns, given.rounds)
     seconds["canon many, with keys"] = best(lambda: deque(make.many(urls), 0), given.rounds)
     messy = [
         url
         for url, found in zip(urls, make.many(urls), strict=True)
-        if isinstance(found, canon.Refused) or found.identity != url
+        if isinstance(found, canonry.Refused) or found.identity != url
     ]
     seconds_messy = best(all_of(make, messy), given.rounds)
     median = statistics.median(best(partial(make.identity, url), 3) for url in decent(messy))

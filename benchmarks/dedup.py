@@ -30,7 +30,7 @@ with open(sys.argv[1]) as given, open(sys.argv[2], "w") as kept:
 _DUCKDB = """
 import sys
 import duckdb, pyarrow
-from canon import columns
+from canonry.canon import columns
 def identity(urls):
     return columns.canonicalize(urls, columns=["identity"])["identity"].combine_chunks()
 duck = duckdb.connect(config={"threads": 2})

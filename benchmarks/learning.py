@@ -18,16 +18,16 @@ import msgspec
 from measure import keep
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-import simweb
+from support import simweb
 
-from canon import Canonicalizer, InvalidURL, LearnedRule
-from canon.families import Lesson, act
-from canon.parts import Parts
-from crawler.learn import mine, thresholds
-from crawler.learn.cases import lower_bound
-from crawler.learn.learner import Learner, Moved
-from crawler.learn.reading import lessons_from
-from crawler.scope import registrable
+from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
+from canonry.canon.learned.families import Lesson, act
+from canonry.canon.syntax.parts import Parts
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn import mine, thresholds
+from canonry.crawler.learn.evidence import lower_bound
+from canonry.crawler.learn.infer import lessons_from
+from canonry.crawler.learn.learner import Learner, Moved
 
 _WEB = Canonicalizer("web")
 Pairs = list[tuple[str, str]]

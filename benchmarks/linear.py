@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from measure import arguments, keep
 
-import canon
-from canon.presets import names
+import canonry
+from canonry.canon.policies.presets import names
 
 SIZES = (62_500, 250_000, 1_000_000)
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -37,10 +37,10 @@ SHAPES: dict[str, Callable[[int], str]] = {
 }
 
 
-def seconds(make: canon.Canonicalizer, url: str) -> float:
+def seconds(make: canonry.Canonicalizer, url: str) -> float:
     """Return how long one URL takes."""
     start = time.perf_counter()
-    with suppress(canon.InvalidURL):
+    with suppress(canonry.InvalidURL):
         make(url)
     return time.perf_counter() - start
 
@@ -53,7 +53,7 @@ def main() -> None:
     for shape, url in SHAPES.items():
         taken = {
             name: [
-                min(seconds(canon.Canonicalizer(name), url(size)) for _ in range(given.rounds))
+                min(seconds(canonry.Canonicalizer(name), url(size)) for _ in range(given.rounds))
                 for size in SIZES
             ]
             for name in names()

@@ -16,11 +16,13 @@ from measure import arguments, keep
 from pybloom_live import ScalableBloomFilter
 from sqlalchemy import Column, LargeBinary, MetaData, Table, create_engine, insert, select
 
-from canon.policy import preset
-from storage import Candidate, Store, schema, urls
-from storage.bloom import KeyFilter
-from storage.bulk import insert_rows
-from storage.engine import open_engine
+from canonry.canon.policies.policy import preset
+from canonry.storage import Candidate, Store
+from canonry.storage.rows import urls
+from canonry.storage.seen.bloom import KeyFilter
+from canonry.storage.sql import schema
+from canonry.storage.sql.bulk import insert_rows
+from canonry.storage.sql.engine import open_engine
 
 _BATCH = 100_000  # as bulk work brings them; a busy crawl has thousands waiting
 

@@ -15,11 +15,11 @@ from contextlib import closing
 from crawl import served
 from measure import arguments, keep
 
-from canon import Canonicalizer
-from crawler.door import Door
-from crawler.scope import Scope
-from crawler.settings import load
-from storage import Candidate, Store
+from canonry.canon import Canonicalizer
+from canonry.crawler.admission.admit import Door
+from canonry.crawler.admission.scope import Scope
+from canonry.crawler.settings import load
+from canonry.storage import Candidate, Store
 
 _PAGES = 3_000
 _HOSTS = 1_000

@@ -3,22 +3,22 @@
 It does no I/O: no network, no clock, no files but the policies that ship with it.
 """
 
-from canon import columns
-from canon.api import canonicalize, equivalent, key, surt
-from canon.base import establish_base
-from canon.canonicalizer import Canonical, Canonicalizer, Refused
-from canon.cautions import Caution, cautions
-from canon.errors import InvalidURL, Reason
-from canon.extract import Found, extract
-from canon.forms import Form
-from canon.grammar import matches
-from canon.ladder import Rung
-from canon.policy import Policy, PolicyError
-from canon.reading import interpret
-from canon.resolve import from_suffix, resolve, same_document
-from canon.rules import Evidence, LearnedRule, RulesError, RuleSet
-from canon.trace import Change, Trace
-from canon.uri import URI, parse, redact
+from canonry.canon import columns
+from canonry.canon.api import canonicalize, equivalent, key, surt
+from canonry.canon.errors import InvalidURL, Reason
+from canonry.canon.inspect.cautions import Caution, cautions
+from canonry.canon.inspect.extract import Found, extract
+from canonry.canon.inspect.forms import Form
+from canonry.canon.inspect.interpret import interpret
+from canonry.canon.learned.ruleset import Evidence, LearnedRule, RulesError, RuleSet
+from canonry.canon.pipeline.canonicalizer import Canonical, Canonicalizer, Refused
+from canonry.canon.pipeline.trace import Trace
+from canonry.canon.policies.policy import Policy, PolicyError
+from canonry.canon.references.base import establish_base
+from canonry.canon.references.resolve import from_suffix, resolve, same_document
+from canonry.canon.rules.rule import Change, Rung
+from canonry.canon.syntax.grammar import matches
+from canonry.canon.syntax.uri import URI, parse, redact
 
 __all__ = [
     "URI",

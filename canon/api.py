@@ -2,12 +2,12 @@
 
 from functools import lru_cache
 
-from canon.canonicalizer import Canonicalizer
-from canon.ladder import Rung
-from canon.parts import Parts
-from canon.percent import to_text
-from canon.policy import Policy, preset
-from canon.steps import STEPS
+from canonry.canon.pipeline.canonicalizer import Canonicalizer
+from canonry.canon.policies.policy import Policy, preset
+from canonry.canon.rules.rule import Rung
+from canonry.canon.rules.table import STEPS
+from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax.percent import to_text
 
 RUNGS = {
     "string": Rung.STRING,

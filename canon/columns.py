@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from canon.api import compiled
-from canon.canonicalizer import Canonicalizer
-from canon.errors import InvalidURL
-from canon.keys import KEY_BYTES
-from canon.policy import Policy
+from canonry.canon.api import compiled
+from canonry.canon.errors import InvalidURL
+from canonry.canon.pipeline.canonicalizer import Canonicalizer
+from canonry.canon.pipeline.keys import KEY_BYTES
+from canonry.canon.policies.policy import Policy
 
 if TYPE_CHECKING:
     import pyarrow as pa

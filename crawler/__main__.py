@@ -1,5 +1,5 @@
 """``python -m crawler`` is the command ``canonry``."""
 
-from crawler.cli import main
+from canonry.crawler.cli.commands import main
 
 main()

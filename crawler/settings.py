@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from canon import presets
+from canonry.canon.policies import presets
 
 _Positive = Annotated[int, Meta(ge=1)]
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-import canon
-from canon.resolve import DIALECTS
+import canonry
+from canonry.canon.references.resolve import DIALECTS
 
 
 class Disagreement(NamedTuple):
@@ -47,7 +47,9 @@ def answers(row: Disagreement) -> list[str]:
     found = []
     for dialect in DIALECTS:
         try:
-            found.append(canon.resolve(row.reference, row.base, dialect=dialect, strict=row.strict))
-        except canon.InvalidURL as error:
+            found.append(
+                canonry.resolve(row.reference, row.base, dialect=dialect, strict=row.strict)
+            )
+        except canonry.InvalidURL as error:
             found.append(f"refused ({error.reason.name})")
     return found

@@ -9,20 +9,20 @@ from click import Context, Group, Option, Parameter
 from disagreements import DISAGREEMENTS, answers
 from robots import FETCHED, ROWS
 
-from canon.families import FAMILIES
-from canon.policy import preset
-from canon.presets import names
-from canon.repair import REPAIRS, RESOLVE, URL_STANDARD
-from canon.resolve import DIALECTS
-from canon.steps import STEPS
-from crawler.cli import main as command
+from canonry.canon.learned.families import FAMILIES
+from canonry.canon.policies.policy import preset
+from canonry.canon.policies.presets import names
+from canonry.canon.references.resolve import DIALECTS
+from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
+from canonry.canon.rules.table import STEPS
+from canonry.crawler.cli.commands import main as command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from click import Command
 
-    from canon.ladder import Rule
+    from canonry.canon.rules.rule import Rule
 
 _HERE = Path(__file__).parent
 
@@ -32,7 +32,7 @@ def rules_page() -> str:
     lines = [
         "# The rules",
         "",
-        "Made from the tables in `canon/repair.py` and `canon/steps.py` by `make docs`.",
+        "`make docs` makes this page from `canon/rules/repair.py` and `canon/rules/table.py`.",
         "",
         "Rules make the identity, which is compared; the URL that is requested is touched by none.",
         "*Lossless* rules are guaranteed by the specifications and always run. The others are",
@@ -61,8 +61,8 @@ def rules_page() -> str:
         "",
         "## What is learned of a host",
         "",
-        "Families of learned rules, from `canon/families.py`, in the order in which they run,",
-        "after all of the above. Each is learned for one host, or for a part of it:",
+        "Families of learned rules, from `canon/learned/families.py`, in the order in which they",
+        "run, after all of the above. Each is learned for one host, or for a part of it:",
         "[learning](learning.md).",
         "",
         *_table(FAMILIES.values()),
@@ -90,7 +90,7 @@ def _code(text: str) -> str:
 
 def commands_page() -> str:
     """Return the page of commands, from their own definitions."""
-    lines = ["# The command", "", "Made from `crawler/cli.py` by `make docs`.", ""]
+    lines = ["# The command", "", "Made from `crawler/cli/commands.py` by `make docs`.", ""]
     lines += [_paragraphs(command.help), ""]
     for name, sub in _commands(command):
         words = " ".join(p.make_metavar(Context(sub)) for p in sub.params if _is_argument(p))
@@ -146,7 +146,7 @@ def disagreements_page() -> str:
     lines = [
         "# Where the documents disagree",
         "",
-        "Made by `make docs`: each answer is what `canon.resolve` gives under that `dialect`.",
+        "Made by `make docs`: each answer is what `canonry.resolve` gives under that `dialect`.",
         "",
         "The newest document wins by default: `rfc3986`, and for references found in documents",
         "`whatwg`, which is what browsers do. The others tell what a text of their time meant.",
@@ -163,11 +163,11 @@ def disagreements_page() -> str:
         "Not of resolution:",
         "",
         "- **An empty or fragment-only reference.** Before RFC 3986 it means the current document,",
-        "  whatever the base says; give `document=` to `canon.resolve`. A FORM or IMG asks anew:",
+        "  whatever the base says; give `document=` to `canonry.resolve`. A FORM or IMG asks anew:",
         "  leave it out for these. Since RFC 3986 section 4.4 the base alone counts",
-        "  (`canon.same_document`).",
+        "  (`canonry.same_document`).",
         "- **The base of a MIME part.** The draft of 1997 puts `Content-Base` before",
-        "  `Content-Location`; RFC 2557 no longer has the former. `canon.establish_base` takes",
+        "  `Content-Location`; RFC 2557 no longer has the former. `canonry.establish_base` takes",
         "  both, in the order in which they are given.",
         "- **`~`.** RFC 1738 calls it unsafe, RFC 2396 and all that follow unreserved: `%7E` and",
         "  `~` are one (`percent-unreserved`).",

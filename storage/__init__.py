@@ -1,9 +1,9 @@
 """Canonry's memory: the seen set, the frontier's rows, pages and aliases, in one SQL store."""
 
-from storage.errors import StoreError
-from storage.records import Admission, Candidate, Hop, LeasedHost, Outcome, Page, Queued
-from storage.schema import State
-from storage.store import Store
+from canonry.storage.records import Admission, Candidate, Hop, LeasedHost, Outcome, Page, Queued
+from canonry.storage.sql.schema import State
+from canonry.storage.store import Store
+from canonry.storage.store_errors import StoreError
 
 __all__ = [
     "Admission",

@@ -8,11 +8,11 @@ from alembic.operations import Operations
 from sqlalchemy import Column, Connection, SmallInteger, and_, func, insert, select, update
 from sqlalchemy.exc import DatabaseError
 
-from storage import counts
-from storage.engine import open_engine
-from storage.errors import StoreError
-from storage.schema import VERSION, State, aliases, hosts, meta, metadata, pages, urls
-from storage.store import read_facts
+from canonry.storage.sql import counts
+from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.schema import VERSION, State, aliases, hosts, meta, metadata, pages, urls
+from canonry.storage.store import read_facts
+from canonry.storage.store_errors import StoreError
 
 
 def upgrade(url: str, say: Callable[[str], None]) -> int:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from storage.schema import State
+from canonry.storage.sql.schema import State
 
 
 class Candidate(NamedTuple):

@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 from sqlalchemy.exc import DatabaseError
 
-from canon import redact
-from storage import counts, equivalences
-from storage.engine import open_engine, read_url
-from storage.errors import StoreError
-from storage.schema import (
+from canonry.canon import redact
+from canonry.storage.learned import equivalences
+from canonry.storage.sql import counts
+from canonry.storage.sql.engine import open_engine, read_url
+from canonry.storage.sql.schema import (
     State,
     aliases,
     hosts,
@@ -25,7 +25,8 @@ from storage.schema import (
     rules,
     urls,
 )
-from storage.store import check_schema, read_facts
+from canonry.storage.store import check_schema, read_facts
+from canonry.storage.store_errors import StoreError
 
 
 @contextmanager

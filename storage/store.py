@@ -10,14 +10,16 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, func, insert, inspect, select, update
 from sqlalchemy.exc import DatabaseError
 
-from storage import budgets, classes, pages, snapshot, urls
-from storage.bloom import FIRST_CAPACITY, KeyFilter
-from storage.engine import BESIDE, open_engine
-from storage.errors import StoreError
-from storage.merges import MergeNames, Why
-from storage.records import Admission, Candidate, Outcome
-from storage.schema import VERSION, State, jobs, keys, meta, metadata
-from storage.seen import SeenSet
+from canonry.storage.learned import classes
+from canonry.storage.records import Admission, Candidate, Outcome
+from canonry.storage.rows import budgets, pages, urls
+from canonry.storage.rows.merges import MergeNames, Why
+from canonry.storage.seen import snapshot
+from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
+from canonry.storage.seen.seen_set import SeenSet
+from canonry.storage.sql.engine import BESIDE, open_engine
+from canonry.storage.sql.schema import VERSION, State, jobs, keys, meta, metadata
+from canonry.storage.store_errors import StoreError
 
 _ADVICE = "nothing of the last step was kept; the same command resumes once this is mended"
 

@@ -3,9 +3,9 @@
 import signal
 from collections.abc import Iterator
 
-import databases
 import pytest
 from hypothesis import HealthCheck, settings
+from support import databases
 
 # A shell's background jobs ignore Ctrl-C, and so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

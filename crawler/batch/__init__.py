@@ -1,1 +1,1 @@
-"""Files of URLs: reading them, one line for each distinct resource, and why."""
+"""Dedup: from files of URLs to one line for each distinct resource."""

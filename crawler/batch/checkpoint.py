@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from crawler.settings import SettingsError
+from canonry.crawler.settings import SettingsError
 
 _VERSION = 1  # of what lies in the folder
 _STATE, _LOCK = "state.json", "lock"

@@ -10,14 +10,15 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from canon import Canonicalizer
-from crawler import policies
-from crawler.batch import blocks, engine, output, report, results, spark, tables
-from crawler.batch.checkpoint import workplace
-from crawler.batch.dedup import SeenInStore, Summary, dedup
-from crawler.batch.formats import ANY, Form
-from crawler.learn.kept import Judge, active_in
-from crawler.settings import SettingsError
+from canonry.canon import Canonicalizer
+from canonry.crawler import opening
+from canonry.crawler.batch import html_report, local, results, spark
+from canonry.crawler.batch.against_store import SeenInStore, Summary, dedup
+from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.files import blocks, output, tables
+from canonry.crawler.files.formats import ANY, Form
+from canonry.crawler.learn.rule_store import Judge, active_in
+from canonry.crawler.settings import SettingsError
 
 
 class Job(NamedTuple):
@@ -154,7 +155,7 @@ def run(
         results = _results(job, canonicalizer, stack)
         if seen is not None:
             return _against(seen, job, canonicalizer, taught, advance, results)
-        work = engine.Work(
+        work = local.Work(
             canonicalizer.policy,
             canonicalizer.rules,
             job.workers,
@@ -165,7 +166,7 @@ def run(
             groups=results.groups is not None,
         )
         about = stack.enter_context(output.whole(job.report)) if job.report else None
-        once = engine.Dedup(job.files, work, place, advance, say)
+        once = local.Dedup(job.files, work, place, advance, say)
         start = time.monotonic()
         try:
             summary = once.run(results)
@@ -175,7 +176,7 @@ def run(
             raise
         if about is not None:
             title = ", ".join("standard input" if file == "-" else file for file in job.files)
-            about.write(report.page(once, title, time.monotonic() - start).encode())
+            about.write(html_report.page(once, title, time.monotonic() - start).encode())
         return summary
 
 
@@ -223,7 +224,7 @@ def _in_store(
     url: str, canonicalizer: Canonicalizer, stack: ExitStack, say: Callable[[str], None]
 ) -> tuple[SeenInStore, Canonicalizer]:
     """Open a store for one transaction, which ends with the stack; return what its rules make."""
-    store = policies.open_store(url, canonicalizer.policy, say)
+    store = opening.open_store(url, canonicalizer.policy, say)
     stack.callback(store.close)
     store.judge = Judge(canonicalizer)
     connection = stack.enter_context(store.transaction())

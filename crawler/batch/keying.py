@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from canon import Canonical, Canonicalizer, Policy, Refused, RuleSet
-from crawler.batch.blocks import Block
-from crawler.batch.partition import Numbers
-from crawler.scope import host_of
+from canonry.canon import Canonical, Canonicalizer, Policy, Refused, RuleSet
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.batch.partition import Numbers
+from canonry.crawler.files.blocks import Block
 
 if TYPE_CHECKING:
-    from canon._kernel import Kernel
+    from canonry.canon.pipeline._kernel import Kernel
 
 _AHEAD = 3  # blocks in work for each worker
 FEW = 1 << 23  # bytes; workers would take longer to start than to do that

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crawler.batch.packed import write_all
+from canonry.crawler.compression import write_all
 
 MOST = 4096
 _ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")])

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import IO
 
-from canon import Canonicalizer, Refused
-from crawler.batch.dedup import Answer
-from crawler.batch.packed import write_all
-from crawler.batch.tables import Table, table
+from canonry.canon import Canonicalizer, Refused
+from canonry.crawler.batch.against_store import Answer
+from canonry.crawler.compression import write_all
+from canonry.crawler.files.tables import Table, table
 
 WRITTEN = ("url", "canonical", "key")
 KEPT = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
@@ -22,7 +22,7 @@ class Kept:
 
         Args:
             file: open for writing.
-            form: as `crawler.batch.tables` has them.
+            form: as `canonry.crawler.files.tables` has them.
             written: what a line of text is: the spelling, the canonical form or the key.
             make: makes identities.
         """

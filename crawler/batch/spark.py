@@ -15,14 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from canon import Canonicalizer, Policy, Refused, RuleSet
-from canon.policy import preset
-from crawler.batch import blocks, keying
-from crawler.batch.dedup import Summary
-from crawler.batch.formats import Form
-from crawler.batch.lines import Cut
-from crawler.batch.results import KEPT, Results, as_read
-from crawler.settings import SettingsError
+from canonry.canon import Canonicalizer, Policy, Refused, RuleSet
+from canonry.canon.policies.policy import preset
+from canonry.crawler.batch import keying
+from canonry.crawler.batch.against_store import Summary
+from canonry.crawler.batch.results import KEPT, Results, as_read
+from canonry.crawler.files import blocks
+from canonry.crawler.files.formats import Form
+from canonry.crawler.files.lines import Cut
+from canonry.crawler.settings import SettingsError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from crawler import app, policies, show
-from crawler.demo.server import Served, serving
-from crawler.demo.site import HOSTS, SEED, build
-from crawler.settings import load
-from storage import report
+from canonry.crawler import opening
+from canonry.crawler.cli import render
+from canonry.crawler.demo.server import Served, serving
+from canonry.crawler.demo.site import HOSTS, SEED, build
+from canonry.crawler.run import wiring
+from canonry.crawler.settings import load
+from canonry.storage import report
 
 # Links deep enough for the whole site, and an end to the calendar.
 MAX_DEPTH = 12
@@ -63,19 +65,21 @@ async def _run(policy: str) -> Result:
                 },
                 "fetch": {"connect_to": [f"::127.0.0.1:{served.port}"], "retries": 0},
             }
-            result = await app.crawl([SEED], store, load(None, flags), say=show.say)
+            result = await wiring.crawl([SEED], store, load(None, flags), say=render.say)
         with report.reading(store) as connection:
             return _compare(policy, served, result, report.status(connection))
 
 
-def _compare(policy: str, served: Served, result: app.CrawlResult, found: dict[str, Any]) -> Result:
+def _compare(
+    policy: str, served: Served, result: wiring.CrawlResult, found: dict[str, Any]
+) -> Result:
     """Hold what was fetched against what is there."""
     expected = served.site.expected
     again = Counter(
         rule for resource in expected for rule in _wanting(served.pages.get(resource, []))
     )
     missed = tuple(r.url for r in expected if r not in served.pages)
-    rules = policies.find_policy(policy).practice
+    rules = opening.find_policy(policy).practice
     return Result(
         policy=policy,
         resources=len(expected),
@@ -122,17 +126,17 @@ def show_results(results: Sequence[Result]) -> None:
         ("links found", *(r.links for r in results)),
         ("requests, all told", *(r.requests for r in results)),
     ]
-    show.out().print(
+    render.out().print(
         f"A site of {results[0].resources} pages under {len(HOSTS)} host names was served on "
         f"loopback and crawled {len(results)} times, each under another policy.\n"
         "Its pages go by many names; what is true of it is known, and stands at the end.\n"
     )
     for result in results:
-        show.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")
-        show.merged(result.merged)
+        render.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")
+        render.merged(result.merged)
     last = results[-1]
-    show.table("Aliases recorded", ("kind, HTTP status", "count"), list(last.aliases.items()))
-    show.table("What is true, and what was found", ("", *columns), lines)
+    render.table("Aliases recorded", ("kind, HTTP status", "count"), list(last.aliases.items()))
+    render.table("What is true, and what was found", ("", *columns), lines)
     for result in results:
         for url in result.missed:
-            show.say(f"missed under policy {result.policy}: {url}")
+            render.say(f"missed under policy {result.policy}: {url}")

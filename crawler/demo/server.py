@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from crawler.demo.site import OLD, SHOP, WWW, Resource, Site
+from canonry.crawler.demo.site import OLD, SHOP, WWW, Resource, Site
 
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
 

@@ -4,8 +4,8 @@ import re
 from typing import NamedTuple
 from xml.parsers import expat
 
-from crawler.documents import html
-from crawler.documents.encodings import decode
+from canonry.crawler.documents import html
+from canonry.crawler.documents.encodings import decode
 
 _HEAD = 4096  # bytes in which the root has to stand
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
-from canon import establish_base, resolve, whatwg
-from canon.errors import InvalidURL
-from crawler.documents.directives import content_forbids_following
-from crawler.documents.encodings import decode, encode_query
+from canonry.canon import establish_base, resolve
+from canonry.canon.errors import InvalidURL
+from canonry.canon.references import whatwg
+from canonry.crawler.documents.directives import content_forbids_following
+from canonry.crawler.documents.encodings import decode, encode_query
 
 _LINKS = (
     "a[href], area[href], iframe[src], frame[src], form, link[rel][href], base[href], meta[content]"

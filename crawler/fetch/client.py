@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -12,13 +12,13 @@ from aiohttp.connector import Connection
 from multidict import CIMultiDict
 from yarl import URL
 
-from canon.percent import to_text
-from canon.uri import split
-from crawler.fetch import addresses
-from crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
-from crawler.fetch.faults import Fault, FetchError
-from crawler.fetch.ports import is_web_port
-from crawler.settings import Settings
+from canonry.canon.syntax.percent import to_text
+from canonry.canon.syntax.uri import split
+from canonry.crawler.fetch import addresses
+from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
+from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.ports import is_web_port
+from canonry.crawler.settings import Settings
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
 _CHUNK = 1 << 16
@@ -42,6 +42,9 @@ class Response(NamedTuple):
     body: bytes
     elapsed: float
     exchange: Exchange = Exchange()
+
+
+Get = Callable[..., Awaitable[Response]]  # `Client.get`, or what stands in for it
 
 
 class Client:

@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol
 
 from protego import Protego
 
-from canon import InvalidURL, resolve
-from canon.parts import Parts
-from crawler.fetch.client import REDIRECTS, Response
-from crawler.fetch.faults import Fault, FetchError
-from storage.records import Robots as Kept
+from canonry.canon import InvalidURL, resolve
+from canonry.canon.syntax.parts import Parts
+from canonry.crawler.fetch.client import REDIRECTS, Response
+from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.storage.records import Robots as Kept
 
 _DAY = 86_400.0  # section 2.4: "SHOULD NOT use the cached version for more than 24 hours"
 _MAX_REDIRECTS = 5  # section 2.3.1.2

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
 
-from canon.families import FAMILIES, ORDER, Lesson, act
-from canon.parts import Parts
-from canon.rules import LearnedRule
-from crawler.learn.cases import Case, next_state
-from crawler.learn.reading import lessons_between, lessons_from
-from crawler.learn.thresholds import Thresholds
+from canonry.canon.learned.families import FAMILIES, ORDER, Lesson, act
+from canonry.canon.learned.ruleset import LearnedRule
+from canonry.canon.syntax.parts import Parts
+from canonry.crawler.learn.evidence import Case, next_state
+from canonry.crawler.learn.infer import lessons_between, lessons_from
+from canonry.crawler.learn.thresholds import Thresholds
 
 _HOSTS = 4_000
 _CASES = 48

@@ -11,13 +11,13 @@ from typing import IO, NamedTuple
 
 import msgspec
 
-from canon import Canonicalizer, InvalidURL
-from canon.rules import LearnedRule
-from crawler.learn.cases import Case
-from crawler.learn.learner import Learner, Moved
-from crawler.learn.thresholds import Thresholds
-from crawler.scope import registrable
-from crawler.settings import SettingsError
+from canonry.canon import Canonicalizer, InvalidURL
+from canonry.canon.learned.ruleset import LearnedRule
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn.evidence import Case
+from canonry.crawler.learn.learner import Learner, Moved
+from canonry.crawler.learn.thresholds import Thresholds
+from canonry.crawler.settings import SettingsError
 
 _PERMANENT = frozenset({"301", "308"})
 _WORTH = frozenset({"probation", "active"})

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from canon import presets
-from canon.families import FAMILIES
-from crawler.settings import SettingsError
+from canonry.canon.learned.families import FAMILIES
+from canonry.canon.policies import presets
+from canonry.crawler.settings import SettingsError
 
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Seconds = Annotated[float, Meta(ge=0)]

@@ -8,19 +8,19 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import anything, raw
+from support.strategies import anything, raw
 
-import canon
+import canonry
 
 URLS = ["HTTP://A.example/%7eb?utm_source=x", "http://a.example/", "http://[", None, ""]
 IDENTITIES = ["http://a.example/~b", "http://a.example/", None, None, None]
 REASONS = [None, None, "HOST", None, "EMPTY"]
-KEYS = [canon.key(url) if url else None for url in IDENTITIES]
+KEYS = [canonry.key(url) if url else None for url in IDENTITIES]
 WANTED = ("url", "identity", "key", "surt", "reason")
 
 
 def test_lists() -> None:
-    found = canon.columns.canonicalize(URLS, columns=WANTED)
+    found = canonry.columns.canonicalize(URLS, columns=WANTED)
     assert found.identity == IDENTITIES
     assert found.reason == REASONS
     assert found.key == KEYS
@@ -35,18 +35,20 @@ def test_lists() -> None:
 
 
 def test_only_what_is_asked_for() -> None:
-    found = canon.columns.canonicalize(iter(URLS), columns=["identity"])
-    assert found == canon.columns.Columns(identity=IDENTITIES)
-    assert canon.columns.canonicalize([]) == canon.columns.Columns(identity=[], key=[], reason=[])
+    found = canonry.columns.canonicalize(iter(URLS), columns=["identity"])
+    assert found == canonry.columns.Columns(identity=IDENTITIES)
+    assert canonry.columns.canonicalize([]) == canonry.columns.Columns(
+        identity=[], key=[], reason=[]
+    )
 
 
 def test_numpy() -> None:
-    found = canon.columns.canonicalize(np.array(URLS, dtype=object))
+    found = canonry.columns.canonicalize(np.array(URLS, dtype=object))
     assert found.identity.tolist() == IDENTITIES
     assert found.reason.tolist() == REASONS
     assert found.key.dtype == "V16"
     assert [key.tobytes() for key in found.key] == [key or bytes(16) for key in KEYS]
-    plain = canon.columns.canonicalize(np.array(["HTTP://A.example"]))
+    plain = canonry.columns.canonicalize(np.array(["HTTP://A.example"]))
     assert plain.identity.tolist() == ["http://a.example/"]
 
 
@@ -63,7 +65,7 @@ def test_numpy() -> None:
     ids=["string", "large", "binary", "chunked", "polars", "pandas"],
 )
 def test_arrow_and_what_speaks_it(urls: object) -> None:
-    found = canon.columns.canonicalize(urls)
+    found = canonry.columns.canonicalize(urls)
     assert found.schema == pa.schema(
         [("identity", pa.string()), ("key", pa.binary(16)), ("reason", pa.string())]
     )
@@ -75,20 +77,20 @@ def test_arrow_and_what_speaks_it(urls: object) -> None:
 def test_duckdb() -> None:
     with duckdb.connect() as connection:
         table = connection.sql("select unnest(['HTTP://A.example', 'http://a.example/']) as url")
-        found = canon.columns.canonicalize(table.to_arrow_table()["url"])
+        found = canonry.columns.canonicalize(table.to_arrow_table()["url"])
         assert found["identity"].to_pylist() == ["http://a.example/"] * 2
         distinct = connection.from_arrow(found).aggregate("count(distinct key)").fetchall()
     assert distinct == [(1,)]
 
 
 def test_an_empty_arrow_column_keeps_its_types() -> None:
-    found = canon.columns.canonicalize(pa.array([], type=pa.string()), columns=["key"])
+    found = canonry.columns.canonicalize(pa.array([], type=pa.string()), columns=["key"])
     assert found.schema == pa.schema([("key", pa.binary(16))])
     assert len(found) == 0
 
 
 def test_base_and_policy() -> None:
-    found = canon.columns.canonicalize(
+    found = canonry.columns.canonicalize(
         ["../b?y=1&x=1", "#s"], base="http://a.example/c/d", policy="search", columns=["identity"]
     )
     assert found.identity == ["http://a.example/b?x=1&y=1", "http://a.example/c/d"]
@@ -96,19 +98,19 @@ def test_base_and_policy() -> None:
 
 def test_what_does_not_exist_is_told() -> None:
     with pytest.raises(ValueError, match="no column 'hash'; allowed: url, identity, key, surt"):
-        canon.columns.canonicalize([], columns=["hash"])
-    with pytest.raises(canon.PolicyError):
-        canon.columns.canonicalize([], policy="none")
+        canonry.columns.canonicalize([], columns=["hash"])
+    with pytest.raises(canonry.PolicyError):
+        canonry.columns.canonicalize([], policy="none")
 
 
 @given(st.lists(anything | raw, max_size=5))
 def test_columns_hold_what_one_call_for_each_gives(urls: list[str | bytes]) -> None:
-    found = canon.columns.canonicalize(urls, columns=WANTED)
+    found = canonry.columns.canonicalize(urls, columns=WANTED)
     for row, url in enumerate(urls):
         values = tuple(column[row] for column in found)
         try:
-            one = canon.Canonicalizer("web")(url)
-        except canon.InvalidURL as error:
+            one = canonry.Canonicalizer("web")(url)
+        except canonry.InvalidURL as error:
             assert values == (None, None, None, None, error.reason.name)  # noqa: PT017 - a column
         else:
-            assert values == (*one, canon.surt(url), None)
+            assert values == (*one, canonry.surt(url), None)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.settings import SettingsError, load
+from canonry.crawler.settings import SettingsError, load
 
 
 def test_flags_count_more_than_the_environment_and_that_more_than_a_file(

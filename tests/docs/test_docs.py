@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from robots import FETCHED
 
-from crawler.batch.formats import FORMATS
-from crawler.batch.packed import PACKED
-from crawler.batch.tables import FORMS
-from crawler.cli import main
-from crawler.fetch.faults import Fault
-from crawler.metrics import Collector
-from crawler.progress import Progress
-from crawler.refusal import Refusal
+from canonry.crawler.cli.commands import main
+from canonry.crawler.compression import PACKED
+from canonry.crawler.fetch.faults import Fault
+from canonry.crawler.files.formats import FORMATS
+from canonry.crawler.files.tables import FORMS
+from canonry.crawler.observe.metrics import Collector
+from canonry.crawler.observe.progress import Progress
+from canonry.crawler.refusal import Refusal
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -125,7 +125,7 @@ def test_the_conformance_page_names_what_exists() -> None:
 
 
 def test_the_robots_page_names_tests_that_exist() -> None:
-    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests/crawler").glob("*.py")]
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests/crawler").rglob("*.py")]
     for row in FETCHED:
         assert any(f"def {row.test}(" in text for text in tests), row.test
 

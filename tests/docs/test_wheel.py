@@ -16,14 +16,9 @@ def test_the_wheel_works_away_from_the_checkout(tmp_path: Path) -> None:
         names = archive.namelist()
         archive.extractall(tmp_path / "site")
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {
-        "canon",
-        "storage",
-        "crawler",
-    }
-    assert "canon/config/policies/web.toml" in names
-    assert {"canon/py.typed", "storage/py.typed", "crawler/py.typed"} <= set(names)
-    code = "import canon, canon.presets as p; print(canon.__file__, canon.canonicalize('HTTP://a'))"
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"canonry"}
+    assert {"canonry/config/policies/web.toml", "canonry/py.typed"} <= set(names)
+    code = "import canonry; print(canonry.__file__, canonry.canonicalize('HTTP://a'))"
     done = subprocess.run(
         [
             sys.executable,
@@ -36,4 +31,4 @@ def test_the_wheel_works_away_from_the_checkout(tmp_path: Path) -> None:
         text=True,
         timeout=60,
     )
-    assert done.stdout.split() == [str(tmp_path / "site/canon/__init__.py"), "http://a/"]
+    assert done.stdout.split() == [str(tmp_path / "site/canonry/__init__.py"), "http://a/"]

@@ -9,11 +9,11 @@ import sys
 import atheris
 
 with atheris.instrument_imports(include=["canon"]):
-    import canon
-    from canon.presets import names
-    from canon.resolve import DIALECTS
+    import canonry
+    from canonry.canon.policies.presets import names
+    from canonry.canon.references.resolve import DIALECTS
 
-MAKERS = [canon.Canonicalizer(name) for name in names()]
+MAKERS = [canonry.Canonicalizer(name) for name in names()]
 
 
 def once(data: bytes) -> None:
@@ -22,7 +22,7 @@ def once(data: bytes) -> None:
     for make in MAKERS:
         try:
             found = make(reference)
-        except canon.InvalidURL:
+        except canonry.InvalidURL:
             continue
         assert make.plain(reference) == found
         assert make(found.identity).identity == found.identity
@@ -30,12 +30,12 @@ def once(data: bytes) -> None:
     text = base.decode("utf-8", "surrogateescape")
     for dialect in DIALECTS:
         try:
-            target = canon.resolve(reference, text, dialect=dialect)
-            canon.interpret(target)
-        except canon.InvalidURL:
+            target = canonry.resolve(reference, text, dialect=dialect)
+            canonry.interpret(target)
+        except canonry.InvalidURL:
             continue
-    canon.cautions(reference)
-    for found_url in canon.extract(reference):
+    canonry.cautions(reference)
+    for found_url in canonry.extract(reference):
         assert found_url.start <= found_url.end
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-import databases
 import pytest
+from support import databases
 
 _BOTH = {"test_store", "test_seen", "test_classes", "test_equivalences"}
 

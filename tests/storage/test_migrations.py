@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from databases import url_of
 from sqlalchemy import inspect
-from stores import admit, assert_counts_are_right, lease, open_store
+from support.databases import url_of
+from support.stores import admit, assert_counts_are_right, lease, open_store
 
-from storage import StoreError, migrations, report
-from storage.engine import open_engine
-from storage.schema import VERSION
+from canonry.storage import StoreError, migrations, report
+from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.schema import VERSION
 
 _SCHEMAS = Path(__file__).parent / "schemas"
 _OLD = sorted(int(path.stem) for path in _SCHEMAS.glob("*.sql"))
@@ -82,7 +82,7 @@ def test_a_later_schema_is_left_alone(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     make(tmp_path, 1)
-    words = [sys.executable, "-m", "crawler"]
+    words = [sys.executable, "-m", "canonry"]
     store = ["--store", url_of(tmp_path)]
     status = subprocess.run([*words, "status", *store], capture_output=True, check=False)
     assert status.returncode == 1

@@ -6,17 +6,17 @@ import sys
 import time
 from pathlib import Path
 
-import databases
 import psycopg
 import pytest
-from databases import url_of
 from sqlalchemy import select
-from stores import admit, candidate, explain, lease, lease_names, open_store
+from support import databases
+from support.databases import url_of
+from support.stores import admit, candidate, explain, lease, lease_names, open_store
 
-from storage import Hop, Outcome, Page, State, StoreError, report
-from storage import frontier as rows
-from storage.engine import open_engine
-from storage.schema import hosts
+from canonry.storage import Hop, Outcome, Page, State, StoreError, report
+from canonry.storage.rows import leases as rows
+from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.schema import hosts
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_a_server_that_is_started_again_in_the_middle(tmp_path: Path) -> None:
 def test_a_writer_waits_its_turn_and_says_when_it_does_not_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.engine._BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("canonry.storage.sql.engine._BUSY_SECONDS", 0.2)
     one, other = open_store(tmp_path), open_store(tmp_path)
     with one.transaction() as connection:
         one.admit_in(connection, [candidate("http://a.example/1")], 0.0, explain)
@@ -132,7 +132,7 @@ def test_without_the_driver_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_command_works_on_it(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "crawler"]
+    words = [sys.executable, "-m", "canonry"]
     store = ["--store", url_of(tmp_path)]
     lines = b"http://a.example/\nhttp://A.example/#x\nhttp://b.example/\n"
     for expected in (b"http://a.example/\nhttp://b.example/\n", b""):
@@ -189,9 +189,9 @@ def test_hosts_that_a_transaction_holds_are_passed_over(tmp_path: Path) -> None:
 _UNTIL_FULL = """
 import resource, sys
 from pathlib import Path
-import databases
-from stores import admit, open_store
-from storage import StoreError
+from support import databases
+from support.stores import admit, open_store
+from canonry.storage import StoreError
 
 folder = Path(sys.argv[1])
 # Files of the server may not grow beyond this: PostgreSQL is told what a full disk tells it.
@@ -214,7 +214,7 @@ with databases.server(folder / "own") as uri:
 
 def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
     """A limit on the size of the server's files stands for it; the log has files of 16 MiB."""
-    path = [str(Path(databases.__file__).parent), str(Path(__file__).parents[2])]
+    path = [str(Path(databases.__file__).parents[1]), str(Path(__file__).parents[2])]
     done = subprocess.run(
         [sys.executable, "-c", _UNTIL_FULL, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},

@@ -12,16 +12,24 @@ from typing import Any
 
 import pytest
 from sqlalchemy import update
-from stores import admit, assert_counts_are_right, candidate, explain, lease, open_store, url_of
+from support.stores import (
+    admit,
+    assert_counts_are_right,
+    candidate,
+    explain,
+    lease,
+    open_store,
+    url_of,
+)
 
-import storage.store
-from canon.policy import preset
-from storage import Hop, Outcome, Page, State, Store, StoreError, report
-from storage import frontier as rows
-from storage.bulk import rows_of
-from storage.engine import open_engine
-from storage.schema import meta
-from storage.urls import review
+import canonry.storage.store
+from canonry.canon.policies.policy import preset
+from canonry.storage import Hop, Outcome, Page, State, Store, StoreError, report
+from canonry.storage.rows import leases as rows
+from canonry.storage.rows.urls import review
+from canonry.storage.sql.bulk import rows_of
+from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.schema import meta
 
 PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
 
@@ -70,7 +78,7 @@ def test_an_outcome_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.M
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(storage.store.pages, "put_refusals", broken)
+        patch.setattr(canonry.storage.store.pages, "put_refusals", broken)
         with pytest.raises(OSError, match="full"):
             store.record([outcome], 1.0, explain)
     assert queued(tmp_path) == ["http://a.example/"]
@@ -286,7 +294,7 @@ def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> Non
 def test_a_filter_that_has_grown_is_made_anew_with_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.store.FIRST_CAPACITY", 100)
+    monkeypatch.setattr("canonry.storage.store.FIRST_CAPACITY", 100)
     said: list[str] = []
     store = open_store(tmp_path)
     store.seen.filter.first_capacity = 100
@@ -314,7 +322,7 @@ def test_urls_have_no_length_limit(tmp_path: Path) -> None:
 def test_a_database_that_is_locked_is_told_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.engine._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("canonry.storage.sql.engine._BUSY_SECONDS", 0.1)
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1"])
     other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
@@ -332,8 +340,8 @@ _FILL = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from stores import admit, open_store
-from storage import StoreError
+from support.stores import admit, open_store
+from canonry.storage import StoreError
 said = []
 store = open_store(Path(sys.argv[2]), say=said)
 resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, resource.RLIM_INFINITY))
@@ -366,7 +374,7 @@ _BUSY = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from stores import admit, open_store
+from support.stores import admit, open_store
 number = int(sys.argv[3])
 store = open_store(Path(sys.argv[2]))
 print("open", flush=True)

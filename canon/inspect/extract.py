@@ -1,0 +1,89 @@
+"""URLs in running text: where each one begins and ends (RFC 3986 appendix C)."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from canonry.canon.syntax.percent import to_text
+
+
+class Found(NamedTuple):
+    """A URL in a text.
+
+    ``text[start:end]`` is what it was read from, without delimiters; ``url`` is that without line
+    breaks. Where a line ended in a hyphen, which "may or may not actually be part of the URI",
+    ``url`` keeps it and ``alternative`` does not.
+    """
+
+    url: str
+    start: int
+    end: int
+    alternative: str | None = None
+
+
+# Schemes that are known without "//"; any word before a colon would be too many.
+_OPAQUE = "mailto|news|urn|tel|sips?|xmpp|magnet|geo|sms|doi|cid|mid|data"
+_SCHEME = rf"(?:[A-Za-z][A-Za-z0-9+.\-]{{1,30}}+://|(?i:{_OPAQUE}):)"
+# What ends a URL that nothing delimits: white space, controls, delimiters, and the full-width
+# punctuation of texts that are written without spaces.
+_END = '\\s\x00-\x1f\x7f<>"“”„«»‹›、。，；：！？（）「」『』【】《》〈〉\ufeff'  # noqa: RUF001 - meant
+_RUN = rf"[^{_END}]"
+_BROKEN = r"[^\S\n]*+\n\s*+"  # a line break, with the white space around it
+
+_PATTERN = re.compile(
+    rf"""<(?:(?i:URL):\s*+)?(?P<angle>{_SCHEME}{_RUN}*+(?:{_BROKEN}{_RUN}++)*+)\s*+>
+      | "(?:(?i:URL):)?(?P<quoted>{_SCHEME}{_RUN}*+(?:{_BROKEN}{_RUN}++)*+)"
+      | (?<![A-Za-z0-9+.\-])(?:(?i:URL):)?(?P<bare>{_SCHEME}{_RUN}++)
+      | (?<![A-Za-z0-9@/.\-])(?P<suffix>(?i:www)\.[A-Za-z0-9\-]+\.{_RUN}++)""",
+    re.VERBOSE,
+)
+_HYPHEN_BREAK = re.compile(rf"-{_BROKEN}")
+_BREAK = re.compile(r"\s+")
+# Punctuation of the sentence around a URL, and brackets of it where they do not close one inside.
+_PUNCTUATION = frozenset(".,;:!?'`*_~|\\…’")  # noqa: RUF001 - meant
+_OPENERS = {")": "(", "]": "[", "}": "{"}
+
+
+def extract(text: str | bytes, *, suffixes: bool = False) -> Iterator[Found]:
+    """Yield the URLs in a text, in order.
+
+    Within ``<>`` (also with ``URL:``) and within double quotes a URL may be broken over lines.
+    Without delimiters it ends at white space, and punctuation behind it belongs to the sentence;
+    brackets belong to it as far as they are opened in it.
+
+    Args:
+        text: plain text, any length; time is linear in it.
+        suffixes: also find ``www.example.com/...``, as ``http://`` (RFC 3986 section 4.5).
+
+    Source: RFC 3986 appendix C.
+    """
+    clean = to_text(text)
+    for match in _PATTERN.finditer(clean):
+        kind = match.lastgroup
+        if kind is None or (kind == "suffix" and not suffixes):
+            continue
+        start, end = match.span(kind)
+        raw = match[kind]
+        if kind in {"bare", "suffix"}:
+            raw = _trim(raw)
+            end = start + len(raw)
+        url = _BREAK.sub("", raw)
+        alternative = _BREAK.sub("", _HYPHEN_BREAK.sub("", raw))
+        if kind == "suffix":
+            url = alternative = f"http://{url}"
+        if url[-1:] not in {":", "/"} or len(url.rstrip("/")) > url.index(":") + 1:
+            yield Found(url, start, end, None if alternative == url else alternative)
+
+
+def _trim(raw: str) -> str:
+    """Leave out the punctuation at the end that belongs to the sentence."""
+    surplus = {close: raw.count(close) - raw.count(open_) for close, open_ in _OPENERS.items()}
+    end = len(raw)
+    while end:
+        last = raw[end - 1]
+        if last in _OPENERS and surplus[last] > 0:
+            surplus[last] -= 1
+        elif last not in _PUNCTUATION:
+            break
+        end -= 1
+    return raw[:end]

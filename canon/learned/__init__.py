@@ -1,0 +1,1 @@
+"""Learned rules: their families, sets of them, and the checks that such a set has to pass."""

@@ -1,0 +1,603 @@
+/* The short way for the URLs that most URLs are: http or https, an ordinary host in ASCII.
+ *
+ * A Kernel answers what the plain pipeline of canon/canonicalizer.py would, or None where it does
+ * not know; the plain pipeline is its oracle in tests/canon/test_native.py. All that says which
+ * character may stand where, and which parameters are tracking, comes as tables from
+ * canon/native.py. Time is linear in the length of the text.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef unsigned char byte;
+
+enum { VERSION = 3 }; /* canon/native.py takes this one only: raise both when answers change */
+enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what a table says of a character */
+enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, BLOCK = 128, ROOM = 4096 };
+
+/* ---- BLAKE2b (RFC 7693), keyed, 16 bytes out: what hashlib.blake2b gives, without its set-up ---- */
+
+static const uint64_t IV[8] = {
+    0x6a09e667f3bcc908u, 0xbb67ae8584caa73bu, 0x3c6ef372fe94f82bu, 0xa54ff53a5f1d36f1u,
+    0x510e527fade682d1u, 0x9b05688c2b3e6c1fu, 0x1f83d9abfb41bd6bu, 0x5be0cd19137e2179u,
+};
+
+static const byte SIGMA[10][16] = {
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+    {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
+    {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4},
+    {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
+    {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13},
+    {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
+    {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11},
+    {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
+    {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5},
+    {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
+};
+
+static inline uint64_t rotate(uint64_t x, int n) { return (x >> n) | (x << (64 - n)); }
+
+static inline uint64_t load(const byte *p) { /* little-endian, on any machine */
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
+#define MIX(a, b, c, d, x, y)        \
+    v[a] += v[b] + (x);              \
+    v[d] = rotate(v[d] ^ v[a], 32);  \
+    v[c] += v[d];                    \
+    v[b] = rotate(v[b] ^ v[c], 24);  \
+    v[a] += v[b] + (y);              \
+    v[d] = rotate(v[d] ^ v[a], 16);  \
+    v[c] += v[d];                    \
+    v[b] = rotate(v[b] ^ v[c], 63);
+
+static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int last) {
+    uint64_t v[16], m[16];
+    for (int i = 0; i < 16; i++) m[i] = load(block + 8 * i);
+    for (int i = 0; i < 8; i++) v[i] = h[i], v[i + 8] = IV[i];
+    v[12] ^= count;
+    if (last) v[14] = ~v[14];
+#pragma GCC unroll 12 /* so that SIGMA's places are known when this is compiled */
+    for (int round = 0; round < 12; round++) {
+        const byte *s = SIGMA[round % 10];
+        MIX(0, 4, 8, 12, m[s[0]], m[s[1]])
+        MIX(1, 5, 9, 13, m[s[2]], m[s[3]])
+        MIX(2, 6, 10, 14, m[s[4]], m[s[5]])
+        MIX(3, 7, 11, 15, m[s[6]], m[s[7]])
+        MIX(0, 5, 10, 15, m[s[8]], m[s[9]])
+        MIX(1, 6, 11, 12, m[s[10]], m[s[11]])
+        MIX(2, 7, 8, 13, m[s[12]], m[s[13]])
+        MIX(3, 4, 9, 14, m[s[14]], m[s[15]])
+    }
+    for (int i = 0; i < 8; i++) h[i] ^= v[i] ^ v[i + 8];
+}
+
+/* ---- The kernel ---- */
+
+typedef struct {
+    const byte *text;
+    Py_ssize_t length;
+} Name;
+
+typedef struct {
+    PyObject_HEAD
+    PyTypeObject *canonical;         /* canon.Canonical, a tuple of three */
+    PyObject *names, *prefixes;      /* tuples of bytes, which the arrays point into */
+    Name *tracking, *leading;        /* sorted by nothing; few */
+    Py_ssize_t tracking_count, leading_count;
+    uint64_t initials[256];          /* by first letter: which lengths a tracking name has */
+    byte request_path[256], request_query[256], identity_path[256], identity_query[256];
+    byte unreserved[256];
+    byte run_path[2][256], run_query[2][256]; /* what is copied without a thought, [rules] */
+    byte host[256];                           /* a host's characters in lower case; 0: none */
+    int drop_fragment, drop_empty_query;
+    uint64_t keyed[8];               /* BLAKE2b's state behind the block of the key */
+} Kernel;
+
+static int hex(byte c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 32;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static inline byte lower(byte c) { return c >= 'A' && c <= 'Z' ? c | 32 : c; }
+
+static const char DIGITS[] = "0123456789ABCDEF";
+
+static Py_ssize_t put_escape(byte *out, Py_ssize_t at, byte c) {
+    out[at] = '%', out[at + 1] = DIGITS[c >> 4], out[at + 2] = DIGITS[c & 15];
+    return at + 3;
+}
+
+/* Copy s[i] to out[at] as a table has it; return how much was read, 0 for a refusal.
+ * Normalizing writes escapes in upper case, decodes those of unreserved characters (RFC 3986
+ * sections 6.2.2.1 and 6.2.2.2) and escapes a lone percent sign. */
+static inline int put(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t end,
+                      const byte *table, int normalize, byte *out, Py_ssize_t *at) {
+    byte c = s[i];
+    if (c != '%') {
+        if (table[c] == KEEP) out[(*at)++] = c;
+        else if (table[c] == ENCODE) *at = put_escape(out, *at, c);
+        else return 0;
+        return 1;
+    }
+    if (!normalize) {
+        out[(*at)++] = c;
+        return 1;
+    }
+    int high = i + 2 < end ? hex(s[i + 1]) : -1, low = i + 2 < end ? hex(s[i + 2]) : -1;
+    if (high < 0 || low < 0) {
+        *at = put_escape(out, *at, '%');
+        return 1;
+    }
+    byte value = (byte)(high << 4 | low);
+    if (k->unreserved[value]) out[(*at)++] = value;
+    else *at = put_escape(out, *at, value);
+    return 3;
+}
+
+/* Return 1 for ".", 2 for "..", their escapes included, and 0 for any other segment. */
+static int dots(const byte *segment, Py_ssize_t length) {
+    int found = 0;
+    for (Py_ssize_t i = 0; i < length; found++) {
+        if (found == 2) return 0;
+        if (segment[i] == '.') i++;
+        else if (length - i >= 3 && segment[i] == '%' && segment[i + 1] == '2' &&
+                 (segment[i + 2] | 32) == 'e') i += 3;
+        else return 0;
+    }
+    return found;
+}
+
+/* Write scheme, host and port in their one form; return where the path begins, -1 for a refusal. */
+static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte *out,
+                             Py_ssize_t *at) {
+    static const char web[] = "https://";
+    Py_ssize_t i = 0, colon;
+    int secure;
+    while (i < 4 && i < n && lower(s[i]) == (byte)web[i]) i++;
+    if (i < 4 || n < 8) return -1;
+    secure = lower(s[4]) == 's';
+    colon = secure ? 5 : 4;
+    if (n < colon + 4 || s[colon] != ':' || s[colon + 1] != '/' || s[colon + 2] != '/') return -1;
+    memcpy(out, web, 5);
+    memcpy(out + colon, "://", 3);
+    Py_ssize_t host = *at = colon + 3, label = host, end;
+    for (i = host; i < n; i++) { /* every character is one byte, so out runs along with s */
+        byte c = k->host[s[i]];
+        if (!c) break;
+        out[i] = c;
+        if (c == '.') {
+            if (i == label) return -1; /* an empty label */
+            label = i + 1;
+        } else if (c == '-' && i - label == 3 && !memcmp(out + label, "xn-", 3)) {
+            return -1; /* punycode, which only its own parser can judge */
+        }
+    }
+    if (i < n && s[i] != '/' && s[i] != '?' && s[i] != '#' && s[i] != ':') return -1;
+    end = i;
+    if (end == label || end - host > MAX_HOST) return -1;
+    if (out[label] >= '0' && out[label] <= '9') { /* the last label may be a number */
+        int number = 1, octets = 0, digits = 0, value = 0;
+        for (Py_ssize_t j = label; j < end; j++) number &= out[j] >= '0' && out[j] <= '9';
+        if (!number && end - label >= 2 && out[label + 1] == 'x') return -1;
+        for (Py_ssize_t j = host; number && j <= end; j++) { /* then all is an IPv4 address */
+            if (j == end || out[j] == '.') {
+                octets++;
+                if (digits == 0 || value > 255) return -1;
+                digits = value = 0;
+            } else {
+                if (out[j] < '0' || out[j] > '9' || digits == 3) return -1;
+                if (digits && !value) return -1; /* a zero before it: octal */
+                value = value * 10 + out[j] - '0', digits++;
+            }
+        }
+        if (number && octets != 4) return -1;
+    }
+    *at = end;
+    if (i < n && s[i] == ':') {
+        long port = 0;
+        Py_ssize_t start = ++i;
+        for (; i < n && s[i] >= '0' && s[i] <= '9' && i - start < 6; i++) port = port * 10 + s[i] - '0';
+        if (i - start > 5 || port > 65535) return -1;
+        if (i < n && s[i] != '/' && s[i] != '?' && s[i] != '#') return -1;
+        if (i > start && port != (secure ? 443 : 80)) {
+            char digits[8];
+            int length = snprintf(digits, sizeof digits, ":%ld", port);
+            memcpy(out + *at, digits, (size_t)length);
+            *at += length;
+        }
+    }
+    return i;
+}
+
+/* Write a path without its dot segments (RFC 3986 section 5.2.4); return where it ends in s. */
+static Py_ssize_t put_path(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t n,
+                           const byte *table, int normalize, byte *out, Py_ssize_t *at) {
+    const byte *run = k->run_path[normalize];
+    Py_ssize_t root = *at, segment, end;
+    out[(*at)++] = '/';
+    if (i == n || s[i] != '/') return i; /* the empty path is the root (section 6.2.3) */
+    segment = end = *at;
+    for (i++;;) {
+        while (i < n && run[s[i]]) out[end++] = s[i++];
+        *at = end;
+        int over = i == n || s[i] == '?' || s[i] == '#';
+        if (over || s[i] == '/') {
+            int steps = *at - segment > 6 ? 0 : dots(out + segment, *at - segment);
+            if (steps) *at = segment;
+            if (steps == 2 && segment > root + 1) {
+                for (segment--; out[segment - 1] != '/';) segment--;
+                *at = segment;
+            }
+            if (over) return i;
+            if (!steps) {
+                out[(*at)++] = '/';
+                segment = *at;
+            }
+            i++;
+        } else {
+            int read = put(k, s, i, n, table, normalize, out, at);
+            if (!read) return -1;
+            i += read;
+        }
+        end = *at;
+    }
+}
+
+static int is_tracking(const Kernel *k, const byte *field, Py_ssize_t length) {
+    const byte *sign = memchr(field, '=', (size_t)length);
+    Py_ssize_t size = sign ? sign - field : length;
+    for (Py_ssize_t n = 0; n < k->leading_count; n++) {
+        Py_ssize_t i = 0, need = k->leading[n].length;
+        while (i < need && i < size && lower(field[i]) == k->leading[n].text[i]) i++;
+        if (i == need) return 1;
+    }
+    if (!size || size > 63 || !(k->initials[lower(field[0])] >> size & 1)) return 0;
+    for (Py_ssize_t n = 0; n < k->tracking_count; n++) {
+        if (k->tracking[n].length != size) continue;
+        Py_ssize_t i = 0;
+        while (i < size && lower(field[i]) == k->tracking[n].text[i]) i++;
+        if (i == size) return 1;
+    }
+    return 0;
+}
+
+/* Write "?" and the query from s[i]; with rules, without the fields that they leave out. */
+static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t n,
+                            const byte *table, int rules, byte *out, Py_ssize_t *at) {
+    const byte *run = k->run_query[rules];
+    Py_ssize_t start = *at, field, end;
+    int kept = 0, dropped = 0;
+    out[(*at)++] = '?';
+    field = end = *at;
+    for (;;) {
+        while (i < n && run[s[i]]) out[end++] = s[i++];
+        *at = end;
+        int over = i == n || s[i] == '#';
+        if (over || s[i] == '&') {
+            if (rules && is_tracking(k, out + field, *at - field)) {
+                dropped = 1;
+                *at = field - (kept > 0); /* with the "&" before it */
+            } else {
+                kept++;
+            }
+            if (over) break;
+            if (kept) out[(*at)++] = '&';
+            field = *at;
+            i++;
+        } else {
+            int read = put(k, s, i, n, table, rules, out, at);
+            if (!read) return -1;
+            i += read;
+        }
+        end = *at;
+    }
+    if (rules && ((dropped && !kept) || (*at == start + 1 && k->drop_empty_query))) *at = start;
+    return i;
+}
+
+/* Write the identity (or, without rules, what to request) of s; return its length or -1. */
+static Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out) {
+    Py_ssize_t at = 0, i = put_origin(k, s, n, out, &at);
+    if (i >= 0) i = put_path(k, s, i, n, rules ? k->identity_path : k->request_path, rules, out, &at);
+    if (i >= 0 && i < n && s[i] == '?') {
+        const byte *table = rules ? k->identity_query : k->request_query;
+        i = put_query(k, s, i + 1, n, table, rules, out, &at);
+    }
+    if (i < 0 || (i < n && rules && !k->drop_fragment)) return -1;
+    return at;
+}
+
+static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte *out, Py_ssize_t at) {
+    if (at == n && PyUnicode_CheckExact(given) && !memcmp(s, out, (size_t)n)) return Py_NewRef(given);
+    PyObject *made = PyUnicode_New(at, 127);
+    if (made) memcpy(PyUnicode_1BYTE_DATA(made), out, (size_t)at);
+    return made;
+}
+
+/* Go on with BLAKE2b from a state that has taken in so many bytes, to the end of a text. */
+static void finish(uint64_t h[8], uint64_t count, const byte *text, Py_ssize_t n, byte *out, int size) {
+    byte block[BLOCK];
+    for (; n > BLOCK; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
+    memset(block, 0, sizeof block);
+    memcpy(block, text, (size_t)n);
+    compress(h, block, count + (uint64_t)n, 1);
+    for (int i = 0; i < size; i++) out[i] = (byte)(h[i / 8] >> 8 * (i % 8));
+}
+
+static void put_key(const Kernel *k, const byte *text, Py_ssize_t n, byte digest[DIGEST]) {
+    uint64_t h[8];
+    memcpy(h, k->keyed, sizeof h);
+    finish(h, BLOCK, text, n, digest, DIGEST);
+}
+
+static PyObject *key_of(const Kernel *k, const byte *text, Py_ssize_t n) {
+    byte digest[DIGEST];
+    put_key(k, text, n, digest);
+    return PyBytes_FromStringAndSize((const char *)digest, DIGEST);
+}
+
+/* Answer for one text: its identity, or with ``whole`` a Canonical; None where we do not know. */
+static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
+    byte room[ROOM], *out = room;
+    PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
+    const byte *s;
+    Py_ssize_t n, at;
+    if (PyUnicode_CheckExact(given) && PyUnicode_IS_COMPACT_ASCII(given)) {
+        s = PyUnicode_1BYTE_DATA(given), n = PyUnicode_GET_LENGTH(given);
+    } else if (PyUnicode_CheckExact(given)) {
+        if (!(s = (const byte *)PyUnicode_AsUTF8AndSize(given, &n))) { /* a lone surrogate */
+            PyErr_Clear();
+            Py_RETURN_NONE;
+        }
+    } else if (PyBytes_CheckExact(given)) { /* what is not UTF-8 in them is escaped all the same */
+        s = (const byte *)PyBytes_AS_STRING(given), n = PyBytes_GET_SIZE(given);
+    } else {
+        Py_RETURN_NONE;
+    }
+    if (n < 8 || s[n - 1] <= ' ') Py_RETURN_NONE; /* white space at the end is no part of a URL */
+    if (n > (ROOM - 8) / 3 && !(out = PyMem_Malloc(3 * (size_t)n + 8))) return PyErr_NoMemory();
+    if ((at = write_url(k, s, n, 1, out)) < 0) {
+        made = Py_NewRef(Py_None);
+        goto end;
+    }
+    if (!(identity = string(given, s, n, out, at))) goto end;
+    if (!whole) {
+        made = Py_NewRef(identity);
+        goto end;
+    }
+    if (!(key = key_of(k, out, at))) goto end;
+    if (at == n && !memcmp(s, out, (size_t)n)) { /* canonical already */
+        url = Py_NewRef(identity);
+    } else if ((at = write_url(k, s, n, 0, out)) < 0) {
+        made = Py_NewRef(Py_None);
+        goto end;
+    } else {
+        url = string(given, s, n, out, at);
+    }
+    if (!url || !(made = k->canonical->tp_alloc(k->canonical, 3))) goto end;
+    PyTuple_SET_ITEM(made, 0, Py_NewRef(url));
+    PyTuple_SET_ITEM(made, 1, Py_NewRef(identity));
+    PyTuple_SET_ITEM(made, 2, Py_NewRef(key));
+end:
+    Py_XDECREF(identity);
+    Py_XDECREF(url);
+    Py_XDECREF(key);
+    if (out != room) PyMem_Free(out);
+    return made;
+}
+
+static PyObject *kernel_identity(PyObject *self, PyObject *text) {
+    return answer((Kernel *)self, text, 0);
+}
+
+static PyObject *kernel_canonical(PyObject *self, PyObject *text) {
+    return answer((Kernel *)self, text, 1);
+}
+
+/* Answer for each text of a list. */
+static PyObject *answers(const Kernel *k, PyObject *given, int whole) {
+    if (!PyList_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "a list is needed");
+    PyObject *made = PyList_New(PyList_GET_SIZE(given));
+    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(made); i++) {
+        PyObject *text = i < PyList_GET_SIZE(given) ? PyList_GET_ITEM(given, i) : Py_None;
+        PyObject *one = answer(k, text, whole);
+        if (!one) {
+            Py_CLEAR(made);
+            break;
+        }
+        PyList_SET_ITEM(made, i, one);
+    }
+    return made;
+}
+
+static PyObject *kernel_identities(PyObject *self, PyObject *given) {
+    return answers((Kernel *)self, given, 0);
+}
+
+static PyObject *kernel_canonicals(PyObject *self, PyObject *given) {
+    return answers((Kernel *)self, given, 1);
+}
+
+/* Key lines, and hash them as they are spelled; nothing of Python is touched. Return 0 for want of
+ * memory. */
+static int key_lines(const Kernel *k, const byte *s, const byte *end, byte *key, byte *text, byte *known) {
+    byte room[ROOM], *out = room;
+    Py_ssize_t size = ROOM;
+    for (;; key += DIGEST, text += HASH, known++) {
+        const byte *stop = memchr(s, '\n', (size_t)(end - s));
+        Py_ssize_t n = (stop ? stop : end) - s, at;
+        uint64_t h[8];
+        memcpy(h, IV, sizeof h);
+        h[0] ^= 0x01010000u ^ HASH; /* RFC 7693 section 2.5: no key, so many bytes out */
+        finish(h, 0, s, n, text, HASH);
+        if (3 * n + 8 > size) {
+            byte *more = PyMem_RawRealloc(out == room ? NULL : out, 3 * (size_t)n + 8);
+            if (!more) break;
+            out = more, size = 3 * n + 8;
+        }
+        if (n >= 8 && s[n - 1] > ' ' && (at = write_url(k, s, n, 1, out)) >= 0) {
+            put_key(k, out, at, key);
+            *known = 1;
+        }
+        if (!stop) {
+            end = NULL; /* all is done */
+            break;
+        }
+        s = stop + 1;
+    }
+    if (out != room) PyMem_RawFree(out);
+    return !end;
+}
+
+/* For each line of some bytes: its key, a hash of it, and whether the key is known. */
+static PyObject *kernel_lines(PyObject *self, PyObject *given) {
+    if (!PyBytes_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "bytes are needed");
+    const byte *s = (const byte *)PyBytes_AS_STRING(given), *end = s + PyBytes_GET_SIZE(given);
+    Py_ssize_t count = 1;
+    for (const byte *p = s; (p = memchr(p, '\n', (size_t)(end - p))); p++) count++;
+    PyObject *keys = PyBytes_FromStringAndSize(NULL, DIGEST * count);
+    PyObject *texts = PyBytes_FromStringAndSize(NULL, HASH * count);
+    PyObject *known = PyBytes_FromStringAndSize(NULL, count), *made = NULL;
+    if (keys && texts && known) {
+        int done;
+        byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
+        byte *flag = (byte *)PyBytes_AS_STRING(known);
+        memset(key, 0, (size_t)(DIGEST * count));
+        memset(flag, 0, (size_t)count);
+        Py_BEGIN_ALLOW_THREADS
+        done = key_lines((Kernel *)self, s, end, key, text, flag);
+        Py_END_ALLOW_THREADS
+        made = done ? PyTuple_Pack(3, keys, texts, known) : PyErr_NoMemory();
+    }
+    Py_XDECREF(keys);
+    Py_XDECREF(texts);
+    Py_XDECREF(known);
+    return made;
+}
+
+/* Point an array of names into a tuple of bytes. */
+static Name *names_of(PyObject *tuple, Py_ssize_t *count) {
+    *count = PyTuple_GET_SIZE(tuple);
+    Name *names = PyMem_Calloc((size_t)*count + 1, sizeof *names);
+    for (Py_ssize_t i = 0; names && i < *count; i++) {
+        char *text;
+        if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(tuple, i), &text, &names[i].length) < 0) {
+            PyMem_Free(names);
+            return NULL;
+        }
+        names[i].text = (const byte *)text;
+    }
+    if (!names) PyErr_NoMemory();
+    return names;
+}
+
+static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
+    static char *words[] = {"canonical", "label", "tables", "tracking", "prefixes", "drop_fragment",
+                            "drop_empty_query", NULL};
+    Kernel *k = (Kernel *)self;
+    PyObject *canonical, *names, *prefixes;
+    Py_buffer label = {0}, tables = {0};
+    byte block[BLOCK] = {0};
+    int result = -1;
+    if (k->canonical) {
+        PyErr_SetString(PyExc_TypeError, "a kernel is made once");
+        return -1;
+    }
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O!y*y*O!O!pp", words, &PyType_Type, &canonical,
+                                     &label, &tables, &PyTuple_Type, &names, &PyTuple_Type,
+                                     &prefixes, &k->drop_fragment, &k->drop_empty_query))
+        return -1;
+    if (tables.len != 5 * 256 || label.len < 1 || label.len > MAX_KEY ||
+        !PyType_IsSubtype((PyTypeObject *)canonical, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_ValueError, "five tables of 256, a label of 1 to 64 bytes, a tuple");
+        goto end;
+    }
+    const byte *table = tables.buf;
+    memcpy(k->request_path, table, 256);
+    memcpy(k->request_query, table + 256, 256);
+    memcpy(k->identity_path, table + 512, 256);
+    memcpy(k->identity_query, table + 768, 256);
+    memcpy(k->unreserved, table + 1024, 256);
+    for (int c = 0; c < 256; c++) {
+        const byte *paths[] = {k->request_path, k->identity_path};
+        const byte *queries[] = {k->request_query, k->identity_query};
+        for (int rules = 0; rules < 2; rules++) {
+            k->run_path[rules][c] = paths[rules][c] == KEEP && !strchr("/?#%", c);
+            k->run_query[rules][c] = queries[rules][c] == KEEP && !strchr("&#%", c);
+        }
+        byte small = lower((byte)c);
+        if ((small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') || (c && strchr(".-_", c)))
+            k->host[c] = small;
+    }
+    if (!(k->tracking = names_of(names, &k->tracking_count))) goto end;
+    if (!(k->leading = names_of(prefixes, &k->leading_count))) goto end;
+    for (Py_ssize_t i = 0; i < k->tracking_count; i++) {
+        Name name = k->tracking[i];
+        if (name.length > 0 && name.length < 64) k->initials[name.text[0]] |= 1ull << name.length;
+    }
+    memcpy(k->keyed, IV, sizeof k->keyed);
+    k->keyed[0] ^= 0x01010000u ^ (uint64_t)label.len << 8 ^ DIGEST;
+    memcpy(block, label.buf, (size_t)label.len);
+    compress(k->keyed, block, BLOCK, 0);
+    k->names = Py_NewRef(names);
+    k->prefixes = Py_NewRef(prefixes);
+    k->canonical = (PyTypeObject *)Py_NewRef(canonical);
+    result = 0;
+end:
+    PyBuffer_Release(&label);
+    PyBuffer_Release(&tables);
+    return result;
+}
+
+static void kernel_dealloc(PyObject *self) {
+    Kernel *k = (Kernel *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyMem_Free(k->tracking);
+    PyMem_Free(k->leading);
+    Py_XDECREF(k->names);
+    Py_XDECREF(k->prefixes);
+    Py_XDECREF(k->canonical);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"identity", kernel_identity, METH_O, "Return the identity of a text, or None."},
+    {"canonical", kernel_canonical, METH_O, "Return the Canonical of a text, or None."},
+    {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
+    {"canonicals", kernel_canonicals, METH_O, "Return the Canonical, or None, of each in a list."},
+    {"lines", kernel_lines, METH_O, "Return the keys, the hashes, and which are known, of lines."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Answers for ordinary web URLs what the plain pipeline would."},
+    {Py_tp_init, kernel_init},
+    {Py_tp_new, PyType_GenericNew},
+    {Py_tp_dealloc, kernel_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {"canonry.canon.pipeline._kernel.Kernel", sizeof(Kernel), 0, Py_TPFLAGS_DEFAULT, slots};
+
+static int module_exec(PyObject *module) {
+    PyObject *type = PyType_FromSpec(&spec);
+    int result = type ? PyModule_AddObjectRef(module, "Kernel", type) : -1;
+    if (!result) result = PyModule_AddIntConstant(module, "VERSION", VERSION);
+    Py_XDECREF(type);
+    return result;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "canonry.canon.pipeline._kernel", "The compiled short way.", 0, NULL, module_slots,
+    NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__kernel(void) { return PyModuleDef_Init(&module); }

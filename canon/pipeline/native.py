@@ -1,0 +1,85 @@
+"""The compiled short way, where it could be built: which texts it takes, and its tables."""
+
+from functools import cache
+from typing import TypeVar
+
+from canonry.canon.policies.policy import Policy
+from canonry.canon.references import whatwg
+from canonry.canon.syntax.percent import PATH, QUERY, UNRESERVED
+
+try:
+    from canonry.canon.pipeline._kernel import VERSION, Kernel
+except ImportError:  # no compiler was there when Canonry was installed; all works without, slower
+    VERSION = 0
+
+_T = TypeVar("_T", bound=tuple[str, str, bytes])
+
+# A kernel left over from another version of the source is not taken.
+_VERSION = 3
+# The practice rules that the kernel knows.
+_COVERED = frozenset({"tracking", "empty-query", "fragment"})
+_LONGEST_NAME = 63
+_REFUSE, _KEEP, _ENCODE = range(3)
+
+
+def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
+    """Return the compiled short way of a policy; None where there is none.
+
+    Args:
+        policy: whose rules it obeys.
+        canonical: the type of its answers.
+    """
+    names = tuple(sorted(policy.tracking))
+    prefixes = policy.tracking_prefixes
+    if "tracking" not in policy.practice:
+        names = prefixes = ()
+    fit = all(name.isascii() and len(name) <= _LONGEST_NAME for name in (*names, *prefixes))
+    if VERSION != _VERSION:
+        return None
+    if policy.dialect != "whatwg" or not policy.practice <= _COVERED or not fit:
+        return None
+    return Kernel(
+        canonical,
+        policy.label.encode(),
+        _tables(),
+        tuple(name.encode() for name in names),
+        tuple(prefix.encode() for prefix in prefixes),
+        "fragment" in policy.practice,
+        "empty-query" in policy.practice,
+    )
+
+
+@cache
+def _tables() -> bytes:
+    """Return what becomes of each character: requested in paths and queries, compared, decoded.
+
+    What browsers request is asked of their parser, a character at a time.
+    """
+    request_path = _request_table("/")
+    request_query = _request_table("/?")
+    identity_path = _identity_table(request_path, PATH)
+    identity_query = _identity_table(request_query, QUERY)
+    unreserved = bytes(chr(code) in UNRESERVED for code in range(256))
+    return b"".join((request_path, request_query, identity_path, identity_query, unreserved))
+
+
+def _request_table(before: str) -> bytes:
+    """Ask the URL Standard's parser for the percent-encode set of a component (section 1.3)."""
+    table = bytearray(0x80) + bytes((_ENCODE,)) * 0x80  # UTF-8, or bytes that are not even that
+    for code in range(0x20, 0x80):
+        written = whatwg.serialize(f"http://a{before}a{chr(code)}a").removeprefix(
+            f"http://a{before}a"
+        )
+        if written == f"{chr(code)}a":
+            table[code] = _KEEP
+        elif written == f"%{code:02X}a":
+            table[code] = _ENCODE
+    return bytes(table)
+
+
+def _identity_table(requested: bytes, allowed: str) -> bytes:
+    """Encode, besides, whatever RFC 3986 does not allow in the component (section 2.1)."""
+    return bytes(
+        _ENCODE if what == _KEEP and chr(code) not in allowed else what
+        for code, what in enumerate(requested)
+    )

@@ -1,0 +1,90 @@
+"""The record of what each rule did to one URL, and which rules made two URLs one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from canonry.canon.inspect.cautions import Caution, cautions
+from canonry.canon.learned.families import FAMILIES
+from canonry.canon.rules.repair import REPAIRS, URL_STANDARD
+from canonry.canon.rules.rule import Change
+from canonry.canon.rules.table import STEPS
+from canonry.canon.syntax.uri import split
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """How one URL got its identity.
+
+    ``steps`` holds the rules that acted, in order; each starts where the one before ended, and the
+    last ends at ``identity``.
+    """
+
+    text: str
+    policy: str
+    url: str
+    identity: str
+    key: bytes
+    steps: tuple[Change, ...]
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """Return the reasons to look twice at the URL (RFC 3986 section 7)."""
+        return cautions(self.text if split(self.text).scheme else self.url)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON; the key in hexadecimal, rungs by name."""
+        return {
+            "text": self.text,
+            "policy": self.policy,
+            "url": self.url,
+            "identity": self.identity,
+            "key": self.key.hex(),
+            "cautions": [caution.value for caution in self.cautions],
+            "steps": [
+                {
+                    "name": step.name,
+                    "before": step.before,
+                    "after": step.after,
+                    "rung": step.rung.name.lower(),
+                    "cites": step.cites,
+                    "lossless": step.lossless,
+                    "why": step.why,
+                }
+                for step in self.steps
+            ],
+        }
+
+
+_ORDER = tuple(rule.name for rule in (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values()))
+
+
+def merged_by(one: Trace, other: Trace) -> tuple[str, ...]:
+    """Name the rules that made two spellings of one identity equal, in the order of the table.
+
+    These are the rules that did something to one of them that they did not do to the other.
+    Resolution is none: it tells where a link stood, not how it was spelled.
+
+    Returns:
+        The names; empty when both were spelled alike.
+    """
+    changes = [{(s.name, *changed_part(s.before, s.after)) for s in t.steps} for t in (one, other)]
+    named = {name for name, _before, _after in changes[0] ^ changes[1]} - {"resolve"}
+    return tuple(name for name in _ORDER if name in named)
+
+
+def changed_part(before: str, after: str) -> tuple[str, str]:
+    """Return what a change took out and what it put in, without what is common at both ends."""
+    head, tail = common_ends(before, after)
+    return before[head : len(before) - tail], after[head : len(after) - tail]
+
+
+def common_ends(before: str, after: str) -> tuple[int, int]:
+    """Return how many characters two texts have in common at the start, and at the end behind."""
+    most = min(len(before), len(after))
+    head = 0
+    while head < most and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < most - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    return head, tail

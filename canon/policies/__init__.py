@@ -1,0 +1,1 @@
+"""Policies: which rules make the identity, read from TOML."""

@@ -1,0 +1,106 @@
+"""Policies: which rules make the identity. Frozen data with a name and a version."""
+
+import hashlib
+import tomllib
+from functools import cache
+from typing import Any, Literal
+
+import msgspec
+
+from canonry.canon.policies import presets
+from canonry.canon.rules.table import PRACTICE
+
+
+class PolicyError(ValueError):
+    """A policy that cannot be used; the message names the source, the key and what is allowed."""
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which rules make the identity, and the parameter lists that they read.
+
+    The lossless rules always run; ``practice`` chooses among the guesses. The name and the version
+    go into every key: the same name and version must always mean the same rules.
+    """
+
+    name: str
+    version: int
+    dialect: Literal["rfc3986", "whatwg"] = "whatwg"
+    practice: frozenset[str] = frozenset()
+    tracking: frozenset[str] = frozenset()  # names of parameters, in lower case
+    tracking_prefixes: tuple[str, ...] = ()
+    session: frozenset[str] = frozenset()  # names of parameters, in lower case
+    index_files: frozenset[str] = frozenset()
+
+    @property
+    def label(self) -> str:
+        """Return ``name/version``, which goes into the key."""
+        return f"{self.name}/{self.version}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Return 16 hex digits that change whenever anything in the policy does."""
+        content = msgspec.json.encode(self, order="deterministic")
+        return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+_MAX_NAME = 48
+
+
+def from_toml(text: str, source: str) -> Policy:
+    """Read a policy.
+
+    Args:
+        text: TOML with the keys of `Policy`; parameter lists that it leaves out are the preset's.
+        source: what to call it in errors, such as the name of the file.
+
+    Raises:
+        PolicyError: naming the source, the line or the key, and what is allowed.
+    """
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = f"{source}: not TOML: {error}"
+        raise PolicyError(message) from None
+    if "practice" in given:
+        given = _lists() | given
+    try:
+        policy = msgspec.convert(given, Policy)
+    except msgspec.ValidationError as error:
+        allowed = ", ".join(Policy.__struct_fields__)
+        message = f"{source}: {error}; the keys allowed are {allowed}"
+        raise PolicyError(message) from None
+    _check(policy, source)
+    return policy
+
+
+def _check(policy: Policy, source: str) -> None:
+    """Refuse what the types cannot: names that would not fit a key, rules that do not exist."""
+    if not (0 < len(policy.name) <= _MAX_NAME and policy.name.isascii() and "/" not in policy.name):
+        message = f"{source}: key 'name': 1 to {_MAX_NAME} ASCII characters without '/' are allowed"
+        raise PolicyError(message)
+    if policy.version < 1:
+        message = f"{source}: key 'version': a whole number from 1 on is allowed"
+        raise PolicyError(message)
+    if unknown := sorted(policy.practice - PRACTICE):
+        rules = ", ".join(sorted(PRACTICE))
+        message = f"{source}: key 'practice': no rule {unknown[0]!r}; the rules allowed are {rules}"
+        raise PolicyError(message)
+
+
+@cache
+def _lists() -> dict[str, Any]:
+    """Return the parameter lists that presets share."""
+    return tomllib.loads(presets.read("parameters.toml"))
+
+
+@cache
+def preset(name: str) -> Policy:
+    """Return a policy that ships with Canonry.
+
+    Raises:
+        PolicyError: when there is none of that name; the message lists those there are.
+    """
+    if name not in presets.names():
+        message = f"no policy {name!r}; allowed: {', '.join(presets.names())}, or a file"
+        raise PolicyError(message)
+    return from_toml(presets.read(f"policies/{name}.toml"), f"preset {name}")

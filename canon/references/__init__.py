@@ -1,0 +1,1 @@
+"""Reference resolution: base URIs, and the dialects that resolve a reference against one."""

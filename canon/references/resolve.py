@@ -1,0 +1,173 @@
+"""Reference resolution: a reference and a base become one URL (RFC 3986 section 5)."""
+
+import re
+from collections.abc import Callable
+
+from canonry.canon.errors import InvalidURL, Reason
+from canonry.canon.references import whatwg
+from canonry.canon.references.drafts import (
+    resolve_partial_form,
+    resolve_rfc2396bis,
+    resolve_url_syntax,
+)
+from canonry.canon.syntax.percent import to_text
+from canonry.canon.syntax.uri import URI, split
+
+
+def resolve(
+    reference: str | bytes,
+    base: str | bytes,
+    *,
+    dialect: str = "rfc3986",
+    strict: bool = True,
+    document: str | None = None,
+) -> str:
+    """Resolve a URI reference against a base URI.
+
+    Args:
+        reference: absolute or relative, possibly empty.
+        base: an absolute URI; its fragment plays no part.
+        dialect: ``"rfc3986"`` changes nothing but what section 5.2 asks; ``"whatwg"`` is what a
+            browser makes of a reference in a document, and serializes the result. The ancestors
+            read as their own documents say: ``"rfc2396bis-01"`` (2003), ``"url-syntax-05"`` (1997)
+            and ``"url-1993"``; docs/disagreements.md shows where they part.
+        strict: False ignores a scheme that equals the base's, ``http:g`` meaning ``g`` (section
+            5.2.2); ``whatwg`` and ``url-1993`` have a rule of their own and do not ask.
+        document: the URL of the document in which the reference stands, when the base names
+            another. To the ancestors an empty or fragment-only reference means this document,
+            except where it asks for something anew (FORM, IMG): give none there.
+
+    Returns:
+        The target, with its fragment.
+
+    Raises:
+        InvalidURL: when the base is relative; in ``whatwg`` also when a browser would fail.
+        ValueError: for an unknown dialect.
+
+    Source: RFC 3986 section 5.2; URL Standard section 4.4; the documents of the dialects' names.
+    """
+    if dialect not in DIALECTS:
+        message = f"unknown dialect {dialect!r}; allowed: {', '.join(DIALECTS)}"
+        raise ValueError(message)
+    text = to_text(reference)
+    if document is not None and dialect in ANCESTORS and text[:1] in {"", "#"}:
+        return document.partition("#")[0] + ("" if text == "#" and dialect == "url-1993" else text)
+    return DIALECTS[dialect](text, to_text(base), strict)
+
+
+def same_document(
+    reference: str | bytes, base: str | bytes, *, dialect: str = "rfc3986", strict: bool = True
+) -> bool:
+    """Say whether a reference points into the document that the base names.
+
+    Following it then asks for nothing. RFC 3986 resolves the reference and compares (section 4.4);
+    its ancestors mean only references that are empty or a fragment alone.
+
+    Raises:
+        InvalidURL, ValueError: as `resolve` does.
+    """
+    text = to_text(reference)
+    if dialect in ANCESTORS:
+        return text[:1] in {"", "#"}
+    target = resolve(text, base, dialect=dialect, strict=strict)
+    own = resolve("", base, dialect=dialect)
+    return target.partition("#")[0] == own.partition("#")[0]
+
+
+_SUFFIX = re.compile(
+    r"(?:[^/?#@:]+@)?(?:[^/?#@:]+\.[^/?#@:]+|localhost|\[[^\]]*\])(?::[0-9]*)?([/?#]|\Z)"
+)
+
+
+def from_suffix(text: str | bytes, scheme: str = "http") -> str:
+    """Return the URL that a suffix reference such as ``www.example.com/a`` was meant to be.
+
+    For addresses typed by people and for nothing else: in a document the same text is a relative
+    reference. A text that has a scheme comes back as it is.
+
+    Args:
+        text: begins with a host: a name with a dot in it, ``localhost``, or an address.
+        scheme: to put before it.
+
+    Raises:
+        InvalidURL: where no such host stands at the beginning.
+
+    Source: RFC 3986 section 4.5.
+    """
+    given = to_text(text)
+    if _SUFFIX.match(given):
+        return f"{scheme}://{given}"
+    if split(given).scheme is not None:
+        return given
+    raise InvalidURL(Reason.RELATIVE if given else Reason.EMPTY, given)
+
+
+def resolve_rfc3986(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
+    """Transform a reference by the algorithm of RFC 3986 section 5.2.2."""
+    base_uri = split(base)
+    if base_uri.scheme is None:
+        raise InvalidURL(Reason.BASE, base)
+    return str(transform(split(reference), base_uri, strict=strict))
+
+
+def transform(ref: URI, base: URI, *, strict: bool = True) -> URI:
+    """Apply "transform references" (RFC 3986 section 5.2.2) to components.
+
+    Kept in the shape of the section's pseudocode, so that the two can be read side by side.
+    """
+    scheme = ref.scheme
+    if not strict and scheme is not None and scheme.lower() == (base.scheme or "").lower():
+        scheme = None
+    if scheme is not None:
+        return URI(scheme, ref.authority, remove_dot_segments(ref.path), ref.query, ref.fragment)
+    if ref.authority is not None:
+        path = remove_dot_segments(ref.path)
+        return URI(base.scheme, ref.authority, path, ref.query, ref.fragment)
+    if ref.path == "":
+        query = base.query if ref.query is None else ref.query
+        return URI(base.scheme, base.authority, base.path, query, ref.fragment)
+    path = ref.path if ref.path.startswith("/") else merge(base, ref.path)
+    return URI(base.scheme, base.authority, remove_dot_segments(path), ref.query, ref.fragment)
+
+
+def merge(base: URI, path: str) -> str:
+    """Put a relative path in the place of the base path's last segment (RFC 3986 section 5.2.3)."""
+    if base.authority is not None and base.path == "":
+        return f"/{path}"
+    return f"{base.path[: base.path.rfind('/') + 1]}{path}"
+
+
+def remove_dot_segments(path: str) -> str:
+    """Remove ``.`` and ``..`` from a path (RFC 3986 section 5.2.4), in time linear in its length.
+
+    The section's five cases over a buffer of text are here a loop over segments: each is kept with
+    the slash before it, so that leaving one out takes its slash too.
+    """
+    if not path.startswith(".") and "/." not in path:
+        return path
+    start = 0
+    while path.startswith(("./", "../"), start):  # case A
+        start = path.index("/", start) + 1
+    if path[start:] in {".", ".."}:  # case D
+        return ""
+    first, *rest = path[start:].split("/")
+    kept = [first] if first else []
+    for segment in rest:
+        if segment == "..":  # case C
+            del kept[-1:]
+        elif segment != ".":  # case E; case B keeps nothing
+            kept.append(f"/{segment}")
+    if rest and rest[-1] in {".", ".."}:
+        kept.append("/")
+    return "".join(kept)
+
+
+DIALECTS: dict[str, Callable[[str, str, bool], str]] = {
+    "rfc3986": resolve_rfc3986,
+    "rfc2396bis-01": resolve_rfc2396bis,
+    "url-syntax-05": resolve_url_syntax,
+    "url-1993": resolve_partial_form,
+    "whatwg": lambda reference, base, _strict: whatwg.join(base, reference),
+}
+
+ANCESTORS = frozenset({"rfc2396bis-01", "url-syntax-05", "url-1993"})

@@ -1,0 +1,1 @@
+"""Canonicalization rules: the table of them, and the functions that apply them."""

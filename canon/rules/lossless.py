@@ -1,0 +1,131 @@
+"""The lossless rules: what the specifications guarantee to change no meaning."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from canonry.canon.references.resolve import remove_dot_segments
+from canonry.canon.syntax import host, percent, schemes
+from canonry.canon.syntax.parts import Parts
+
+if TYPE_CHECKING:
+    from canonry.canon.policies.policy import Policy
+
+_NOT_USERINFO = percent.encoder(percent.USERINFO)
+_NOT_HOST = percent.encoder(percent.REG_NAME)
+_NOT_PATH = percent.encoder(percent.PATH)
+_NOT_QUERY = percent.encoder(percent.QUERY)
+
+
+def encode_disallowed(parts: Parts, _policy: "Policy") -> Parts:
+    """Percent-encode what the grammar allows nowhere in a component, and a lone percent sign."""
+    scheme, userinfo, name, port, path, query, fragment = parts
+    if userinfo:
+        userinfo = percent.encode(userinfo, _NOT_USERINFO)
+    if name and not name.startswith("["):
+        name = percent.encode(name, _NOT_HOST)
+    path = percent.encode(path, _NOT_PATH)
+    if query:
+        query = percent.encode(query, _NOT_QUERY)
+    if fragment:
+        fragment = percent.encode(fragment, _NOT_QUERY)
+    return _same_or(parts, Parts(scheme, userinfo, name, port, path, query, fragment))
+
+
+def _in_escapes(parts: Parts, change: Callable[[str], str]) -> Parts:
+    """Apply a change to every component that may hold escapes."""
+    scheme, userinfo, name, port, path, query, fragment = parts
+    return _same_or(
+        parts,
+        Parts(
+            scheme,
+            userinfo and change(userinfo),
+            name and change(name),
+            port,
+            change(path),
+            query and change(query),
+            fragment and change(fragment),
+        ),
+    )
+
+
+def _same_or(parts: Parts, changed: Parts) -> Parts:
+    """Return the very object that was given when the change changed nothing."""
+    return parts if changed == parts else changed
+
+
+def upper_hex(parts: Parts, _policy: "Policy") -> Parts:
+    """Write the digits of escapes in upper case."""
+    return _in_escapes(parts, percent.upper_hex)
+
+
+def decode_unreserved(parts: Parts, _policy: "Policy") -> Parts:
+    """Decode the escapes of unreserved characters."""
+    return _in_escapes(parts, percent.decode_unreserved)
+
+
+def lower_scheme(parts: Parts, _policy: "Policy") -> Parts:
+    """Write the scheme in lower case."""
+    scheme = (parts.scheme or "").lower()
+    return parts if scheme == (parts.scheme or "") else parts._replace(scheme=scheme)
+
+
+def lower_host(parts: Parts, _policy: "Policy") -> Parts:
+    """Write the host in lower case, except for the digits of its escapes."""
+    if not parts.host or parts.host.islower():
+        return parts
+    return _same_or(parts, parts._replace(host=percent.upper_hex(parts.host.lower())))
+
+
+def remove_dots(parts: Parts, _policy: "Policy") -> Parts:
+    """Remove ``.`` and ``..`` from a path that starts at a root.
+
+    A path without a leading slash is no hierarchy but an opaque text (``mailto:``, ``urn:``).
+    """
+    if not parts.path.startswith("/") or "/." not in parts.path:
+        return parts
+    path = remove_dot_segments(parts.path)
+    if parts.host is None and path.startswith("//"):
+        path = f"/.{path}"  # else it would read as an authority
+    return _same_or(parts, parts._replace(path=path))
+
+
+def idna_host(parts: Parts, _policy: "Policy") -> Parts:
+    """Write an internationalized domain name in its ASCII form."""
+    name = parts.host
+    if not name or "%" not in name or not schemes.of(parts.scheme).dns:
+        return parts
+    ascii_name = host.from_escapes(name)
+    return parts if ascii_name is None else parts._replace(host=ascii_name)
+
+
+def compress_ipv6(parts: Parts, _policy: "Policy") -> Parts:
+    """Write an IPv6 address in its one recommended form."""
+    if not parts.host or not parts.host.startswith("["):
+        return parts
+    return _same_or(parts, parts._replace(host=host.compress_ipv6(parts.host)))
+
+
+def drop_empty_port(parts: Parts, _policy: "Policy") -> Parts:
+    """Leave out a colon that no port follows."""
+    return parts._replace(port=None) if parts.port == "" else parts
+
+
+def strip_port_zeros(parts: Parts, _policy: "Policy") -> Parts:
+    """Write a port without leading zeros: it is a number."""
+    if not parts.port or not parts.port.startswith("0"):
+        return parts
+    return _same_or(parts, parts._replace(port=parts.port.lstrip("0") or "0"))
+
+
+def drop_default_port(parts: Parts, _policy: "Policy") -> Parts:
+    """Leave out the port that the scheme has anyway."""
+    if parts.port is None or parts.port != schemes.of(parts.scheme).port:
+        return parts
+    return parts._replace(port=None)
+
+
+def root_path(parts: Parts, _policy: "Policy") -> Parts:
+    """Write the empty path behind an authority as ``/``."""
+    if parts.path or not parts.host or not schemes.of(parts.scheme).root:
+        return parts
+    return parts._replace(path="/")

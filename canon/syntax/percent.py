@@ -1,0 +1,81 @@
+"""Percent-encoding: what may stand where, and the normal form of escapes (RFC 3986 section 2)."""
+
+import re
+from functools import partial
+
+from canonry.canon.errors import InvalidURL, Reason
+
+# The classes of RFC 3986 appendix A, each built from those before it.
+ALPHA = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+DIGIT = "0123456789"
+UNRESERVED = ALPHA + DIGIT + "-._~"  # section 2.3
+SUB_DELIMS = "!$&'()*+,;="  # section 2.2
+GEN_DELIMS = ":/?#[]@"  # section 2.2
+PCHAR = UNRESERVED + SUB_DELIMS + ":@"  # section 3.3
+USERINFO = UNRESERVED + SUB_DELIMS + ":"  # section 3.2.1
+REG_NAME = UNRESERVED + SUB_DELIMS  # section 3.2.2
+PATH = PCHAR + "/"  # section 3.3
+QUERY = PCHAR + "/?"  # section 3.4
+FRAGMENT = QUERY  # section 3.5
+
+# Escapes that are not in upper case, and escapes of unreserved characters: those with work to do.
+_LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
+_UNRESERVED_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in UNRESERVED), re.IGNORECASE)
+_UNDECODABLE = re.compile(r"[\ud800-\udfff]")
+
+
+def to_text(url: str | bytes) -> str:
+    r"""Return the URL as text that can be encoded in UTF-8, with no byte changed.
+
+    Bytes that are not UTF-8 become percent-escapes: ``b"/\xe9"`` is ``/%E9``. A ``str`` may carry
+    such bytes as the lone surrogates U+DC80 to U+DCFF, which is how Python hands over undecodable
+    file names and arguments (PEP 383); they are escaped in the same way.
+
+    Raises:
+        InvalidURL: for any other lone surrogate.
+    """
+    text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
+    if text.isascii():
+        return text
+    return _UNDECODABLE.sub(partial(_escape_undecodable, text), text)
+
+
+def _escape_undecodable(text: str, match: re.Match[str]) -> str:
+    """Return the escape of one smuggled byte, or refuse a surrogate that is none."""
+    code = ord(match[0])
+    if not 0xDC80 <= code <= 0xDCFF:  # noqa: PLR2004 - the range that PEP 383 reserves for bytes
+        raise InvalidURL(Reason.SURROGATE, text, match.start())
+    return f"%{code - 0xDC00:02X}"
+
+
+def upper_hex(text: str) -> str:
+    """Write the hexadecimal digits of every escape in upper case (RFC 3986 section 6.2.2.1)."""
+    return _LOWER_ESCAPE.sub(lambda match: match[0].upper(), text) if "%" in text else text
+
+
+def decode_unreserved(text: str) -> str:
+    """Decode the escapes of unreserved characters, and no others (RFC 3986 section 6.2.2.2)."""
+    return _UNRESERVED_ESCAPE.sub(_decode, text) if "%" in text else text
+
+
+def _decode(match: re.Match[str]) -> str:
+    """Return the character that an escape stands for."""
+    return chr(int(match[0][1:], 16))
+
+
+def encoder(allowed: str) -> re.Pattern[str]:
+    """Compile the pattern of what must be escaped where only ``allowed`` may stand, run by run.
+
+    A percent sign that does not start an escape is one of those.
+    """
+    return re.compile(rf"(?:%(?![0-9A-Fa-f]{{2}}))++|[^%{re.escape(allowed)}]++")
+
+
+def encode(text: str, disallowed: re.Pattern[str]) -> str:
+    """Percent-encode, as UTF-8, whatever the pattern of `encoder` finds (RFC 3986 section 2.1)."""
+    return disallowed.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    """Return the escapes of the UTF-8 bytes of a run of characters."""
+    return f"%{match[0].encode().hex('%').upper()}"

@@ -1,0 +1,126 @@
+"""The five components of a URI and the three of an authority: split and put back without loss."""
+
+import re
+from typing import NamedTuple
+
+from canonry.canon.syntax.percent import to_text
+
+# RFC 3986 appendix B, with a scheme that must obey section 3.1: "1a:b" and ":x" are relative.
+_COMPONENTS = re.compile(
+    r"""(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*):)?
+        (?://(?P<authority>[^/?\#]*))?
+        (?P<path>[^?\#]*)
+        (?:\?(?P<query>[^\#]*))?
+        (?:\#(?P<fragment>.*))?""",
+    re.VERBOSE | re.DOTALL,
+)
+_PORT = re.compile(r":([0-9]*)\Z")
+
+
+class URI(NamedTuple):
+    """A URI reference as its five components (RFC 3986 section 3).
+
+    ``None`` means that the separator is absent, ``""`` that it is there and nothing follows.
+    ``str(uri)`` recomposes it (section 5.3): for every text, ``str(parse(text)) == text``.
+    """
+
+    scheme: str | None
+    authority: str | None
+    path: str
+    query: str | None
+    fragment: str | None
+
+    def __str__(self) -> str:
+        """Recompose the reference (RFC 3986 section 5.3)."""
+        return recompose(*self)
+
+
+class Authority(NamedTuple):
+    """An authority as its three components (RFC 3986 section 3.2); ``None`` is "absent"."""
+
+    userinfo: str | None
+    host: str
+    port: str | None
+
+    def __str__(self) -> str:
+        """Put the authority back together."""
+        head = "" if self.userinfo is None else f"{self.userinfo}@"
+        tail = "" if self.port is None else f":{self.port}"
+        return f"{head}{self.host}{tail}"
+
+
+def parse(text: str | bytes) -> URI:
+    """Split a URI reference into its components; every text is one.
+
+    Args:
+        text: the reference. Bytes that are not UTF-8 become percent-escapes.
+
+    Returns:
+        The components, exactly as written.
+
+    Raises:
+        InvalidURL: only for a lone surrogate, which no byte sequence stands for.
+
+    Source: RFC 3986 appendix B and section 3.
+    """
+    return split(to_text(text))
+
+
+def split(text: str) -> URI:
+    """Split a text that is known to be clean, as `parse` does."""
+    match = _COMPONENTS.fullmatch(text)
+    assert match is not None  # noqa: S101 - every part of the pattern is optional: all texts match
+    return URI(*match.group("scheme", "authority", "path", "query", "fragment"))
+
+
+def recompose(
+    scheme: str | None,
+    authority: str | None,
+    path: str,
+    query: str | None,
+    fragment: str | None,
+) -> str:
+    """Join the five components (RFC 3986 section 5.3).
+
+    A path that begins with two slashes would turn into an authority where there is none (section
+    3.3 forbids it); ``/.`` is put before it, as the URL Standard's serializer does (section 4.5).
+    """
+    if authority is not None:
+        text = f"//{authority}{path}"
+    else:
+        text = f"/.{path}" if path.startswith("//") else path
+    if scheme is not None:
+        text = f"{scheme}:{text}"
+    if query is not None:
+        text = f"{text}?{query}"
+    if fragment is not None:
+        text = f"{text}#{fragment}"
+    return text
+
+
+def split_authority(authority: str) -> Authority:
+    """Split an authority at its last ``@`` and at a final ``:digits`` (RFC 3986 section 3.2).
+
+    The last ``@``, because a browser reads it so: everything before it is userinfo, however much
+    it looks like a host (section 7.6). What follows a colon that is not a number stays in the host,
+    so that nothing is lost; judging it is another function's work.
+    """
+    userinfo, at, hostport = authority.rpartition("@")
+    port = _PORT.search(hostport)
+    host = hostport[: port.start()] if port else hostport
+    return Authority(userinfo if at else None, host, port[1] if port else None)
+
+
+def redact(url: str) -> str:
+    """Return the URL with the password of its userinfo replaced by ``***`` (RFC 3986 section 7.5).
+
+    For everything that people read: logs, reports, exports. Total: any text is accepted.
+    """
+    if "@" not in url:
+        return url
+    parts = split(url)
+    userinfo, host, port = split_authority(parts.authority or "")
+    if userinfo is None or ":" not in userinfo:
+        return url
+    hidden = Authority(f"{userinfo.partition(':')[0]}:***", host, port)
+    return str(parts._replace(authority=str(hidden)))

@@ -1,0 +1,13 @@
+"""Canonry decides which URLs are the same.
+
+This is the library: canonical forms, keys and explanations. It does no I/O. The command, the crawl
+and the dedup are in `canonry.crawler`, the store in `canonry.storage`.
+"""
+
+from canonry import canon
+from canonry.canon import *  # noqa: F403 - the library's public names are the package's own
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__"]
+__all__ += canon.__all__

@@ -1,0 +1,1 @@
+"""Admission: which links become URLs to fetch."""

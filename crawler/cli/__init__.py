@@ -1,0 +1,1 @@
+"""The command: its options, its output, its exit codes."""

@@ -1,0 +1,1 @@
+"""Files of URLs: input formats, compression, tables and output."""

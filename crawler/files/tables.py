@@ -1,0 +1,149 @@
+"""Rows for files and pipes: as columns with tabs, JSONL, CSV or Parquet."""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import PurePath
+from typing import IO, Any, Protocol
+
+import msgspec
+
+from canonry.canon.syntax.percent import to_text
+from canonry.crawler.compression import PACKED, write_all
+from canonry.crawler.settings import SettingsError
+
+Row = Sequence[Any]
+_ROW_GROUP = 50_000
+_ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+FORMS = ("text", "jsonl", "csv", "parquet")
+
+
+def form_of(path: str | None) -> str:
+    """Return the form that the ending of a file's name asks for; text where it asks for none."""
+    name = PurePath(path or "")
+    ending = (name.with_suffix("") if name.suffix in PACKED else name).suffix[1:]
+    return ending if ending in FORMS else "text"
+
+
+class Table(Protocol):
+    """Takes rows, in the order of its columns."""
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Write rows."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left; the file stays open."""
+        ...
+
+
+class _Rows:
+    """What the forms have in common."""
+
+    def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
+        self._file = file
+        self._columns = columns
+
+    def write(self, rows: Iterable[Row]) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self._file.flush()
+
+
+class _Text(_Rows):
+    """Columns separated by tabs; tabs, line ends and backslashes in them are escaped."""
+
+    def write(self, rows: Iterable[Row]) -> None:
+        lines = ("\t".join(str(value).translate(_ESCAPES) for value in row) + "\n" for row in rows)
+        write_all(self._file, "".join(lines).encode("utf-8", "surrogateescape"))
+
+
+class _JSONL(_Rows):
+    """An object a line."""
+
+    def write(self, rows: Iterable[Row]) -> None:
+        names = list(self._columns)
+        encode = msgspec.json.encode
+        lines = [encode(dict(zip(names, map(_clean, row), strict=True))) + b"\n" for row in rows]
+        write_all(self._file, b"".join(lines))
+
+
+class _CSV(_Rows):
+    """Rows under a row of names (RFC 4180), with plain line ends."""
+
+    def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
+        super().__init__(file, columns)
+        self.write([list(columns)])
+
+    def write(self, rows: Iterable[Row]) -> None:
+        lines: list[str] = []
+
+        class Lines:
+            def write(self, text: str) -> None:
+                lines.append(text)
+
+        csv.writer(Lines(), lineterminator="\n").writerows(rows)
+        write_all(self._file, "".join(lines).encode("utf-8", "surrogateescape"))
+
+
+class _Parquet(_Rows):
+    """Groups of rows, packed with zstd."""
+
+    def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
+        super().__init__(file, columns)
+        try:
+            import pyarrow as pa  # noqa: PLC0415 - who wants no Parquet needs no pyarrow
+            from pyarrow import parquet  # noqa: PLC0415 - same
+        except ImportError:
+            raise SettingsError("Parquet needs pyarrow: pip install 'canonry[arrow]'") from None
+        types = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+        schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
+        self._writer = parquet.ParquetWriter(file, schema, compression="zstd")
+        self._waiting: list[Row] = []
+
+        def group(rows: list[Row]) -> Any:  # noqa: ANN401 - pyarrow ships no types
+            columns = zip(zip(*rows, strict=True), schema, strict=True)
+            arrays = [pa.array(map(_clean, values), field.type) for values, field in columns]
+            return pa.table(arrays, schema)
+
+        self._group = group
+
+    def write(self, rows: Iterable[Row]) -> None:
+        stream = iter(rows)
+        while some := list(islice(stream, _ROW_GROUP)):
+            self._waiting += some
+            if len(self._waiting) >= _ROW_GROUP:
+                self._put()
+
+    def _put(self) -> None:
+        if self._waiting:
+            self._writer.write_table(self._group(self._waiting))
+            self._waiting.clear()
+
+    def close(self) -> None:
+        self._put()
+        self._writer.close()
+        super().close()
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+    """Write bytes that are not UTF-8, which stand as lone surrogates, as percent-escapes."""
+    return to_text(value) if isinstance(value, str) else value
+
+
+_TABLES = {"text": _Text, "jsonl": _JSONL, "csv": _CSV, "parquet": _Parquet}
+
+
+def table(file: IO[bytes], form: str, columns: Mapping[str, type]) -> Table:
+    """Return what writes rows to a file.
+
+    Args:
+        file: open for writing.
+        form: one of `FORMS`.
+        columns: names and types (str, int, float).
+
+    Raises:
+        SettingsError: for Parquet where pyarrow is not installed.
+    """
+    return _TABLES[form](file, columns)

@@ -1,0 +1,1 @@
+"""Observing a crawl: progress, logs, metrics and WARC files."""

@@ -1,0 +1,1 @@
+"""Running a crawl: scheduling, visits, workers, and the wiring of it all."""

@@ -1,0 +1,1 @@
+"""Rows of a crawl: URLs, leased hosts, pages, merges, budgets and cached robots.txt files."""

@@ -1,0 +1,188 @@
+"""The frontier's rows: hosts leased to workers, and the queue of each host."""
+
+from collections.abc import Collection, Mapping
+
+from sqlalchemy import Connection, bindparam, case, func, or_, select, update
+
+from canonry.storage.records import LeasedHost, Queued
+from canonry.storage.sql import counts
+from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.schema import State, hosts, pages, urls
+
+_QUEUED_COLUMNS = (
+    *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
+    *(pages.c.etag, pages.c.modified, urls.c.priority),
+)
+_FEW = 1_000  # queued URLs that are looked through
+_FAR = 86_400.0  # seconds; nothing waits longer by its own will
+
+
+def lease(
+    connection: Connection,
+    owner: str,
+    *,
+    now: float,
+    seconds: float,
+    limit: int,
+    per_host: int,
+    loaded: Mapping[str, Collection[int]],
+    level_by_level: bool,
+) -> list[LeasedHost]:
+    """Lease hosts that have work, and return the next URLs of each.
+
+    A leased host belongs to one worker, so its URLs need no mark of their own: they stay queued
+    until their outcome is recorded, and a worker that dies loses nothing but its lease. Hosts whose
+    row another transaction holds are passed over; their turn comes next time.
+
+    Args:
+        connection: in a transaction; `Store.leasing` is enough.
+        owner: the worker.
+        now: seconds since 1970.
+        seconds: how long the lease lasts.
+        limit: how many hosts at most.
+        per_host: how many URLs of each at most.
+        loaded: per host, the rows that the worker holds already.
+        level_by_level: only the lowest depth that has queued URLs, so that depths are exact.
+    """
+    mine = hosts.c.lease_owner == owner
+    # A clock that was set back must not lock a host away: no lease and no pause is that long.
+    until, ready_at, far = hosts.c.lease_until, hosts.c.ready_at, now + _FAR
+    free = or_(mine, until <= now, until > now + 2 * seconds)
+    ready = or_(mine, ready_at <= now + seconds / 2, ready_at > far)
+    found = connection.execute(
+        select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay)
+        .where(hosts.c.pending > 0, free, ready)
+        .order_by(hosts.c.ready_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+    level = _level(connection) if level_by_level else None
+    leased: dict[int, LeasedHost] = {}
+    for host_id, name, ready_at, delay in found:
+        held = loaded.get(name, ())
+        queue = (
+            select(*_QUEUED_COLUMNS)
+            .join_from(urls, pages, isouter=True)
+            .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
+            .where(or_(urls.c.due <= now, urls.c.due > far))
+            .order_by(urls.c.priority, urls.c.depth, urls.c.id)
+            .limit(per_host + len(held))
+        )
+        if level is not None:
+            queue = queue.where(urls.c.depth <= level)
+        rows = [Queued(*row) for row in connection.execute(queue) if row[0] not in held]
+        if rows or held:
+            leased[host_id] = LeasedHost(name, ready_at, delay, tuple(rows[:per_host]))
+    _give(connection, owner, leased, now + seconds)
+    return list(leased.values())
+
+
+def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> None:
+    """Give hosts to a worker until a time; those whose row another holds keep what they have."""
+    _give(connection, owner, _free_rows(connection, names).values(), until)
+
+
+def _give(connection: Connection, owner: str, rows: Collection[int], until: float) -> None:
+    """Give hosts to a worker, by their rows."""
+    if rows:
+        connection.execute(
+            update(hosts)
+            .where(hosts.c.id == bindparam("row"))
+            .values(lease_owner=owner, lease_until=until),
+            [{"row": row} for row in rows],
+        )
+
+
+def _free_rows(connection: Connection, names: Collection[str]) -> dict[str, int]:
+    """Return the rows of hosts, locked where the database locks rows; not those another holds.
+
+    So two who change hosts never wait for each other, each holding what the other wants.
+    """
+    found: dict[str, int] = {}
+    for part in chunks(list(names)):
+        rows = select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part))
+        found.update(
+            tuple(row) for row in connection.execute(rows.with_for_update(skip_locked=True))
+        )
+    return found
+
+
+def _level(connection: Connection) -> int | None:
+    """Return the lowest depth that has queued URLs."""
+    levels = [int(depth) for depth, _, _ in counts.read(connection, "levels")]
+    return min(levels, default=None)
+
+
+def give_back(connection: Connection, owners: Collection[str]) -> None:
+    """End all leases of some workers."""
+    connection.execute(
+        update(hosts)
+        .where(hosts.c.lease_owner.in_(owners))
+        .values(lease_owner=None, lease_until=0.0)
+    )
+
+
+def take_back(connection: Connection, dead: Collection[str], now: float, delay: float) -> None:
+    """End all leases of workers that died; their hosts rest, for they may have been asked just now.
+
+    Args:
+        connection: in a writing transaction.
+        dead: the workers.
+        now: seconds since 1970.
+        delay: seconds between two requests to a host that asks for none of its own.
+    """
+    rested = now + func.coalesce(hosts.c.delay, delay)
+    connection.execute(
+        update(hosts)
+        .where(hosts.c.lease_owner.in_(dead))
+        .values(
+            lease_owner=None,
+            lease_until=0.0,
+            ready_at=case((hosts.c.ready_at > rested, hosts.c.ready_at), else_=rested),
+        )
+    )
+
+
+def owners(connection: Connection) -> set[str]:
+    """Return the workers that hold leases."""
+    held = hosts.c.lease_owner
+    return set(connection.scalars(select(held).where(held.is_not(None)).distinct()))
+
+
+def pace(
+    connection: Connection, ready: Mapping[str, float], delays: Mapping[str, float | None]
+) -> None:
+    """Write down when each host may be asked again, so that politeness survives a restart."""
+    found = _free_rows(connection, ready)
+    rows = [
+        {"row": row, "ready": ready[host], "delay": delays.get(host)} for host, row in found.items()
+    ]
+    if rows:
+        connection.execute(
+            update(hosts)
+            .where(hosts.c.id == bindparam("row"))
+            .values(ready_at=bindparam("ready"), delay=bindparam("delay")),
+            rows,
+        )
+
+
+def pending(connection: Connection) -> int:
+    """Return how many URLs are queued."""
+    return counts.total_of(connection, counts.url(State.QUEUED, None))
+
+
+def fetched(connection: Connection) -> int:
+    """Return how many URLs have a page, and are not queued to be asked again."""
+    return counts.total_of(connection, counts.url(State.FETCHED, None))
+
+
+def next_due(connection: Connection) -> float | None:
+    """Return when the next queued URL may be tried; seconds since 1970, None without any.
+
+    Where many are queued it is not looked for, and the answer is 0: now.
+    """
+    number = pending(connection)
+    if number > _FEW:
+        return 0.0
+    earliest = connection.scalar(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))
+    return None if earliest is None else float(earliest)

@@ -1,0 +1,61 @@
+"""Naming merges: which rules made a link the same as a URL that was known."""
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection
+
+from canonry.storage.records import Admission, Candidate
+from canonry.storage.rows.pages import Tally
+from canonry.storage.rows.urls import spellings
+
+# From two spellings of one identity to the rules that made them one, "" when spelled alike.
+Why = Callable[[str, str], str]
+
+_REMEMBERED = 1 << 17
+
+
+class MergeNames:
+    """Counts merged links by the rules that merged them.
+
+    Asking a spelling's reason costs a look-up and two traces, so the answers are remembered: most
+    links of a site stand on many of its pages. The memory is bounded; it is dropped when full.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing remembered."""
+        self._names: dict[str, str] = {}
+
+    def tally(
+        self,
+        connection: Connection,
+        candidates: Sequence[Candidate],
+        admissions: Sequence[Admission],
+        why: Why,
+    ) -> Tally:
+        """Count those of the admitted URLs that were known under another spelling."""
+        names = self._names
+        if len(names) > _REMEMBERED:
+            names.clear()
+        tally = Tally()
+        times: dict[str, int] = {}
+        rows: dict[str, int] = {}
+        for candidate, (row, new) in zip(candidates, admissions, strict=True):
+            spelling = candidate[1]
+            if new:
+                names[spelling] = ""
+            elif names.get(spelling) != "":
+                times[spelling] = times.get(spelling, 0) + 1
+                rows[spelling] = row
+        first = spellings(connection, set(rows.values()))
+        for spelling, count in times.items():
+            same_as = first.get(rows[spelling], "")
+            rules = names.get(spelling)
+            if rules is None:
+                rules = names[spelling] = why(spelling, same_as)
+            if rules:
+                tally.add(rules, spelling, same_as, count=count)
+        return tally
+
+    def forget(self) -> None:
+        """Drop what is remembered: what it rests on was rolled back."""
+        self._names.clear()

@@ -1,0 +1,137 @@
+"""Pages, aliases and tallies: what came of the URLs that were fetched."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from sqlalchemy import Connection, bindparam, delete, update
+
+from canonry.storage.records import Hop, Page
+from canonry.storage.sql import counts
+from canonry.storage.sql.bulk import Upsert, rows_of, upsert
+from canonry.storage.sql.schema import aliases, merges, pages, refusals
+
+_OK = 200
+_REMOVE = delete(pages).where(pages.c.url_id.in_(bindparam("rows", expanding=True)))
+_CONFIRM = (
+    update(pages).where(pages.c.url_id == bindparam("row")).values(fetched_at=bindparam("now"))
+)
+
+
+def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: float) -> None:
+    """Write down URLs' answers; a later answer takes the place of an earlier one."""
+    latest = dict(answers)
+    rows = [{"url_id": row, "fetched_at": now, **page._asdict()} for row, page in latest.items()]
+    if not rows:
+        return
+    changes = Counter(counts.page(page.status) for page in latest.values())
+    changes.subtract(_without(connection, list(latest)))
+    bodies = [p.digest for p in latest.values() if p.status == _OK and p.size]
+    changes[counts.REPEATED] += _repeated(connection, bodies)
+    connection.execute(_putting(connection.dialect.name), rows)
+    counts.add(connection, changes)
+
+
+def _repeated(connection: Connection, digests: Sequence[bytes]) -> int:
+    """Return how many of some bodies, about to be written down, another page has."""
+    wanted = set(digests)
+    question = "SELECT DISTINCT digest FROM pages WHERE status = 200 AND size > 0 AND digest"
+    known = {bytes(found) for (found,) in rows_of(connection, question, list(wanted))}
+    return len(digests) - len(wanted - known)
+
+
+def _without(connection: Connection, rows: Sequence[int]) -> Counter[counts.Counted]:
+    """Take pages out, that others may take their place; return under what they were counted."""
+    question = "SELECT status, digest, size FROM pages WHERE url_id"
+    gone = list(rows_of(connection, question, rows))
+    changes = Counter(counts.page(status) for status, _digest, _size in gone)
+    if gone:
+        connection.execute(_REMOVE, {"rows": list(rows)})
+        digests = [bytes(digest) for status, digest, size in gone if status == _OK and size]
+        changes[counts.REPEATED] += _repeated(connection, digests)
+    return changes
+
+
+def remove(connection: Connection, rows: Sequence[int]) -> None:
+    """Take out the pages of URLs that have none any more."""
+    if rows:
+        counts.add(connection, Counter({k: -n for k, n in _without(connection, rows).items()}))
+
+
+def confirm(connection: Connection, rows: Sequence[int], now: float) -> None:
+    """Write down that pages still are what they were."""
+    if rows:
+        connection.execute(_CONFIRM, [{"row": row, "now": now} for row in rows])
+
+
+@cache
+def _putting(dialect: str) -> Upsert:
+    """Return the statement that writes pages; to build it takes longer than to run it."""
+    new = upsert(dialect, pages)
+    later = {c.name: new.excluded[c.name] for c in pages.c if c.name != "url_id"}
+    return new.on_conflict_do_update(index_elements=["url_id"], set_=later)
+
+
+def put_aliases(
+    connection: Connection, from_row: int, edges: Iterable[tuple[Hop, int]], now: float
+) -> None:
+    """Write down which rows a URL named; an edge that is known is counted."""
+    changes: Counter[counts.Counted] = Counter()
+    for hop, to_row in edges:
+        seen = connection.scalar(
+            upsert(connection.dialect.name, aliases)
+            .values(
+                from_id=from_row,
+                to_id=to_row,
+                kind=hop.kind,
+                status=hop.status,
+                located=hop.target.url,
+                first_seen=now,
+                last_seen=now,
+                count=1,
+            )
+            .on_conflict_do_update(
+                index_elements=["from_id", "to_id", "kind", "status"],
+                set_={"last_seen": now, "count": aliases.c.count + 1},
+            )
+            .returning(aliases.c.count)
+        )
+        changes[counts.alias(hop.kind, hop.status)] += seen == 1
+    counts.add(connection, changes)
+
+
+class Tally:
+    """Counts under a name, each with one example; collected, then added to a table at once."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.counts: dict[str, int] = {}
+        self.samples: dict[str, tuple[str, ...]] = {}
+
+    def add(self, name: str, *sample: str, count: int = 1) -> None:
+        """Count some more; the first example is kept."""
+        self.counts[name] = self.counts.get(name, 0) + count
+        self.samples.setdefault(name, sample)
+
+
+def put_merges(connection: Connection, tally: Tally) -> None:
+    """Add to the counts of links merged, by rules."""
+    for rules, count in tally.counts.items():
+        spelling, same_as = tally.samples[rules]
+        connection.execute(
+            upsert(connection.dialect.name, merges)
+            .values(rules=rules, count=count, spelling=spelling, same_as=same_as)
+            .on_conflict_do_update(index_elements=["rules"], set_={"count": merges.c.count + count})
+        )
+
+
+def put_refusals(connection: Connection, tally: Tally) -> None:
+    """Add to the counts of links that no one can fetch, by reason."""
+    for reason, count in tally.counts.items():
+        connection.execute(
+            upsert(connection.dialect.name, refusals)
+            .values(reason=reason, count=count, sample=tally.samples[reason][0])
+            .on_conflict_do_update(
+                index_elements=["reason"], set_={"count": refusals.c.count + count}
+            )
+        )

@@ -1,0 +1,276 @@
+"""URL rows: made when a URL is first found, and moved from state to state."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
+
+from canonry.storage.learned.classes import LEARNED, Dropped, Judge, drop, note
+from canonry.storage.records import Admission, Candidate, Outcome
+from canonry.storage.rows import budgets
+from canonry.storage.seen.seen_set import SeenSet
+from canonry.storage.sql import counts
+from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
+from canonry.storage.sql.schema import State, hosts, urls
+
+_REVIEWED = 20_000  # URLs in memory at once, while all are judged anew
+_QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
+COLUMNS = (
+    "id",
+    "url",
+    "spelling",
+    "host_id",
+    "state",
+    "reason",
+    "depth",
+    "hops",
+    "source_id",
+    "priority",
+    "attempts",
+    "due",
+    "found_at",
+)
+# Built once: to build a statement takes longer than to run it.
+_here = urls.c.id == bindparam("row")
+_SETTLE = (
+    update(urls)
+    .where(_here)
+    .values(state=bindparam("now"), reason=bindparam("why"), due=bindparam("at"))
+)
+_TO_STATE = update(urls).where(_here).values(state=bindparam("now"), reason=bindparam("why"))
+_POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
+_MORE_PENDING = (
+    update(hosts)
+    .where(hosts.c.id == bindparam("host"))
+    .values(pending=hosts.c.pending + bindparam("more"))
+)
+# What a rule took out of the queue while it was asked for is settled all the same.
+_learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
+_TO_SETTLE = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state).where(
+    urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _learned)
+)
+
+
+def admit(
+    connection: Connection,
+    seen: SeenSet,
+    candidates: Sequence[Candidate],
+    now: float,
+    judge: Judge | None = None,
+    budget: budgets.Budget | None = None,
+) -> list[Admission]:
+    """Let URLs through the door: claim their keys and write the rows of the new ones.
+
+    Seen-mark and queue row are one transaction: the caller's, which holds the write lock. Learned
+    rules, where there are any, may hold what is new to the store and yet a page that it knows;
+    budgets hold what is more of a pattern than they allow.
+    """
+    first = (connection.scalar(select(func.max(urls.c.id))) or 0) + 1
+    claims = seen.claim(connection, [candidate.key for candidate in candidates], first)
+    new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
+    if new:
+        host_ids = _host_ids(connection, dict.fromkeys(c.host for c, _row in new))
+        dropped: list[Dropped] = []
+        if judge is not None:
+            dropped = drop(connection, new, judge, now, host_ids.__getitem__)
+            held_now = {d.row for d in dropped}
+            new = [(c._replace(held=LEARNED) if r in held_now else c, r) for c, r in new]
+        if budget is not None:
+            free = [place for place, (c, _row) in enumerate(new) if c.held is None]
+            over = budgets.spend(connection, [budget(new[place][0].url) for place in free])
+            for place, reason in zip(free, over, strict=True):
+                if reason is not None:
+                    new[place] = (new[place][0]._replace(held=reason), new[place][1])
+        rows = [
+            (
+                row,
+                url,
+                None if spelling == url else spelling.replace("\0", "%00"),
+                host_ids[host],
+                _QUEUED if held is None else _HELD,
+                held,
+                depth,
+                hops,
+                source,
+                priority,
+                0,
+                0.0,
+                now,
+            )
+            for (
+                (url, spelling, _key, host, depth, hops, source, held, _listed, priority),
+                row,
+            ) in new
+        ]
+        insert_rows(connection, urls, COLUMNS, rows)
+        _more_pending(connection, Counter(row[3] for row in rows if row[5] is None))
+        held = Counter((row[5], row[6]) for row in rows)
+        counts.add(connection, _counted(held))
+        if judge is not None:
+            note(connection, dropped, judge, now)
+    return claims
+
+
+def _counted(new: Counter[tuple[str | None, int]]) -> Counter[counts.Counted]:
+    """Return under what new URLs are counted, by why they are held and by depth."""
+    changes: Counter[counts.Counted] = Counter()
+    for (held, depth), number in new.items():
+        changes[counts.url(State.QUEUED if held is None else State.HELD, held)] += number
+        if held is None:
+            changes[counts.level(depth)] += number
+    return changes
+
+
+def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """Return the rows of hosts, made where they are missing."""
+    wanted = list(names)
+    known: dict[str, int] = {}
+    for part in chunks(wanted):
+        rows = connection.execute(select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part)))
+        known.update((name, row) for name, row in rows)
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        first = (connection.scalar(select(func.max(hosts.c.id))) or 0) + 1
+        known.update((name, first + n) for n, name in enumerate(missing))
+        connection.execute(
+            insert(hosts),
+            [
+                {"id": known[n], "name": n, "pending": 0, "ready_at": 0.0, "lease_until": 0.0}
+                for n in missing
+            ],
+        )
+    return known
+
+
+def _more_pending(connection: Connection, counts: Counter[int]) -> None:
+    """Add to hosts' counts of queued URLs; negative numbers take away."""
+    rows = [{"host": host_id, "more": more} for host_id, more in counts.items() if more]
+    if rows:
+        connection.execute(_MORE_PENDING, rows)
+
+
+def settle(connection: Connection, outcomes: Iterable[Outcome], now: float) -> None:
+    """Take URLs out of the queue, or leave them in it for another try.
+
+    Those that another worker took out before are left as they are.
+    """
+    wanted = {outcome.row: outcome for outcome in outcomes}
+    found = connection.execute(_TO_SETTLE, {"rows": list(wanted)})
+    settled, postponed = [], []
+    done: Counter[int] = Counter()
+    changes: Counter[counts.Counted] = Counter()
+    for row, host_id, depth, state in found:
+        outcome = wanted[row]
+        if outcome.retry_at is not None:
+            postponed.append({"row": row, "at": outcome.retry_at})
+            continue
+        settled.append({"row": row, "now": outcome.state, "why": outcome.reason, "at": now})
+        if state == State.QUEUED:
+            done[host_id] -= 1
+            changes[counts.level(depth)] -= 1
+            changes[counts.url(State.QUEUED, None)] -= 1
+        else:
+            changes[counts.url(State.HELD, LEARNED)] -= 1
+    if settled:
+        connection.execute(_SETTLE, settled)
+        _more_pending(connection, done)
+        changes.update(counts.url(State(row["now"]), row["why"]) for row in settled)
+        counts.add(connection, changes)
+    if postponed:
+        connection.execute(_POSTPONE, postponed)
+
+
+def ask_again(connection: Connection, before: float) -> int:
+    """Put back into the queue what was asked before a time: pages, redirects and failures.
+
+    Args:
+        connection: in a writing transaction.
+        before: seconds since 1970.
+
+    Returns:
+        How many URLs.
+    """
+    old = and_(
+        urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED]), urls.c.due <= before
+    )
+    by = (urls.c.host_id, urls.c.state, urls.c.reason, urls.c.depth)
+    found = connection.execute(select(*by, func.count()).where(old).group_by(*by)).all()
+    changes: Counter[counts.Counted] = Counter()
+    hosts_more: Counter[int] = Counter()
+    for host_id, state, reason, depth, count in found:
+        changes[counts.url(State(state), reason)] -= count
+        changes[counts.url(State.QUEUED, None)] += count
+        changes[counts.level(depth)] += count
+        hosts_more[host_id] += count
+    connection.execute(
+        update(urls).where(old).values(state=State.QUEUED, reason=None, attempts=0, due=0.0)
+    )
+    _more_pending(connection, hosts_more)
+    counts.add(connection, changes)
+    return hosts_more.total()
+
+
+def review(
+    connection: Connection,
+    state: State,
+    judge: Callable[[str, int, int], str | None],
+    reasons: Collection[str] = (),
+) -> int:
+    """Judge held or queued URLs anew, under limits that may have changed since.
+
+    Args:
+        connection: in a writing transaction.
+        state: `State.HELD` lets out what may go now, `State.QUEUED` holds what no longer may.
+        judge: from the URL, its depth and its hops to the reason to hold it, or None.
+        reasons: held URLs are judged only where they are held for one of these.
+
+    Returns:
+        How many URLs changed their state.
+    """
+    wanted = select(urls.c.id, urls.c.host_id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.reason)
+    wanted = wanted.where(urls.c.state == state, urls.c.id > bindparam("after"))
+    if reasons:
+        wanted = wanted.where(urls.c.reason.in_(reasons))
+    wanted = wanted.order_by(urls.c.id).limit(_REVIEWED)
+    changed, after = 0, 0
+    if reasons and not any(counts.total_of(connection, counts.url(state, r)) for r in reasons):
+        return 0  # else all URLs would be looked through for nothing
+    while rows := connection.execute(wanted, {"after": after}).all():
+        judged = [(row, judge(row.url, row.depth, row.hops)) for row in rows]
+        moved = [(row, why) for row, why in judged if (why is None) == (state is State.HELD)]
+        _move(connection, state, moved)
+        changed += len(moved)
+        after = rows[-1].id
+    return changed
+
+
+def _move(connection: Connection, state: State, moved: Sequence[tuple[Any, str | None]]) -> None:
+    """Let held URLs into the queue, or hold queued ones for a reason."""
+    if not moved:
+        return
+    other = State.QUEUED if state is State.HELD else State.HELD
+    sign = 1 if other is State.QUEUED else -1
+    changes: Counter[counts.Counted] = Counter()
+    hosts_more: Counter[int] = Counter()
+    for row, why in moved:
+        changes[counts.url(state, row.reason)] -= 1
+        changes[counts.url(other, why)] += 1
+        changes[counts.level(row.depth)] += sign
+        hosts_more[row.host_id] += sign
+    given = [{"row": row.id, "now": other, "why": why} for row, why in moved]
+    connection.execute(_TO_STATE, given)
+    counts.add(connection, changes)
+    _more_pending(connection, hosts_more)
+
+
+def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+    """Return how each URL was spelled where it was first found."""
+    question = "SELECT id, coalesce(spelling, url) FROM urls WHERE id"
+    return dict(rows_of(connection, question, list(rows)))
+
+
+def seed_targets(connection: Connection) -> list[str]:
+    """Return the URLs that seeds redirected to: they were meant by the seeds."""
+    query = select(urls.c.url).where(urls.c.depth == 0, urls.c.hops > 0)
+    return list(connection.scalars(query))

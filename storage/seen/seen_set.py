@@ -1,0 +1,125 @@
+"""The seen set: of all who claim a key, exactly one is told that it is new."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import itemgetter
+
+from sqlalchemy import Connection, select
+
+from canonry.storage.records import Admission
+from canonry.storage.seen.bloom import KeyFilter
+from canonry.storage.sql.bulk import insert_rows, rows_of
+from canonry.storage.sql.schema import keys
+
+_RECENT = 1 << 17
+_ADMISSION = partial(tuple.__new__, Admission)  # a fifth of the time of calling the class
+
+
+class Recent:
+    """An exact, bounded memory of the keys asked for last: two generations of a dict."""
+
+    def __init__(self, size: int = _RECENT) -> None:
+        """Make an empty one that holds up to twice ``size`` keys, and a batch."""
+        self._size = size
+        self._young: dict[bytes, int] = {}
+        self._old: dict[bytes, int] = {}
+
+    def update(self, answers: dict[bytes, int]) -> None:
+        """Remember keys; when the young generation gets too large, the old one is forgotten."""
+        if len(self._young) + len(answers) > self._size:
+            self._old, self._young = self._young, {}
+        self._young.update(answers)
+
+    @property
+    def generations(self) -> tuple[dict[bytes, int], dict[bytes, int]]:
+        """Return what is remembered, the young first."""
+        return self._young, self._old
+
+
+class SeenSet:
+    """Answers claims: first from recent keys, then from the filter, then from the table.
+
+    The filter only ever saves a look-up; the table decides. All of it happens inside the caller's
+    transaction, which holds the write lock; `settle` and `forget` follow its end.
+    """
+
+    def __init__(self, key_filter: KeyFilter, known_up_to: int) -> None:
+        """Begin with a filter that holds every key with ``keys.id <= known_up_to``."""
+        self.filter = key_filter
+        self.known_up_to = known_up_to
+        self._recent = Recent()
+        self._fresh: dict[bytes, int] = {}  # answers of the transaction that is open
+        self._wrote = False  # whether it has rows of its own
+        self._last_id = known_up_to
+
+    def catch_up(self, connection: Connection) -> Iterator[int]:
+        """Add the keys that other processes wrote; yield how many after each batch."""
+        rows = connection.execute(
+            select(keys.c.id, keys.c.key).where(keys.c.id > self.known_up_to).order_by(keys.c.id)
+        )
+        for part in rows.partitions(50_000):
+            self.filter.add([key for _id, key in part])
+            self.known_up_to = self._last_id = part[-1][0]
+            yield len(part)
+
+    def claim(
+        self, connection: Connection, wanted: Sequence[bytes], first_row: int
+    ) -> list[Admission]:
+        """Claim keys, in order.
+
+        Args:
+            connection: in a transaction that holds the write lock.
+            wanted: 16-byte keys; repeated ones too, of which the first wins.
+            first_row: the id that the first new key's URL gets; the next ones count up. The caller
+                writes these rows in the same transaction.
+
+        Returns:
+            One answer for each key.
+        """
+        if not self._wrote:  # else this transaction's own rows would be taken for others'
+            for _ in self.catch_up(connection):
+                pass
+        known = self._look_up(connection, dict.fromkeys(wanted))
+        fresh: list[tuple[bytes, int]] = []
+        news = [False] * len(wanted)
+        for place, key in enumerate(wanted):
+            if key not in known:
+                known[key] = first_row + len(fresh)
+                fresh.append((key, known[key]))
+                news[place] = True
+        answers = list(map(_ADMISSION, zip(map(known.__getitem__, wanted), news, strict=True)))
+        fresh.sort(key=itemgetter(0))  # so that neighbours in the index are written together
+        rows = [(self._last_id + n, key, row) for n, (key, row) in enumerate(fresh, 1)]
+        insert_rows(connection, keys, ("id", "key", "url_id"), rows)
+        self._last_id += len(fresh)
+        self.filter.add([key for key, _row in fresh])  # a rollback leaves bits, which do no harm
+        self._wrote |= bool(fresh)
+        if len(self._fresh) > _RECENT:  # the table has them, also before the commit
+            self._fresh.clear()
+        self._fresh.update(known)
+        return answers
+
+    def _look_up(self, connection: Connection, wanted: dict[bytes, None]) -> dict[bytes, int]:
+        """Return the rows of those keys that are known."""
+        known: dict[bytes, int] = {}
+        for memory in (*self._recent.generations, self._fresh):  # the last word is the newest
+            found = memory.keys() & wanted.keys()
+            known.update(zip(found, map(memory.__getitem__, found), strict=True))
+        rest = [key for key in wanted if key not in known]
+        perhaps = self.filter.perhaps(rest)
+        doubtful = [key for key, maybe in zip(rest, perhaps, strict=True) if maybe]
+        known.update(rows_of(connection, "SELECT key, url_id FROM keys WHERE key", doubtful))
+        return known
+
+    def settle(self) -> None:
+        """Take over what was claimed: its transaction is durable."""
+        self._recent.update(self._fresh)
+        self.known_up_to = self._last_id
+        self._fresh.clear()
+        self._wrote = False
+
+    def forget(self) -> None:
+        """Drop what was claimed: its transaction was rolled back."""
+        self._fresh.clear()
+        self._wrote = False
+        self._last_id = self.known_up_to

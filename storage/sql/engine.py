@@ -1,0 +1,116 @@
+"""Engines: how a database is opened, so that transactions mean what the store promises."""
+
+import sqlite3
+import time
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+
+from canonry.storage.store_errors import StoreError
+
+BESIDE = "canonry_beside"  # execution option of what runs beside the one writer
+_BUSY_SECONDS = 60.0
+_CACHE_KIB = 64 * 1024  # four times as much is no faster: the system keeps the file anyway
+_PAGE_BYTES = 8_192  # measured: larger ones help bulk, smaller ones the short steps of a crawl
+_LOG_PAGES = 8_192  # 64 MiB: a page that many batches change is copied into the table once
+_PAUSE_SECONDS = 0.02
+_WRITERS_TURN = int.from_bytes(b"canonry")  # names the lock of PostgreSQL that a writer holds
+
+
+def read_url(url: str) -> URL:
+    """Read a store's URL.
+
+    Raises:
+        ArgumentError: for what is no URL.
+        StoreError: for a URL of no database that can hold a store.
+    """
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() != "sqlite":
+        raise StoreError(
+            f"store {parsed.render_as_string()!r}: stores are kept in SQLite or PostgreSQL; "
+            "give sqlite:///FILE or postgresql://..."
+        )
+    return parsed
+
+
+def open_engine(url: str, *, read_only: bool = False) -> Engine:
+    """Return an engine for a store.
+
+    A writing transaction takes the one lock of all writers when it begins: what it reads cannot be
+    changed by another process before it commits, which is what claiming rests on. Readers are not
+    kept waiting, and see the store at one moment of its life.
+
+    Raises:
+        StoreError: for a URL of no database that can hold a store, or without its driver.
+    """
+    parsed = read_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed, read_only=read_only)
+    return _postgresql(parsed, read_only=read_only)
+
+
+def _sqlite(url: URL, *, read_only: bool) -> Engine:
+    """Open SQLite with a write-ahead log, so that readers and the writer do not meet."""
+    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+    begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
+
+    @event.listens_for(engine, "connect")
+    def connected(dbapi_connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
+        dbapi_connection.isolation_level = None  # the driver must not begin on its own
+        cursor = dbapi_connection.cursor()
+        cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a file that is made now
+        _execute_patiently(cursor, "PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = NORMAL")
+        cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+        cursor.execute("PRAGMA foreign_keys = OFF")  # ids are made under the write lock
+        cursor.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _execute_patiently(cursor: sqlite3.Cursor, statement: str) -> None:
+    """Execute a statement, again while another process holds the file, for as long as a lock waits.
+
+    SQLite does not wait for the lock that changing to the write-ahead log needs, nor for a last
+    connection that is just closing (https://sqlite.org/wal.html, "Sometimes Queries Return
+    SQLITE_BUSY In WAL Mode"): of two crawls that start together, one would fail.
+    """
+    latest = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > latest:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
+
+
+def _postgresql(url: URL, *, read_only: bool) -> Engine:
+    """Open PostgreSQL; one writer at a time, on whatever machine, holds an advisory lock.
+
+    The lock belongs to the transaction: a writer that dies, or whose connection does, lets it go.
+    """
+    level = "REPEATABLE READ" if read_only else "READ COMMITTED"
+    try:
+        engine = create_engine(url, pool_pre_ping=True, isolation_level=level)
+    except ModuleNotFoundError:
+        message = "PostgreSQL needs its driver: pip install 'canonry[postgresql]'"
+        raise StoreError(message) from None
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        if not read_only and not connection.get_execution_options().get(BESIDE):
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_BUSY_SECONDS}s'")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_TURN})")
+
+    return engine

@@ -1,0 +1,52 @@
+"""RFC 3986 section 7: what a URL may hide."""
+
+import pytest
+from hypothesis import given
+from support.strategies import anything, raw
+
+import canonry
+
+
+@pytest.mark.parametrize(
+    ("url", "names"),
+    [
+        ("http://example.com/", []),
+        ("http://example.com:8080/", []),
+        ("https://example.com:80/", []),
+        ("telnet://example.com:23/", []),
+        # Section 7.2: mail servers obey HTTP requests
+        ("http://example.com:25/%0D%0AHELO", ["PORT", "LINE_BREAK"]),
+        ("http://example.com:0022/", ["PORT"]),
+        ("telnet://example.com:25/", ["PORT"]),
+        # Section 7.3
+        ("http://example.com/a\r\nb", ["LINE_BREAK"]),
+        ("http://example.com/%0a", ["LINE_BREAK"]),
+        ("http://example.com/%0B", []),
+        # Section 7.4
+        ("http://127.0.0.1/", []),
+        ("http://0x7f.1/", ["IPV4"]),
+        ("http://2130706433/", ["IPV4"]),
+        ("http://127.0.0.01/", ["IPV4"]),
+        ("http://1.2.3.4.5/", []),
+        # Sections 7.5 and 7.6
+        ("ftp://u:p@example.com/", ["PASSWORD"]),
+        ("ftp://u:@example.com/", []),
+        ("http://cnn.example.com&story=breaking_news@10.0.0.1/top_story.htm", ["USERINFO"]),
+        ("http://www%2Eexample.com@evil.example/", ["USERINFO"]),
+        # What a browser reads and what the RFC reads
+        ("http://a.example\\@b.example/", ["USERINFO", "HOST"]),
+        ("http:b.example/", ["HOST"]),
+        ("http:///b.example/", ["HOST"]),
+        ("", []),
+        ("a/b", []),
+        ("\ud800", []),
+    ],
+)
+def test_cautions(url: str, names: list[str]) -> None:
+    assert [caution.name for caution in canonry.cautions(url)] == names
+
+
+@given(anything | raw)
+def test_cautions_are_total(url: str | bytes) -> None:
+    for caution in canonry.cautions(url):
+        assert caution.value

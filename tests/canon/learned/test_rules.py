@@ -1,0 +1,297 @@
+"""Learned rules: what each family does, sets that come to rest, files that are refused."""
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support.strategies import urls
+from support.vectorfiles import cases
+
+import canonry
+from canonry.canon import (
+    Canonicalizer,
+    Evidence,
+    InvalidURL,
+    LearnedRule,
+    Refused,
+    RulesError,
+    RuleSet,
+)
+from canonry.canon.learned.families import FAMILIES, Lesson, act
+from canonry.canon.learned.ruleset import follow, loads
+from canonry.canon.learned.validate import fault, find_circle
+from canonry.canon.syntax.parts import Parts
+
+PLAIN = Canonicalizer("web")
+
+
+def lesson_of(text: str) -> Lesson:
+    """Read a lesson as the vectors have it."""
+    family, *blanks = text.split(" ")
+    given = dict(blank.split("=", 1) for blank in blanks)
+    beside = tuple(given.pop("beside", "").split(",")) if "beside" in given else ()
+    return Lesson("h.example", family, beside=beside, **given)
+
+
+def rule(family: str, host: str = "h.example", **blanks: object) -> LearnedRule:
+    return LearnedRule(host=host, family=family, **blanks)  # type: ignore[arg-type]
+
+
+def taught(*rules: LearnedRule, policy: str = "web") -> Canonicalizer:
+    return Canonicalizer(policy, RuleSet(rules, f"{policy}/1"))
+
+
+@pytest.mark.parametrize(("why", "text", "before", "after"), cases("learned.txt", 3))
+def test_vectors(why: str, text: str, before: str, after: str) -> None:
+    lesson = lesson_of(text)
+    assert fault(lesson) is None
+    assert str(act(lesson, Parts.of(before))) == after, why
+
+
+def test_every_family_is_in_the_vectors() -> None:
+    acting = {row[1].split(" ")[0] for row in cases("learned.txt", 3) if row[2] != row[3]}
+    assert acting == FAMILIES.keys()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
+    row = FAMILIES[name]
+    assert row.name == f"learned-{name}"
+    blanks = {
+        "path-prefix": {"old": "/old/", "new": "/new/"},
+        "index-file": {"old": "home.php"},
+        "trailing-slash": {"new": "slash"},
+        "parameter-irrelevant": {"old": "ref", "beside": ("id",)},
+        "www": {"new": "www.example.com"},
+        "host-alias": {"new": "example.org"},
+    }
+    lesson = Lesson("example.com", name, **blanks.get(name, {}))  # type: ignore[arg-type]
+    assert str(act(lesson, Parts.of(row.before))) == row.after
+    parts = Parts.of(row.after)
+    assert act(lesson, parts) is parts
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        (rule("scheme-upgrade", host="com"), "two labels or more"),
+        (rule("scheme-upgrade", host="H.example"), "in lower case"),
+        (rule("scheme-upgrade", host="h.example:80"), "without port"),
+        (rule("scheme-upgrade", host="*.example"), "two labels"),
+        (rule("scheme-upgrade", host="é.example"), "in lower case"),
+        (rule("scheme-upgrade", new="https"), "neither 'old' nor 'new'"),
+        (rule("scheme-upgrade", below="docs"), "begins and ends with a slash"),
+        (rule("scheme-upgrade", beside=("a",)), "for the family parameter-irrelevant"),
+        (rule("scheme-upgrade", but=("a.h.example",)), "for rules with 'subdomains'"),
+        (rule("everything"), "no family 'everything'; allowed: scheme-upgrade, double-slash"),
+        (rule("host-alias", new="h.example"), "another host's name"),
+        (rule("host-alias", new="h.example/x"), "another host's name"),
+        (rule("host-alias", new="other.example", subdomains=True), "for its subdomains"),
+        (rule("www", new="other.example"), "with 'www.' before it, or without"),
+        (rule("path-prefix", old="/", new="/x/"), "grow for ever"),
+        (rule("path-prefix", old="/a/", new="/A/b/"), "grow for ever"),
+        (rule("path-prefix", old="a", new="b"), "begins and ends with a slash"),
+        (rule("path-prefix", old="/a//", new="/b/"), "begins and ends with a slash"),
+        (rule("path-prefix", old="/a?b/", new="/b/"), "begins and ends with a slash"),
+        (rule("index-file", old="page.html"), "such as index.html"),
+        (rule("index-file", old=".*"), "such as index.html"),
+        (rule("trailing-slash"), "'slash' (it is added)"),
+        (rule("parameter-irrelevant"), "a parameter's name"),
+        (rule("parameter-irrelevant", old="a=b"), "a parameter's name"),
+        (rule("parameter-irrelevant", old="a", beside=("c", "b")), "sorted"),
+        (rule("parameter-irrelevant", old="a", beside=("a",)), "other parameters"),
+    ],
+)
+def test_a_rule_that_its_family_does_not_allow_is_refused(broken: LearnedRule, says: str) -> None:
+    with pytest.raises(RulesError) as caught:
+        RuleSet([broken], "web/1", "rules.json")
+    assert says in str(caught.value)
+    assert str(caught.value).startswith(f"rules.json: rule {broken.id} (")
+
+
+@pytest.mark.parametrize(
+    "circle",
+    [
+        [rule("host-alias", new="b.example"), rule("host-alias", "b.example", new="h.example")],
+        [
+            rule("www", new="www.h.example"),
+            rule("host-alias", "www.h.example", new="c.example"),
+            rule("host-alias", "c.example", new="h.example"),
+        ],
+        [rule("path-prefix", old="/a/", new="/b/"), rule("path-prefix", old="/b/", new="/a/")],
+        [rule("path-prefix", old="/a/", new="/b/c/"), rule("path-prefix", old="/b/", new="/a/d/")],
+    ],
+)
+def test_rules_that_lead_in_a_circle_are_refused(circle: list[LearnedRule]) -> None:
+    with pytest.raises(RulesError, match="leads back to itself through other rules; revoke one"):
+        RuleSet(circle, "web/1")
+    quiet = [*circle[:-1], rule(circle[-1].family, circle[-1].host, state="revoked",
+                                old=circle[-1].old, new=circle[-1].new)]  # fmt: skip
+    RuleSet(quiet, "web/1")
+
+
+def test_rules_act_together_and_explain_says_what_they_rest_on() -> None:
+    make = taught(
+        rule("scheme-upgrade"),
+        rule("www", new="www.h.example"),
+        rule("trailing-slash", "www.h.example", new="slash", evidence=Evidence(agree=57)),
+        rule("parameter-irrelevant", "www.h.example", old="ref", beside=("id",)),
+    )
+    url = "http://H.example/a?ref=1&id=2#x"
+    found = make(url)
+    assert found.url == "http://h.example/a?ref=1&id=2", "the request is touched by no rule"
+    assert found.identity == "https://www.h.example/a/?id=2"
+    assert found.key == canonry.key("https://www.h.example/a/?id=2")
+    trace = make.explain(url)
+    assert trace.identity == found.identity
+    assert trace.key == found.key
+    learned = [step for step in trace.steps if step.name.startswith("learned-")]
+    assert [step.name for step in learned] == [
+        "learned-scheme-upgrade",
+        "learned-www",
+        "learned-trailing-slash",
+        "learned-parameter-irrelevant",
+    ]
+    assert "57 paths agree, 0 disagree" in learned[2].why
+    assert "RFC 3986 section 6.2.4; rule " in learned[2].cites
+    assert all(one.after == two.before for one, two in zip(trace.steps, trace.steps[1:]))  # noqa: B905
+
+
+def test_all_ways_in_give_the_same() -> None:
+    make = taught(rule("scheme-upgrade"))
+    given_urls = ["http://h.example/a", b"http://h.example/b", "http://o.example/", "nothing"]
+    found = list(make.many(given_urls))
+    assert [type(one) for one in found[:3]] == [canonry.Canonical] * 3
+    assert isinstance(found[3], Refused)
+    assert found[:3] == [make(url) for url in given_urls[:3]]
+    assert found[:3] == [make.plain(url) for url in given_urls[:3]]
+    assert [one.identity for one in found[:3]] == [make.identity(url) for url in given_urls[:3]]  # type: ignore[union-attr]
+    assert make("a", "http://h.example/").identity == "https://h.example/a"
+    assert make.surt("http://h.example/a") == "example,h)/a"
+
+
+def test_a_rule_for_subdomains_leaves_out_those_that_it_names() -> None:
+    make = taught(rule("scheme-upgrade", subdomains=True, but=("old.h.example",)))
+    assert make.identity("http://a.b.h.example/") == "https://a.b.h.example/"
+    assert make.identity("http://h.example/") == "https://h.example/"
+    assert make.identity("http://old.h.example/") == "http://old.h.example/"
+    assert make.identity("http://oh.example/") == "http://oh.example/"
+
+
+def test_rules_of_another_policy_are_refused() -> None:
+    rules = RuleSet([rule("scheme-upgrade")], "web/1", "r.json")
+    with pytest.raises(RulesError, match=r"r\.json: learned under policy web/1, not search/1"):
+        Canonicalizer("search", rules)
+
+
+def test_the_file_is_read_as_it_was_written() -> None:
+    rules = RuleSet(
+        [
+            rule("trailing-slash", new="bare", state="suspended"),
+            rule(
+                "parameter-irrelevant",
+                old="ref",
+                beside=("id",),
+                evidence=Evidence(agree=5, samples=(("http://a", "http://b"),)),
+            ),
+        ],
+        "web/1",
+    )
+    text = rules.dumps()
+    again = loads(text)
+    assert again.dumps() == text
+    assert set(again.rules) == set(rules.rules)
+    assert again.policy == "web/1"
+    make = Canonicalizer("web", text)
+    assert make.identity("http://h.example/a?id=1&ref=2") == "http://h.example/a?id=1"
+    assert make.identity("http://h.example/a/") == "http://h.example/a/", "it is suspended"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda f: f.update(format="x"), "'format' has to be 'canonry-rules'"),
+        (lambda f: f.update(version=2), "'version': 1 is what this program reads"),
+        (lambda f: f.update(more=1), "no key 'more'; allowed: format, version, policy, rules"),
+        (lambda f: f.update(policy=None), "'policy' has to be a text"),
+        (lambda f: f.update(rules={}), "'rules' a list"),
+        (lambda f: f["rules"].append(7), "rule 2: it has to be an object with the keys host"),
+        (lambda f: f["rules"][0].pop("host"), "missing required field `host`"),
+        (lambda f: f["rules"][0].update(pattern=".*"), "unknown field `pattern`; the keys allowed"),
+        (
+            lambda f: f["rules"][0].update(state="eager"),
+            "Invalid enum value 'eager' - at `$.state`",
+        ),
+        (lambda f: f["rules"][0].update(family="x"), "rule 1: there is no family 'x'"),
+        (lambda f: f["rules"][0].update(new="slash"), "leave 'id' out where you change a rule"),
+    ],
+)
+def test_a_file_that_is_written_wrong_is_refused(change: object, says: str) -> None:
+    content = json.loads(RuleSet([rule("trailing-slash", new="bare")], "web/1").dumps())
+    change(content)  # type: ignore[operator]
+    with pytest.raises(RulesError) as caught:
+        loads(json.dumps(content), "my.json")
+    assert says in str(caught.value)
+    assert str(caught.value).startswith("my.json: ")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", b"\xff\xfe", "null"])
+def test_what_is_no_file_of_rules_is_refused(text: str | bytes) -> None:
+    with pytest.raises(RulesError, match="rules: no"):
+        loads(text)
+
+
+HOSTS = ["h.example", "www.h.example", "o.example", "a.h.example"]
+PREFIXES = ["/", "/a/", "/b/", "/a/b/", "/A/", "/c/"]
+BITS = ["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//"]
+lessons = st.builds(
+    Lesson,
+    host=st.sampled_from(HOSTS),
+    family=st.sampled_from(sorted(FAMILIES)),
+    below=st.sampled_from(["/", "/a/"]),
+    old=st.sampled_from(["", "index.html", "a", "b", *PREFIXES]),
+    new=st.sampled_from(["", "slash", "bare", "file", *HOSTS, *PREFIXES]),
+    beside=st.sampled_from([(), ("b",), ("a", "c")]),
+    subdomains=st.booleans(),
+).filter(lambda lesson: fault(lesson) is None)
+rule_sets = st.lists(lessons, max_size=8, unique=True).filter(lambda s: find_circle(s) is None)
+their_urls = st.builds(
+    lambda scheme, host, path, query: f"{scheme}://{host}{path}{query}",
+    st.sampled_from(["http", "https"]),
+    st.sampled_from(HOSTS),
+    st.lists(st.sampled_from(BITS), max_size=5).map("".join),
+    st.sampled_from(["", "?a=1", "?b=1&a=2", "?a=1&c=2&a", "?b", "?", "?a=1#x"]),
+)
+
+
+@given(rule_sets, st.one_of(their_urls, urls), st.sampled_from(["web", "search", "archive"]))
+@settings(max_examples=1500)
+@example(
+    [Lesson("h.example", "path-prefix", old="/A/", new="/c/"), Lesson("h.example", "letter-case")],
+    "http://h.example/A/x",
+    "web",
+)
+def test_sets_that_pass_the_checks_come_to_rest(
+    given_lessons: list[Lesson], url: str, policy: str
+) -> None:
+    rules = [LearnedRule(**lesson._asdict()) for lesson in given_lessons]
+    make = taught(*rules, policy=policy)
+    try:
+        identity = make.identity(url)
+    except InvalidURL:
+        return
+    assert make.identity(identity) == identity, "learned rules are idempotent"
+    trace = make.explain(url)
+    assert trace.identity == identity
+    assert make(url).identity == identity
+    assert Canonicalizer(policy)(url).url == make(url).url
+
+
+def test_a_set_that_never_comes_to_rest_leaves_the_url_alone() -> None:
+    """The check is told from blanks; should it miss a circle, the URL stays what it is."""
+    rules = RuleSet([rule("host-alias", new="b.example")], "web/1")
+    back = RuleSet([rule("host-alias", "b.example", new="h.example")], "web/1")
+    rules._own.update(back._own)  # noqa: SLF001 - the fault is planted
+    assert follow(rules, "http://h.example/a", PLAIN.identity).identity == "http://h.example/a"
+    assert follow(rules, "http://b.example/a", PLAIN.identity).identity == "http://b.example/a"

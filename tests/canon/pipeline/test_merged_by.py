@@ -1,0 +1,62 @@
+"""Which rules made two spellings one: those that did something to one and not to the other."""
+
+import pytest
+
+import canonry
+from canonry.canon.pipeline.trace import changed_part, merged_by
+from canonry.crawler.admission.admit import why
+
+WEB = canonry.Canonicalizer("web")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rules"),
+    [
+        ("http://a.example/", "http://a.example/", ()),
+        ("HTTP://a.example/", "http://a.example/", ("scheme-case",)),
+        ("HTTP://a.example/%7eb", "http://a.example/%7eb", ("scheme-case",)),
+        ("http://a.example/?utm_x=1", "http://a.example/?utm_x=2", ("tracking",)),
+        ("HTTP://a.example/?utm_x=1", "http://a.example/?utm_x=2", ("scheme-case", "tracking")),
+        ("http://a.example/%41", "http://a.example:80/%41", ("default-port",)),
+        ("http://a.example/%c3%a9", "http://a.example/é", ("encode-disallowed", "percent-case")),
+        ("http://0x7f.1/", "http://127.0.0.1/", ("url-standard",)),
+        (" http:\\\\a.example", "http://a.example/", ("strip", "backslashes", "empty-path")),
+    ],
+)
+def test_rules(one: str, other: str, rules: tuple[str, ...]) -> None:
+    traces = WEB.explain(one), WEB.explain(other)
+    assert traces[0].identity == traces[1].identity
+    assert merged_by(*traces) == merged_by(*reversed(traces)) == rules
+
+
+def test_where_a_link_stood_is_no_rule() -> None:
+    one = WEB.explain("../b", "http://a.example/c/d")
+    assert merged_by(one, WEB.explain("http://a.example/b")) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rules"),
+    [
+        ("http://a.example/#%41", "http://a.example/#é", "fragment"),
+        ("http://a.example/#x", "http://a.example/", "fragment"),
+        ("HTTP://a.example/#x", "http://a.example/#y", "scheme-case + fragment"),
+        ("HTTP://a.example/#x", "http://a.example/#x", "scheme-case"),
+        ("http://a.example/#x", "http://a.example/#x", ""),
+    ],
+)
+def test_what_stands_in_a_fragment_merged_nothing(one: str, other: str, rules: str) -> None:
+    assert why(WEB, one, other) == why(WEB, other, one) == rules
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "part"),
+    [
+        ("abc", "abc", ("", "")),
+        ("abc", "axc", ("b", "x")),
+        ("aa", "aaa", ("", "a")),
+        ("", "a", ("", "a")),
+        ("abab", "ab", ("ab", "")),
+    ],
+)
+def test_changed_parts(before: str, after: str, part: tuple[str, str]) -> None:
+    assert changed_part(before, after) == part

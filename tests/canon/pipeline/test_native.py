@@ -1,0 +1,204 @@
+"""The compiled kernel: where it answers, as the plain pipeline; where not, nobody notices."""
+
+import hashlib
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import anything, raw, texts, tidy, urls
+
+import canonry
+from canonry.canon.pipeline import native
+from canonry.canon.pipeline.canonicalizer import Canonical
+from canonry.canon.policies.policy import from_toml, preset
+
+pytestmark = pytest.mark.skipif(native.VERSION == 0, reason="no compiler was there to build it")
+
+WEB = canonry.Canonicalizer("web")
+_MINE = """
+name = "mine"
+version = 1
+practice = [{}]
+tracking = ["x", "from"]
+tracking_prefixes = ["utm_", "t."]
+"""
+MAKERS = [
+    WEB,
+    *(
+        canonry.Canonicalizer(from_toml(_MINE.format(rules), "mine.toml"))
+        for rules in ("", '"tracking"', '"empty-query"', '"fragment", "tracking"')
+    ),
+]
+
+
+def pure(policy: str) -> canonry.Canonicalizer:
+    """Return a canonicalizer as it is where nothing could be compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "VERSION", 0)
+        return canonry.Canonicalizer(policy)
+
+
+PURE = pure("web")
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: str(sorted(make.policy.practice)))
+@given(url=tidy | urls | anything | raw | tidy.map(str.encode))
+def test_the_kernel_answers_as_the_plain_pipeline(
+    make: canonry.Canonicalizer, url: str | bytes
+) -> None:
+    assert make.native is not None
+    found = make.native.canonical(url)
+    if found is not None:
+        assert found == make.plain(url)
+        assert type(found) is Canonical
+        assert make.native.identity(url) == found.identity
+    assert make.native.canonicals([url]) == [found]
+
+
+@given(lines=st.lists(tidy.map(str.encode) | raw | st.binary(max_size=300), max_size=12))
+def test_lines_are_keyed_as_one_by_one(lines: list[bytes]) -> None:
+    """Whole blocks of them, without an object for any; what is not known is said to be not."""
+    assert WEB.native is not None
+    block = b"\n".join(lines)
+    keys, texts, known = WEB.native.lines(block)
+    given_lines = block.split(b"\n")
+    assert len(keys) == 16 * len(given_lines)
+    for n, line in enumerate(given_lines):
+        found = WEB.native.canonical(line)
+        assert known[n] == (found is not None)
+        assert keys[16 * n : 16 * n + 16] == (bytes(16) if found is None else found.key)
+        hashed = hashlib.blake2b(line, digest_size=8).digest()
+        assert texts[8 * n : 8 * n + 8] == hashed
+
+
+def test_lines_of_any_length_are_keyed() -> None:
+    assert WEB.native is not None
+    lines = [b"http://a.example/" + b"x%20" * size for size in (0, 30, 31, 32, 33, 5000, 2, 90_000)]
+    keys, _, known = WEB.native.lines(b"\n".join(lines))
+    assert known == bytes([1]) * len(lines)
+    assert keys == b"".join(WEB(line).key for line in lines)
+    with pytest.raises(TypeError, match="bytes are needed"):
+        WEB.native.lines("http://a.example/")  # type: ignore[arg-type]
+
+
+@given(url=tidy | anything | raw)
+def test_without_the_kernel_the_answers_are_the_same(url: str | bytes) -> None:
+    assert list(PURE.many([url])) == list(WEB.many([url])) == list(WEB.many(iter([url])))
+
+
+@given(reference=texts | tidy, base=urls)
+def test_against_a_base_the_answers_are_the_same_too(reference: str, base: str) -> None:
+    assert list(PURE.many([reference], base)) == list(WEB.many([reference], base))
+    assert list(PURE.many([reference], base)) == [outcome_of_plain(reference, base)]
+
+
+def outcome_of_plain(reference: str, base: str) -> object:
+    """Return what the plain pipeline makes of a reference, a refusal as `many` gives it."""
+    try:
+        return WEB.plain(reference, base)
+    except canonry.InvalidURL as error:
+        return canonry.Refused(error.text, error.reason, error.position)
+
+
+def test_without_the_kernel_there_is_none() -> None:
+    assert PURE.native is None
+    assert PURE("http://a.example/").identity == "http://a.example/"
+
+
+@pytest.mark.parametrize("policy", ["rfc3986", "search", "archive"])
+def test_policies_with_rules_that_it_does_not_know_have_no_kernel(policy: str) -> None:
+    assert canonry.Canonicalizer(policy).native is None
+
+
+def test_another_version_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "VERSION", 1)
+    assert canonry.Canonicalizer("web").native is None
+
+
+@pytest.mark.parametrize(
+    ("url", "identity"),
+    [
+        ("HTTP://WWW.Example.COM:80", "http://www.example.com/"),
+        ("https://a.example:0443/%7e%2f%zz", "https://a.example/~%2F%25zz"),
+        ("http://a.example/a/./b/%2e%2E/c/..", "http://a.example/a/"),
+        ("http://a.example/x?utm_source=1&a=1&GCLID=2&b", "http://a.example/x?a=1&b"),
+        ("http://a.example/?utm_source=1#x", "http://a.example/"),
+        ("http://a_b.example/it's?q='|", "http://a_b.example/it's?q=%27%7C"),
+        ("http://1.2.3.4:65535/", "http://1.2.3.4:65535/"),
+        ("http://a.example/é☕?ü", "http://a.example/%C3%A9%E2%98%95?%C3%BC"),
+        (b"http://a.example/\xe9/\xc3\xa9", "http://a.example/%E9/%C3%A9"),
+        (b"HTTP://a.example/#\xff", "http://a.example/"),
+    ],
+)
+def test_it_is_the_kernel_that_answers(url: str | bytes, identity: str) -> None:
+    assert WEB.native is not None
+    assert WEB.native.identity(url) == identity
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", "http:/a.example/", "ftp://a.example/", "http://u@a.example/", "http://[::1]/",
+        "http://xn--bcher-kva.example/", "http://a..b/", "http://a.example./", "http://1.2.3/",
+        "http://01.2.3.4/", "http://256.2.3.4/", "http://0x7f.1/", "http://a.example:65536/",
+        "http://a.example:x/", "http://a.example\\b", "http://a.example/ ", "http://a.example/\tb",
+        "http://bücher.example/", f"http://{'a.' * 127}b/", "httpx://a.example/", "http://?x",
+        "http", "http://a.example/\ud800", b"http://\xe9.example/", None, 1,
+    ],
+)  # fmt: skip
+def test_what_it_does_not_know_it_says(url: object) -> None:
+    assert WEB.native is not None
+    assert WEB.native.identity(url) is None
+    assert WEB.native.canonical(url) is None
+
+
+@given(st.integers(1, 700), st.sampled_from(["web/1", "k", "x" * 64]))
+def test_keys_are_those_of_hashlib(length: int, label: str) -> None:
+    url = f"http://a.example/{'b' * length}"
+    policy = preset("web")
+    kernel = native.kernel(policy, Canonical)
+    assert kernel is not None
+    made = native.Kernel(Canonical, label.encode(), native._tables(), (), (), True, True)  # noqa: FBT003, SLF001 - the compiled signature
+    expected = hashlib.blake2b(url.encode(), digest_size=16, key=label.encode()).digest()
+    assert made.canonical(url) == (url, url, expected)
+
+
+@pytest.mark.parametrize("size", [1_300, 1_400, 4_096, 1_000_000])
+def test_long_urls_are_urls(size: int) -> None:
+    for tail in ("a" * size, "%41" * size, "|" * size, "/.." * size, "a/../" * size, "#" * size):
+        url = f"http://a.example/{tail}"
+        assert WEB(url) == PURE(url)
+    url = f"http://a.example/?{'utm_a=1&b&' * size}"
+    assert WEB(url) == PURE(url)
+
+
+def test_it_keeps_no_memory() -> None:
+    texts = ["http://a.example/%7e?utm_a=1&b=2", "http://[", "http://a.example/" + "|" * 5000]
+    assert WEB.native is not None
+    WEB.native.canonicals(texts)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for _ in range(3_000):
+        WEB.native.canonicals(texts)
+        WEB.native.identities(texts)
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert after - before < 20_000
+
+
+def test_a_kernel_needs_what_it_needs() -> None:
+    tables = native._tables()  # noqa: SLF001 - what the kernel is made of
+    for words in (
+        (tuple, b"", tables, (), (), True, True),
+        (tuple, b"x" * 65, tables, (), (), True, True),
+        (tuple, b"x", tables[1:], (), (), True, True),
+        (list, b"x", tables, (), (), True, True),
+    ):
+        with pytest.raises(ValueError, match="five tables"):
+            native.Kernel(*words)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        native.Kernel(Canonical, b"x", tables, ("text",), (), True, True)  # type: ignore[arg-type]  # noqa: FBT003 - the compiled signature
+    assert WEB.native is not None
+    with pytest.raises(TypeError):
+        WEB.native.identities(("http://a/",))  # type: ignore[arg-type]

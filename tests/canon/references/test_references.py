@@ -1,0 +1,147 @@
+"""References beyond the plain case: older documents, suffixes, another implementation."""
+
+import pytest
+import uritools
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.strategies import texts, urls
+from support.vectorfiles import cases
+
+import canonry
+from canonry.canon.references.resolve import ANCESTORS, DIALECTS
+
+_ROWS = cases("resolve_ancestors.txt", 4)
+
+
+@pytest.mark.parametrize(("why", "dialect", "base", "reference", "target"), _ROWS)
+def test_the_ancestors_own_examples(
+    why: str, dialect: str, base: str, reference: str, target: str
+) -> None:
+    assert canonry.resolve(reference, base, dialect=dialect) == target, why
+
+
+def test_every_ancestor_has_its_table() -> None:
+    assert {row[1] for row in _ROWS} == ANCESTORS < DIALECTS.keys()
+
+
+@pytest.mark.parametrize("dialect", ["rfc2396bis-01", "url-syntax-05"])
+def test_the_base_scheme_is_overlooked_on_request(dialect: str) -> None:
+    base = "http://a/b/c/d;p?q"
+    assert canonry.resolve("http:g", base, dialect=dialect, strict=False) == "http://a/b/c/g"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(reference=texts, base=urls)
+def test_no_dialect_fails_otherwise_than_with_invalid_url(
+    dialect: str, reference: str, base: str
+) -> None:
+    try:
+        found = canonry.resolve(reference, base, dialect=dialect)
+    except canonry.InvalidURL:
+        return
+    assert canonry.parse(found).scheme is not None
+
+
+@pytest.mark.parametrize("dialect", sorted(ANCESTORS))
+def test_a_relative_base_is_refused(dialect: str) -> None:
+    with pytest.raises(canonry.InvalidURL) as caught:
+        canonry.resolve("a", "b/c", dialect=dialect)
+    assert caught.value.reason is canonry.Reason.BASE
+
+
+@pytest.mark.parametrize("dialect", sorted(ANCESTORS))
+@pytest.mark.parametrize(("reference", "target"), [("", "http://d/e?f"), ("#s", "http://d/e?f#s")])
+def test_an_empty_reference_means_the_document_and_not_its_base(
+    dialect: str, reference: str, target: str
+) -> None:
+    document, base = "http://d/e?f#g", "http://a/b"
+    assert canonry.resolve(reference, base, dialect=dialect, document=document) == target
+    # FORM and IMG ask anew: the base URL it is then.
+    assert canonry.resolve(reference, base, dialect=dialect) == f"{base}{reference}"
+    assert canonry.resolve("x", base, dialect=dialect, document=document) == "http://a/x"
+
+
+def test_to_the_newest_document_the_base_is_what_counts() -> None:
+    assert canonry.resolve("#s", "http://a/b", document="http://d/") == "http://a/b#s"
+
+
+@pytest.mark.parametrize(
+    ("reference", "dialect", "same"),
+    [
+        ("", "rfc3986", True),
+        ("#s", "rfc3986", True),
+        ("d;p?q", "rfc3986", True),
+        ("http://a/b/c/d;p?q#x", "rfc3986", True),
+        ("?q", "rfc3986", True),
+        ("?", "rfc3986", False),
+        ("g", "rfc3986", False),
+        ("HTTP://A/b/c/d;p?q", "whatwg", True),
+        ("HTTP://A/b/c/d;p?q", "rfc3986", False),
+        ("#s", "rfc2396bis-01", True),
+        ("d;p?q", "rfc2396bis-01", False),
+        ("", "url-syntax-05", True),
+        ("?q", "url-1993", False),
+    ],
+)
+def test_same_document_references(reference: str, dialect: str, same: bool) -> None:
+    found = canonry.same_document(reference, "http://a/b/c/d;p?q#f", dialect=dialect)
+    assert found is same
+
+
+@pytest.mark.parametrize(
+    ("suffix", "url"),
+    [
+        ("www.w3.org/Addressing/", "http://www.w3.org/Addressing/"),
+        ("example.com", "http://example.com"),
+        ("example.com:8080/a?b#c", "http://example.com:8080/a?b#c"),
+        ("user@example.com/", "http://user@example.com/"),
+        ("localhost:8000/x", "http://localhost:8000/x"),
+        ("[::1]/x", "http://[::1]/x"),
+        ("192.0.2.1/", "http://192.0.2.1/"),
+        ("https://example.com/", "https://example.com/"),
+        ("mailto:a@b.example", "mailto:a@b.example"),
+        ("urn:example.com:1", "urn:example.com:1"),
+    ],
+)
+def test_suffix_references_on_request(suffix: str, url: str) -> None:
+    assert canonry.from_suffix(suffix) == url
+
+
+def test_a_suffix_takes_the_scheme_it_is_given() -> None:
+    assert canonry.from_suffix("ftp.example.com/x", "ftp") == "ftp://ftp.example.com/x"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("", "EMPTY"), ("a/b.html", "RELATIVE"), ("/a.example", "RELATIVE"), ("word", "RELATIVE")],
+)
+def test_what_begins_with_no_host_is_no_suffix(text: str, reason: str) -> None:
+    with pytest.raises(canonry.InvalidURL) as caught:
+        canonry.from_suffix(text)
+    assert caught.value.reason is canonry.Reason[reason]
+
+
+def is_rooted(text: str) -> bool:
+    """Say whether a path has a root, so that every implementation removes its dots alike."""
+    uri = canonry.parse(text)
+    return uri.authority is not None or uri.path.startswith("/")
+
+
+@given(reference=texts, base=urls, strict=st.booleans())
+def test_resolution_agrees_with_another_implementation(
+    reference: str, base: str, *, strict: bool
+) -> None:
+    """uritools has no dots left in ``a/../b`` without a root; by section 5.2.4 it is ``/b``."""
+    assume(reference.isascii() and base.isascii() and is_rooted(base))
+    assume(canonry.parse(reference).scheme is None or is_rooted(reference))
+    try:
+        expected = uritools.urijoin(base, reference, strict)
+    except ValueError:
+        return
+    found = canonry.resolve(reference, base, strict=strict)
+    assert found.replace(":/.//", "://", 1) == expected, "it also makes an authority of a path"
+
+
+def test_the_other_implementation_still_differs_where_it_is_said_to() -> None:
+    assert uritools.urijoin("foo:a", "b/../c") != canonry.resolve("b/../c", "foo:a") == "foo:/c"
+    assert uritools.urijoin("foo:/", "/.//a") != canonry.resolve("/.//a", "foo:/") == "foo:/.//a"

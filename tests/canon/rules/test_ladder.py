@@ -1,0 +1,40 @@
+"""The ladder of RFC 3986 section 6.2: what each rung finds equal that those below do not."""
+
+import pytest
+
+import canonry
+
+RUNGS = ["string", "syntax", "scheme", "protocol"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "first"),
+    [
+        ("http://a.example/", "http://a.example/", "string"),
+        # Section 6.2.2: letter case, escapes, dot segments
+        ("http://a.example/", "HTTP://A.Example/", "syntax"),
+        ("http://a.example/~b", "http://a.example/%7eb", "syntax"),
+        ("http://a.example/%3A", "http://a.example/%3a", "syntax"),
+        ("http://a.example/b", "http://a.example/a/../b", "syntax"),
+        ("example://a/b/c/%7Bfoo%7D", "eXAMPLE://a/./b/../b/%63/%7bfoo%7d", "syntax"),
+        # Section 6.2.3: ports and empty paths, by the scheme
+        ("http://example.com", "http://example.com/", "scheme"),
+        ("http://example.com:/", "http://example.com:80/", "scheme"),
+        ("mailto:Joe@Example.com", "mailto:Joe@example.com", "scheme"),
+        # Never on this ladder without evidence (section 6.2.4), nor guesses
+        ("http://example.com/data", "http://example.com/data/", None),
+        ("http://example.com/?a=1&b=2", "http://example.com/?b=2&a=1", None),
+        ("http://example.com/", "http://example.com/#", None),
+        ("http://example.com/a", "http://example.com/A", None),
+    ],
+)
+def test_the_ladder(one: str, other: str, first: str | None) -> None:
+    found = [rung for rung in RUNGS if canonry.equivalent(one, other, rung=rung)]
+    assert found == ([] if first is None else RUNGS[RUNGS.index(first) :])
+
+
+def test_wrong_words_on_the_ladder() -> None:
+    with pytest.raises(ValueError, match="unknown rung 'top'; allowed: string, syntax"):
+        canonry.equivalent("http://a/", "http://a/", rung="top")
+    with pytest.raises(canonry.InvalidURL):
+        canonry.equivalent("a", "a")

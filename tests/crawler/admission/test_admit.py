@@ -1,0 +1,212 @@
+"""What a link comes to at the door: scope, limits, traps, spellings."""
+
+import hypothesis
+import pytest
+from hypothesis import given
+from support import strategies
+
+import canonry
+from canonry.crawler.admission import traps
+from canonry.crawler.admission.admit import Door, nearest
+from canonry.crawler.admission.scope import Scope
+from canonry.crawler.refusal import Refusal
+from canonry.crawler.settings import load
+from canonry.storage import Candidate
+
+
+def door(scope: str = "host", **crawl: object) -> Door:
+    """Return a door with one seed."""
+    settings = load(None, {"crawl": {"scope": scope, **crawl}})
+    return Door(
+        canonry.Canonicalizer("web"), Scope(scope, ["http://www.shop.co.uk/a/b?c"]), settings
+    )
+
+
+@pytest.mark.parametrize(
+    ("scope", "inside", "outside"),
+    [
+        ("host", "https://www.shop.co.uk:8443/x", "http://shop.co.uk/"),
+        ("domain", "http://shop.co.uk/", "http://other.co.uk/"),
+        ("domain", "http://deep.er.shop.co.uk/", "http://shop.co.uk.example/"),
+        ("prefix", "http://www.shop.co.uk/a/x", "http://www.shop.co.uk/b"),
+        ("prefix", "http://www.shop.co.uk/a/", "https://www.shop.co.uk/a/"),
+        ("any", "http://elsewhere.example/", None),
+    ],
+)
+def test_scope(scope: str, inside: str, outside: str | None) -> None:
+    found = door(scope)
+    assert found.judge(inside, 0, 0) is None
+    if outside is not None:
+        assert found.judge(outside, 0, 0) is Refusal.OUT_OF_SCOPE
+
+
+def test_addresses_are_their_own_domain() -> None:
+    scope = Scope("domain", ["http://127.0.0.1/", "http://[::1]:80/"])
+    assert "http://127.0.0.1:8080/" in scope
+    assert "http://[::1]/" in scope
+    assert "http://127.0.0.2/" not in scope
+
+
+@pytest.mark.parametrize(
+    ("url", "refusal"),
+    [
+        ("http://www.shop.co.uk/" + "x" * 2000, Refusal.TOO_LONG),
+        ("http://www.shop.co.uk/" + "/".join(map(str, range(41))), Refusal.TOO_MANY_SEGMENTS),
+        ("http://www.shop.co.uk/a/b/a/b/a/b/a/b", Refusal.REPEATING_PATH),
+        ("http://www.shop.co.uk/a/b/a/b/a/b", None),
+        ("http://www.shop.co.uk/2024/01/01/01", None),
+        ("http://www.shop.co.uk/////////", None),
+    ],
+)
+def test_traps(url: str, refusal: Refusal | None) -> None:
+    assert door().judge(url, 0, 0) is refusal
+
+
+def test_depth_and_hops() -> None:
+    found = door(max_depth=2, max_hops=1)
+    assert found.judge("http://www.shop.co.uk/", 2, 1) is None
+    assert found.judge("http://www.shop.co.uk/", 3, 0) is Refusal.TOO_DEEP
+    assert found.judge("http://www.shop.co.uk/", 0, 2) is Refusal.TOO_MANY_HOPS
+
+
+@pytest.mark.parametrize("reference", ["mailto:a@b", "javascript:void(0)", "data:,x", "ftp://h/"])
+def test_only_http_is_fetched(reference: str) -> None:
+    found = door().candidate(reference, "http://www.shop.co.uk/", depth=1, hops=0, source=None)
+    assert found is Refusal.SCHEME
+
+
+@pytest.mark.parametrize(
+    ("reference", "spelling"),
+    [
+        ("../x?y#z", "http://www.shop.co.uk/x?y#z"),
+        ("HTTP://WWW.Shop.co.uk:80/%7Ex", "HTTP://WWW.Shop.co.uk:80/%7Ex"),
+        ("  http://www.shop.co.uk/x\n", "http://www.shop.co.uk/x"),
+        ("//www.shop.co.uk", "http://www.shop.co.uk/"),
+        ("", "http://www.shop.co.uk/a/b?c"),
+    ],
+)
+def test_a_spelling_is_what_the_author_wrote_made_absolute(reference: str, spelling: str) -> None:
+    base = "http://www.shop.co.uk/a/b?c"
+    found = door().candidate(reference, base, depth=1, hops=0, source=7)
+    assert isinstance(found, Candidate)
+    assert found.spelling == spelling
+    assert found.source == 7
+
+
+def test_two_fragments_are_one_request_under_every_policy() -> None:
+    settings = load(None, {})
+    strict = Door(canonry.Canonicalizer("rfc3986"), Scope("any", []), settings)
+    one, other = (
+        strict.candidate(f"http://a.example/#{n}", None, depth=0, hops=0, source=None) for n in "xy"
+    )
+    assert isinstance(one, Candidate)
+    assert isinstance(other, Candidate)
+    assert one.key == other.key
+
+
+_READERS = [canonry.Canonicalizer(policy) for policy in ("web", "rfc3986")]
+
+
+@hypothesis.settings(max_examples=1000)
+@hypothesis.example("http://%/.", "http://example.com/")
+@hypothesis.example("HTTP:", "http://example.com/a")
+@given(strategies.anything | strategies.tidy, strategies.urls | strategies.tidy)
+def test_what_is_remembered_of_a_link_leads_where_the_link_does(reference: str, base: str) -> None:
+    bare = reference.partition("#")[0]
+    for read in _READERS:
+        try:
+            base = read(base).url
+        except canonry.InvalidURL:
+            continue
+        try:
+            plain: object = read(bare, base)
+        except canonry.InvalidURL as error:
+            plain = error.reason
+        try:
+            short: object = read(bare, nearest(bare, base))
+        except canonry.InvalidURL as error:
+            short = error.reason
+        assert short == plain, (read.policy.name, nearest(bare, base))
+
+
+@pytest.mark.parametrize(
+    ("reference", "base", "enough"),
+    [
+        ("http://b.example/", "http://a.example/x/y?q", "http://any.invalid/"),
+        ("/z", "http://u:p@a.example:81/x/y?q", "http://u:p@a.example:81/"),
+        ("//b.example/z", "https://a.example/x", "https://a.example/"),
+        ("z", "http://a.example/x/y/w?q=/a/b", "http://a.example/x/y/"),
+        ("../z", "http://a.example/x/y/w", "http://a.example/x/y/"),
+        ("http:z", "http://a.example/x/y", "http://a.example/x/y"),
+        ("?z", "http://a.example/x/y?q", "http://a.example/x/y?q"),
+        ("", "http://a.example/x/y?q", "http://a.example/x/y?q"),
+        (" z", "http://a.example/x/y?q", "http://a.example/x/y?q"),
+        ("\\z", "http://a.example/x/y?q", "http://a.example/x/y?q"),
+        ("z", "http://a.example", "http://a.example"),
+        ("z", "data:text/html,x/y", "data:text/html,x/y"),
+        ("/z", "data:text/html,x/y", "data:text/html,x/y"),
+    ],
+)
+def test_as_little_of_a_base_as_is_enough(reference: str, base: str, enough: str) -> None:
+    assert nearest(reference, base) == enough
+
+
+def test_a_wider_scope_counts_for_links_that_are_remembered() -> None:
+    found = door()
+
+    def held() -> str | None:
+        link = found.candidate("http://b.example/", None, depth=1, hops=0, source=None)
+        assert isinstance(link, Candidate)
+        return link.held
+
+    assert held() == "out-of-scope"
+    found.widen("http://b.example/x")
+    assert held() is None
+
+
+@pytest.mark.parametrize("port", [22, 25, 6667, 10080])
+def test_other_protocols_ports_are_refused(port: int) -> None:
+    found = door("any").candidate(f"http://a.example:{port}/", None, depth=1, hops=0, source=None)
+    assert isinstance(found, Candidate)
+    assert found.held == "port"
+
+
+@pytest.mark.parametrize("authority", ["a.example", "a.example:80", "a.example:8080", "[::1]:81"])
+def test_web_ports_are_not(authority: str) -> None:
+    assert door("any").judge(f"http://{authority}/", 1, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://a.example/cal/2026/11", "http://a.example/cal/2031/2"),
+        ("http://a.example/p/17.html", "http://a.example/p/18.html"),
+        ("http://a.example/find?a=1", "http://a.example/find?b=2&a=1"),
+        ("http://a.example/s/0a1b2c3d4e5f60718293/x", "http://a.example/s/ffee00112233445566/x"),
+        (
+            "http://a.example/123e4567-e89b-12d3-a456-426614174000",
+            "http://a.example/abcdefab-e89b-12d3-a456-426614174fff",
+        ),
+        ("http://a.example/x;jsessionid=0123456789ABCDEF0", "http://a.example/x;jsessionid=1"),
+    ],
+)
+def test_what_one_program_makes_has_one_pattern(one: str, other: str) -> None:
+    assert traps.pattern(one) == traps.pattern(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://a.example/1", "http://b.example/1"),
+        ("http://a.example/news", "http://a.example/shop"),
+        (
+            "http://a.example/a-long-title-of-an-article",
+            "http://a.example/another-long-title-of-it",
+        ),
+        ("http://a.example/find", "http://a.example/find?q"),
+        ("http://a.example/p/1", "http://a.example/q/1"),
+        ("http://a.example/acknowledgements", "http://a.example/responsibilities"),
+    ],
+)
+def test_what_has_different_patterns(one: str, other: str) -> None:
+    assert traps.pattern(one) != traps.pattern(other)

@@ -1,0 +1,149 @@
+"""Links of answers, in whole crawls: bodies of redirects, headers, limits on how many."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.crawls import crawl, host_of, page, target_of
+from support.servers import Answer, ok
+
+HTML = "Content-Type: text/html"
+
+
+def site(answers: dict[str, bytes], asked: Counter[str]) -> Callable[[bytes], Answer]:
+    """Serve paths of hosts: ``host/path``, or a path of any host."""
+
+    def answer(head: bytes) -> Answer:
+        host = host_of(head)
+        target = target_of(head)
+        asked[host + target] += 1
+        return answers.get(host + target) or answers.get(target, ok(b"", status="404 Not Found"))
+
+    return answer
+
+
+def crawled(
+    folder: Path, answers: dict[str, bytes], **settings: object
+) -> tuple[set[str], dict[str, int], Counter[str]]:
+    """Crawl; return the paths that answered 200, why links were refused, and all that was asked."""
+    asked: Counter[str] = Counter()
+    status, pages = crawl(folder, site(answers, asked), **settings)  # type: ignore[arg-type]
+    found = {p["url"].removeprefix("http://a.example") for p in pages if p["status"] == 200}
+    refused = {row["reason"]: row["links"] for row in status["refused"]}
+    return found, refused | status["held"], asked
+
+
+def test_the_bodies_of_redirects_have_links_too(tmp_path: Path) -> None:
+    away = b'<a href="/to">here</a> or <a href="/else">there</a>'
+    answers = {
+        "/": page("/moved", "/nowhere", "/choice"),
+        "/moved": ok(away, HTML, "Location: /to", status="301 Moved"),
+        "/nowhere": ok(b'<a href="/lost">x</a>', HTML, "Location: http://[", status="302 Found"),
+        "/choice": ok(b'<a href="/one">', HTML, status="300 Multiple Choices"),
+        **dict.fromkeys(["/to", "/else", "/lost", "/one"], ok(b"x")),
+    }
+    found, _, asked = crawled(tmp_path, answers)
+    assert found == {"/", "/to", "/else", "/lost", "/one"}
+    assert set(asked.values()) == {1}
+
+
+def test_redirects_that_grow_are_cut_though_their_bodies_link_on(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        asked[target] += 1
+        if target == "/robots.txt":
+            return ok(b"")
+        body = f'<a href="{target}x">here</a>'.encode()
+        return ok(body, HTML, f"Location: {target}x", status="301 Moved")
+
+    status, _ = crawl(tmp_path, answer, max_hops=5)
+    assert status["held"] == {"too-many-hops": 1}
+    assert len(asked) == 7
+
+
+def test_links_of_headers_are_followed(tmp_path: Path) -> None:
+    answers = {
+        "/": ok(b"{}", "Content-Type: application/json", 'Link: </2>; rel="next", </c>; rel=copy'),
+        "/2": ok(b"", "Link: </3>; rel=next", "X-Robots-Tag: nofollow"),
+        "/3": ok(b""),
+    }
+    found, refused, _ = crawled(tmp_path, answers)
+    assert found == {"/", "/2"}
+    assert refused == {"nofollow": 1}
+
+
+def test_a_redirect_followed_at_once_asks_for_the_robots_file_of_its_target(tmp_path: Path) -> None:
+    answers = {
+        "a.example/": ok(b"", "Location: http://www.a.example/", status="301 Moved"),
+        "www.a.example/robots.txt": ok(b"User-agent: *\nDisallow: /"),
+    }
+    _, refused, asked = crawled(tmp_path, answers, policy="archive")
+    assert refused == {"robots": 1}
+    assert asked["www.a.example/robots.txt"] == 1
+    assert asked["www.a.example/"] == 0
+
+
+def test_a_page_of_more_links_than_are_looked_at_says_so(tmp_path: Path) -> None:
+    many = "".join(f'<a href="/{n}">' for n in range(200_000)).encode()
+    asked: Counter[str] = Counter()
+    status, pages = crawl(tmp_path, site({"/": ok(many, HTML)}, asked), max_pages=1)
+    assert pages[0]["links"] == 200_000
+    assert status["urls"]["queued"] == 50_000
+    assert {row["reason"]: row["links"] for row in status["refused"]} == {"too-many-links": 150_000}
+
+
+def test_an_endless_calendar_is_held_and_let_out_again(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        if target == "/robots.txt":
+            return ok(b"")
+        if target == "/":
+            return page("/day/1", "/about")
+        number = int(target.rpartition("/")[2]) if target.startswith("/day/") else 0
+        return page(f"/day/{number + 1}") if number else page()
+
+    asked: dict[str, int] = {}
+    for limit, days in ((5, 5), (8, 8)):
+        status, pages = crawl(tmp_path, answer, traps={"max_per_pattern": limit})
+        asked = {p["url"]: p["status"] for p in pages}
+        assert len(asked) == days + 2
+        assert status["held"] == {"pattern-budget": 1}
+    status, pages = crawl(
+        tmp_path, answer, traps={"max_per_pattern": 0, "max_per_host": 12}, max_pages=99
+    )
+    assert len(pages) == 10 + 12
+    assert status["held"] == {"host-budget": 1}
+
+
+@pytest.mark.parametrize("embeds", [False, True])
+def test_what_pages_embed_is_fetched_on_request(tmp_path: Path, embeds: bool) -> None:
+    answers = {
+        "/": ok(b'<img src="/i.png" srcset="/j.png 2x"><form action="/find">', HTML),
+        **dict.fromkeys(["/i.png", "/j.png", "/find"], ok(b"x")),
+    }
+    found, _, _ = crawled(tmp_path, answers, embeds=embeds)
+    assert found == {"/", "/find"} | ({"/i.png", "/j.png"} if embeds else set())
+
+
+def test_queries_are_asked_in_the_encoding_of_their_page(tmp_path: Path) -> None:
+    body = '<a href="/?q=é">'.encode("latin-1")
+    _, _, asked = crawled(tmp_path, {"/": ok(body, f"{HTML}; charset=latin1")})
+    assert asked["a.example/?q=%E9"] == 1
+
+
+def test_what_is_asked_first(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def answer(head: bytes) -> Answer:
+        asked.append(target_of(head))
+        if asked[-1] == "/":
+            return page("/a", "/b", "/product/1", "/c", "/product/2?x", "/d")
+        return page("/product/3") if asked[-1] == "/a" else page()
+
+    crawl(tmp_path, answer, first=["*/product/*", "*/d"], requests_per_host=1, concurrency=1)
+    assert asked[:2] == ["/robots.txt", "/"]
+    assert asked[2:5] == ["/product/1", "/product/2?x", "/d"]
+    assert sorted(asked[5:]) == ["/a", "/b", "/c", "/product/3"]

@@ -1,0 +1,198 @@
+"""Dedup: one line for each distinct resource, a reason for every merge, nothing half-done."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.sites import exported, run_command
+from support.strategies import raw
+
+import canonry
+from canonry.crawler.batch import against_store as batch
+from canonry.crawler.files.lines import LONGEST, Line
+
+LINES = b"""http://a.example/
+HTTP://A.example:80/
+http://a.example/#x
+
+not a url
+http://a.example/b
+http://a.example/b
+http://a.example/?utm_source=x
+mailto:a@b.example
+http://[bad/
+"""
+FIRST = b"""http://a.example/
+http://a.example/b
+mailto:a@b.example
+"""
+
+
+@given(st.lists(raw.filter(lambda line: b"\n" not in line and b"\r" not in line), max_size=30))
+@settings(max_examples=300)
+def test_it_is_the_one_line_definition(lines: list[bytes]) -> None:
+    """Keep a line when its key was not seen: nothing more, for any lines."""
+    make = canonry.Canonicalizer("search")
+    seen: set[bytes] = set()
+    expected = []
+    for line in lines:
+        try:
+            key = make(line).key
+        except canonry.InvalidURL:
+            continue
+        if line.strip() and key not in seen:
+            seen.add(key)
+            expected.append(line)
+    summary = batch.Summary()
+    source = [Line("x", n, line) for n, line in enumerate(lines, 1)]
+    answers = list(batch.dedup(source, make, batch.SeenInMemory(), summary))
+    kept = [a.line.text for a in answers if a.same_as is None and a.refused is None]
+    assert kept == expected
+    counted = summary.blank + summary.distinct + summary.exact
+    counted += sum(summary.merged.values()) + sum(summary.refused.values())
+    assert counted == summary.lines == len(lines)
+
+
+def test_lines_in_lines_out_in_order(tmp_path: Path) -> None:
+    done = run_command("dedup", "-", folder=tmp_path, data=LINES)
+    assert done.returncode == 0
+    assert done.stdout == FIRST
+    assert b"10 lines" in done.stderr
+    assert b"not a url" in done.stderr
+
+
+def test_a_json_summary_alone_counts(tmp_path: Path) -> None:
+    done = run_command("dedup", "-", "--json", folder=tmp_path, data=LINES)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["distinct"] == 3
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.gz", "no-ending"])
+def test_gzip_is_told_by_content(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(LINES))
+    done = run_command("dedup", name, "-o", "out.txt.gz", "--json", folder=tmp_path)
+    assert done.returncode == 0
+    assert gzip.decompress((tmp_path / "out.txt.gz").read_bytes()) == FIRST
+    found = json.loads(done.stdout)
+    assert found["distinct"] == 3
+    assert found["exact"] == 1
+    assert found["merged"] == {
+        "scheme-case + host-case + default-port": 1,
+        "fragment": 1,
+        "tracking": 1,
+    }
+    assert found["refused"] == {"relative": 1, "host": 1}
+    assert found["blank"] == 1
+
+
+def test_the_map_names_every_line(tmp_path: Path) -> None:
+    done = run_command("dedup", "-", "--map", "map.tsv", folder=tmp_path, data=LINES)
+    assert done.returncode == 0
+    assert (tmp_path / "map.tsv").read_text().splitlines() == [
+        "http://a.example/\thttp://a.example/\tfirst",
+        "HTTP://A.example:80/\thttp://a.example/\tscheme-case + host-case + default-port",
+        "http://a.example/#x\thttp://a.example/\tfragment",
+        "not a url\t\trefused: relative",
+        "http://a.example/b\thttp://a.example/b\tfirst",
+        "http://a.example/b\thttp://a.example/b\trepeated",
+        "http://a.example/?utm_source=x\thttp://a.example/\ttracking",
+        "mailto:a@b.example\tmailto:a@b.example\tfirst",
+        "http://[bad/\t\trefused: host",
+    ]
+
+
+def test_lines_as_they_come(tmp_path: Path) -> None:
+    """A BOM, CRLF, bytes that are not UTF-8, NULs, a line of megabytes, and no end to the last."""
+    long = b"http://a.example/" + b"x" * 3_000_000
+    lines = [
+        b"\xef\xbb\xbfhttp://a.example/\r",
+        b"http://a.example/\xe9",
+        b"http://a.example/%E9",
+        b"http://a.example/\0x",
+        long,
+        long + b"y",
+        b"z" * (LONGEST + 10),
+        b"http://b.example/",
+    ]
+    done = run_command("dedup", "-", folder=tmp_path, data=b"\n".join(lines))
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [b"http://a.example/", lines[1], *lines[3:6], lines[-1]]
+    assert b"too-long" in done.stderr
+
+
+def test_an_archive_that_breaks_off_is_told_and_the_rest_done(tmp_path: Path) -> None:
+    many = b"".join(b"http://a.example/%d\n" % n for n in range(20_000))
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(many)[:-2000])
+    (tmp_path / "whole.txt").write_bytes(b"http://b.example/\n")
+    done = run_command("dedup", "cut.gz", "whole.txt", "-o", "out.txt", folder=tmp_path)
+    assert done.returncode == 1
+    assert b"cut.gz: breaks off after line" in done.stderr
+    lines = (tmp_path / "out.txt").read_bytes().splitlines()
+    assert 1000 < len(lines) < 20_000
+    assert lines[-1] == b"http://b.example/"
+
+
+def test_against_a_store_and_into_its_queue(tmp_path: Path) -> None:
+    store = ["--store", "sqlite:///canonry.db"]
+    first = run_command("dedup", "-", *store, folder=tmp_path, data=LINES)
+    assert first.stdout == FIRST
+    more = b"http://a.example/c\nhttp://A.example/b\nhttpx://a.example/\n"
+    again = run_command("dedup", "-", *store, folder=tmp_path, data=LINES + more)
+    assert again.stdout == b"http://a.example/c\nhttpx://a.example/\n"
+    assert {(u["url"], u["state"]) for u in exported(tmp_path, "urls")} == {
+        ("http://a.example/", "queued"),
+        ("http://a.example/b", "queued"),
+        ("http://a.example/c", "queued"),
+        ("mailto:a@b.example", "held"),
+        ("httpx://a.example/", "held"),
+    }
+
+
+def test_an_interrupted_run_leaves_neither_output_nor_claims(tmp_path: Path) -> None:
+    words = ["dedup", "-", "-o", "out.txt", "--store", "sqlite:///canonry.db"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "canonry", *words],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"".join(b"http://a.example/%d\n" % n for n in range(30_000)))
+        process.stdin.flush()
+        end = time.monotonic() + 20
+        while not list(tmp_path.glob(".out.txt*")) and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 3
+    assert not list(tmp_path.glob("*out.txt*"))
+    done = run_command(
+        "dedup", "-", "--store", "sqlite:///canonry.db", folder=tmp_path, data=b"http://a.example/1"
+    )
+    assert done.stdout == b"http://a.example/1\n"
+
+
+def test_an_output_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text("before")
+    done = run_command("dedup", "missing.txt", "-o", "out.txt", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"missing.txt" in done.stderr
+    done = run_command("dedup", "-", "-o", "no/such/folder/out.txt", folder=tmp_path, data=LINES)
+    assert done.returncode == 1
+    assert b"no/such/folder" in done.stderr
+    assert (tmp_path / "out.txt").read_text() == "before"
+    assert os.listdir(tmp_path) == ["out.txt"]  # noqa: PTH208 - names are compared
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    done = run_command("dedup", "-", "-o", "/dev/full/x", folder=tmp_path, data=LINES)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr

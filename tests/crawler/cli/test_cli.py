@@ -1,0 +1,254 @@
+"""The command: streams, exit codes, and an answer to every wrong word."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+from support.sites import run_command
+
+from canonry.crawler.cli.commands import main
+from canonry.storage import report
+
+
+def test_canon_is_a_filter_a_line_for_a_line(tmp_path: Path) -> None:
+    done = run_command(
+        "canon", folder=tmp_path, data=b"HTTP://A.example\nbad\nhttp://a.example/%7e\n"
+    )
+    assert done.returncode == 0
+    assert done.stdout == b"http://a.example/\n\nhttp://a.example/~\n"
+    assert b"the reference is relative" in done.stderr
+
+
+def test_canon_of_words(tmp_path: Path) -> None:
+    done = run_command("canon", "../x", "y", "--base", "http://a.example/b/c", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"http://a.example/x\nhttp://a.example/b/y\n")
+    done = run_command("canon", "http://[", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (1, b"\n")
+
+
+def test_canon_in_other_forms(tmp_path: Path) -> None:
+    done = run_command(
+        "canon", "-", "--format", "json", folder=tmp_path, data=b"http://a.example/?\nx\n"
+    )
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["url"] == "http://a.example/?"
+    assert first["identity"] == "http://a.example/"
+    assert len(bytes.fromhex(first["key"])) == 16
+    assert second == {"text": "x", "reason": "relative"}
+    done = run_command("canon", "http://www.a.example:81/x?y", "--format", "surt", folder=tmp_path)
+    assert done.stdout == b"example,a,www:81)/x?y\n"
+
+
+def test_undecodable_words_are_bytes(tmp_path: Path) -> None:
+    done = run_command("canon", "http://a.example/\udce9", folder=tmp_path)
+    assert done.stdout == b"http://a.example/%E9\n"
+
+
+def test_explain_names_rules_and_sections(tmp_path: Path) -> None:
+    done = run_command("explain", "HTTP://a.example/%7e?utm_source=x", folder=tmp_path)
+    assert done.returncode == 0
+    for word in (b"percent-unreserved", b"RFC 3986 section 6.2.2.2", b"tracking", b"(a guess)"):
+        assert word in done.stdout
+    done = run_command("explain", "HTTP://a.example/", "--json", folder=tmp_path)
+    found = json.loads(done.stdout)
+    assert [step["name"] for step in found["steps"]] == ["scheme-case"]
+    assert found["steps"][0]["cites"] == "RFC 3986 section 6.2.2.1"
+
+
+def test_explain_of_what_is_no_url_points_at_the_place(tmp_path: Path) -> None:
+    done = run_command("explain", "http://a.example:99999/", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == b""
+    lines = done.stderr.decode().splitlines()
+    assert lines[0].endswith("a port is a decimal number from 0 to 65535")
+    assert lines[1].index("99999") == lines[2].index("^")
+
+
+def test_extract_from_text(tmp_path: Path) -> None:
+    text = b"See <URL:http://a.example/b\n  c>, www.d.example/e."
+    done = run_command("extract", "-", folder=tmp_path, data=text)
+    assert (done.returncode, done.stdout) == (0, b"http://a.example/bc\n")
+    done = run_command("extract", "-", "--suffixes", folder=tmp_path, data=text)
+    assert done.stdout == b"http://a.example/bc\nhttp://www.d.example/e\n"
+
+
+def test_extract_from_html(tmp_path: Path) -> None:
+    page = (
+        b"<!-- x --><!DOCTYPE html><p>http://not.a.link/<a href='b'>x</a><a href=http://c.example>"
+    )
+    (tmp_path / "page").write_bytes(page)
+    done = run_command("extract", "page", "--base", "http://a.example/x/", folder=tmp_path)
+    assert done.stdout == b"http://a.example/x/b\nhttp://c.example/\n"
+    done = run_command("extract", "page", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"http://c.example/\n")
+    assert b"1 relative links left out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["extract", "none.txt"], 1, "none.txt"),
+        (["nonsense"], 2, "No such command"),
+        (["crawl"], 2, "Missing argument"),
+        (["crawl", "example.com"], 2, "Did you mean https://example.com ?"),
+        (["crawl", "mailto:a@b"], 2, "not http or https"),
+        (["crawl", "http://a.example/", "--scope", "moon"], 2, "'host', 'domain', 'prefix', 'any'"),
+        (["crawl", "http://a.example/", "--concurrency", "0"], 2, "$.crawl.concurrency"),
+        (["crawl", "http://a.example/", "--delay", "-1"], 2, "$.crawl.delay"),
+        (
+            ["crawl", "http://a.example/", "--policy", "nope"],
+            2,
+            "allowed: archive, rfc3986, search, web",
+        ),
+        (["crawl", "http://a.example/", "--config", "none.toml"], 2, "none.toml: No such file"),
+        (["crawl", "http://a.example/", "--connect-to", "x"], 2, "HOST:PORT:ADDRESS:PORT"),
+        (["crawl", "http://a.example/", "--ca-file", "none.pem"], 2, "[fetch]"),
+        (["crawl", "http://a.example/", "--store", "nonsense"], 2, "sqlite:///canonry.db"),
+        (["crawl", "http://a.example/", "--store", "sqlite:////no/such/x.db"], 1, "unable to open"),
+        (["crawl", "http://a.example/", "--store", "mysql://h/d"], 1, "sqlite:///FILE"),
+        (["canon", "http://a.example/", "--policy", "none.toml"], 2, "none.toml: cannot be read"),
+        (["canon", "--format", "xml"], 2, "'text', 'json', 'surt'"),
+        (["canon", "x", "--base", "y"], 1, "the base is not an absolute URL"),
+        (["explain"], 2, "Missing argument"),
+        (["dedup"], 2, "Missing argument"),
+        (["dedup", "none.txt"], 2, "there is no such file"),
+        (["status"], 1, "there is no store canonry.db"),
+        (["export", "pages"], 1, "there is no store canonry.db"),
+        (["export", "dreams"], 2, "'aliases', 'pages', 'refused', 'rules', 'urls'"),
+        (["export", "pages", "--format", "xml"], 2, "'jsonl', 'csv', 'parquet'"),
+        (["demo", "--policy", "nope"], 2, "allowed: archive, rfc3986, search, web"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_wrong_words_are_answered(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+    done = run_command(*words, folder=tmp_path, data=b"")
+    told = done.stderr.decode()
+    assert done.returncode == code, told
+    assert said in told
+    assert "Traceback" not in told
+    assert done.stdout.strip() == b""
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[crawl\n", "not TOML"),
+        (
+            "[crawl]\ndelya = 1\n",
+            "no key 'delya' in [crawl]; allowed are user_agent, contact, delay",
+        ),
+        ("[crwal]\n", "no section [crwal]; allowed are [crawl], [fetch], [traps]"),
+        ("[crawl]\ndelay = 'x'\n", "my.toml: Expected `float`, got `str` - at `$.crawl.delay`"),
+        ("crawl = 1\n", "write [crawl]"),
+    ],
+)
+def test_a_wrong_settings_file_is_answered_with_the_place(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "my.toml").write_text(text)
+    done = run_command("crawl", "http://a.example/", "--config", "my.toml", folder=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert "my.toml" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = 'x'\n", "missing required field `version`; the keys allowed are name, version"),
+        ("name = 'x'\nversion = 1\npractise = []\n", "unknown field `practise`"),
+        (
+            "name = 'x'\nversion = 1\npractice = ['lower']\n",
+            "no rule 'lower'; the rules allowed are",
+        ),
+        ("name = 'x/y'\nversion = 1\n", "key 'name'"),
+        ("name = 'x'\nversion = 0\n", "key 'version'"),
+        ("name = 'x'\nversion = 1\ndialect = 'php'\n", "$.dialect"),
+        ("name = \n", "not TOML"),
+    ],
+)
+def test_a_wrong_policy_is_answered_with_the_key(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    done = run_command("canon", "http://a.example/", "--policy", "mine.toml", folder=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert "mine.toml" in done.stderr.decode()
+
+
+def test_a_policy_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        "name = 'mine'\nversion = 3\npractice = ['tracking', 'fragment']\ntracking = ['ref']\n"
+    )
+    done = run_command(
+        "canon", "http://a.example/?ref=1&b#c", "--policy", "mine.toml", folder=tmp_path
+    )
+    assert done.stdout == b"http://a.example/?b\n"
+
+
+def test_exports_in_all_forms(tmp_path: Path) -> None:
+    data = b"http://a.example/\nhttp://u:secret@a.example/\xc3\xa9\nmailto:x@y\n"
+    assert (
+        run_command(
+            "dedup", "-", "--store", "sqlite:///canonry.db", folder=tmp_path, data=data
+        ).returncode
+        == 0
+    )
+    lines = run_command("export", "urls", folder=tmp_path).stdout.splitlines()
+    assert [json.loads(line)["url"] for line in lines] == [
+        "http://a.example/",
+        "http://u:***@a.example/%C3%A9",
+        "mailto:x@y",
+    ]
+    done = run_command("export", "urls", "--format", "csv", "-o", "out.csv", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
+    assert [row["state"] for row in rows] == ["queued", "queued", "held"]
+    assert run_command("export", "pages", "--format", "csv", folder=tmp_path).stdout.startswith(
+        b"url,"
+    )
+    done = run_command(
+        "export", "urls", "--format", "parquet", "-o", "out.parquet", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.to_pylist() == [json.loads(line) for line in lines]
+    assert str(table.schema.field("depth").type) == "int64"
+    for what in report.EXPORTS:
+        done = run_command("export", what, "--format", "parquet", folder=tmp_path)
+        assert parquet.read_table(io.BytesIO(done.stdout)).column_names == list(
+            report.columns(what)
+        )
+    status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
+    assert status["urls"]["queued"] == 2
+    assert status["policy"] == "web/1"
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure_to_talk_about(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"".join(b"http://a.example/%d\n" % n for n in range(50_000)))
+    for words in ("dedup in.txt", "dedup in.txt --store sqlite:///x.db", "canon - < in.txt"):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"{sys.executable} -m crawler {words} | head -n 1"],
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.stdout == b"http://a.example/0\n"
+        assert done.stderr == b""
+
+
+def test_every_command_and_option_says_what_it_does() -> None:
+    for command in main.commands.values():
+        assert command.help
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and parameter.name != "help":
+                choice = hasattr(parameter.type, "choices")
+                assert choice or getattr(parameter, "help", None), (
+                    f"{command.name} {parameter.name}"
+                )

@@ -1,0 +1,202 @@
+"""Documents of parts: whose word is the base of each, and that hostile ones do no harm."""
+
+import time
+
+import pytest
+from support.crawls import crawl, page, target_of
+from support.servers import Answer, ok
+
+from canonry.crawler.documents import mime, read
+
+URL = "http://answered.example/dir/archive.mht"
+
+
+def multipart(kind: str, boundary: str, *parts: str, headers: str = "") -> str:
+    """Return a body of parts, with the header that says where they begin."""
+    body = "".join(f"--{boundary}\r\n{part}\r\n" for part in parts)
+    head = f'Content-Type: multipart/{kind}; boundary="{boundary}"\r\n{headers}\r\n'
+    return f"{head}{body}--{boundary}--\r\n"
+
+
+def part(body: str, *headers: str) -> str:
+    """Return a part that is HTML."""
+    return "\r\n".join(["Content-Type: text/html", *headers, "", body])
+
+
+def links(message: str, kind: str = "message/rfc822") -> list[str]:
+    """Return the links of a file as browsers save it, all resolved."""
+    found = read.read(message.encode(), {"Content-Type": kind}, URL)
+    assert found is not None
+    return list(found.links)
+
+
+LINK = "<a href=x>"
+
+
+@pytest.mark.parametrize(
+    ("headers", "outer", "html", "link"),
+    [
+        # RFC 3986 section 5.1: innermost first, each relative to what is around it.
+        ((), "", LINK, "http://answered.example/dir/x"),
+        (("Content-Location: http://part.example/a/b",), "", LINK, "http://part.example/a/x"),
+        ((), "Content-Location: http://outer.example/a/b\r\n", LINK, "http://outer.example/a/x"),
+        (
+            ("Content-Location: c/d",),
+            "Content-Location: http://outer.example/a/b\r\n",
+            LINK,
+            "http://outer.example/a/c/x",
+        ),
+        (("Content-Location: c/d",), "", LINK, "http://answered.example/dir/c/x"),
+        (
+            ("Content-Location: http://part.example/a/b",),
+            "Content-Location: http://outer.example/\r\n",
+            f"<base href=http://own.example/>{LINK}",
+            "http://own.example/x",
+        ),
+        (
+            ("Content-Location: http://part.example/a/b",),
+            "",
+            f"<base href=/up/>{LINK}",
+            "http://part.example/up/x",
+        ),
+        # draft-fielding-url-syntax-05 section 4.2: Content-Base goes before Content-Location.
+        (
+            ("Content-Location: http://part.example/a/b", "Content-Base: http://base.example/c/"),
+            "",
+            LINK,
+            "http://base.example/c/x",
+        ),
+        (
+            ("Content-Location: d/e",),
+            "Content-Base: http://base.example/c/\r\n",
+            LINK,
+            "http://base.example/c/d/x",
+        ),
+        # RFC 2557 section 4.4.1: a long URL is folded over several lines.
+        (
+            ("Content-Location: http://part.example/a-long/\r\n path/\r\n\tb",),
+            "",
+            LINK,
+            "http://part.example/a-long/path/x",
+        ),
+        # What no one can read is passed over.
+        (("Content-Location: http://[",), "", LINK, "http://answered.example/dir/x"),
+    ],
+)
+def test_the_innermost_word_counts(
+    headers: tuple[str, ...], outer: str, html: str, link: str
+) -> None:
+    assert links(multipart("related", "b", part(html, *headers), headers=outer)) == [link]
+
+
+def test_parts_of_parts_have_bases_of_their_own() -> None:
+    """As in RFC 2557 section 9.6: each level names its own resources."""
+    inner = multipart(
+        "related",
+        "in",
+        part(LINK, "Content-Location: deep/page"),
+        part("<a href=y>", "Content-Location: http://far.example/"),
+        headers="Content-Location: http://middle.example/m/\r\n",
+    )
+    whole = multipart(
+        "mixed",
+        "out",
+        part("<a href=z>"),
+        inner,
+        part(LINK),
+        headers="Content-Location: http://outer.example/o/\r\n",
+    )
+    assert links(whole) == [
+        "http://outer.example/o/z",
+        "http://middle.example/m/deep/x",
+        "http://far.example/y",
+        "http://outer.example/o/x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("quoted-printable", "<a href=3D'http://a.example/=\r\nx'>"),
+        ("base64", "PGEgaHJlZj0naHR0cDovL2EuZXhhbXBsZS94Jz4="),
+        ("8bit", "<a href='http://a.example/x'>"),
+        ("no-such-thing", "<a href='http://a.example/x'>"),
+    ],
+)
+def test_transfer_encodings_are_undone(encoding: str, body: str) -> None:
+    one = part(body, f"Content-Transfer-Encoding: {encoding}")
+    assert links(multipart("related", "b", one)) == ["http://a.example/x"]
+
+
+def test_the_header_of_the_answer_says_where_parts_begin() -> None:
+    whole = multipart("related", "b", part(LINK))
+    body = whole.partition("\r\n\r\n")[2]
+    assert links(body, 'multipart/related; boundary="b"') == ["http://answered.example/dir/x"]
+
+
+def test_other_parts_are_read_as_what_they_are() -> None:
+    feed = "Content-Type: application/xml\r\n\r\n<urlset><url><loc>/s</loc></url></urlset>"
+    text = "Content-Type: text/plain\r\n\r\nSee <http://t.example/>."
+    image = "Content-Type: image/png\r\nContent-Location: i.png\r\n\r\n<a href=no>"
+    found = links(multipart("mixed", "b", feed, text, image))
+    assert found == ["http://answered.example/s", "http://t.example/"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        ("multipart/related; boundary=b", True),
+        ("Message/RFC822", True),
+        ("application/x-mimearchive", True),
+        ("text/html", False),
+        (None, False),
+    ],
+)
+def test_what_is_made_of_parts(kind: str | None, answer: bool) -> None:
+    assert mime.is_one(kind) is answer
+
+
+def nested(depth: int) -> str:
+    """Return multiparts within each other."""
+    whole = part(LINK)
+    for level in range(depth):
+        whole = multipart("mixed", f"b{level}", whole)
+    return whole
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "Content-Type: multipart/mixed\r\n\r\nno boundary",
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n",
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n" + "--b\r\n\r\nx\r\n" * 20_000,
+        nested(300),
+        "Content-Type: text/html\r\n" + "X: y\r\n" * 50_000 + "\r\n",
+    ],
+)
+def test_hostile_ones_do_no_harm(message: str) -> None:
+    start = time.monotonic()
+    found = read.read(message.encode(), {"Content-Type": "message/rfc822"}, URL)
+    assert found is not None
+    assert found.links == ()
+    assert time.monotonic() - start < 10
+
+
+def test_a_crawl_follows_the_links_of_parts(tmp_path: object) -> None:
+    saved = multipart("related", "b", part("<a href=../x>", "Content-Location: /a/b/c"))
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        if target == "/":
+            return page("/saved.mht")
+        if target == "/saved.mht":
+            return ok(saved.encode(), "Content-Type: multipart/related; boundary=x")
+        return ok(b"", status="404 Not Found")
+
+    _, pages = crawl(tmp_path, answer)  # type: ignore[arg-type]
+    assert {p["url"] for p in pages} == {
+        "http://a.example/",
+        "http://a.example/saved.mht",
+        "http://a.example/a/x",
+    }

@@ -1,0 +1,306 @@
+"""Asking servers: byte for byte what a browser would send, and nothing that hurts coming back."""
+
+import asyncio
+import gzip
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trustme
+from aiohttp.abc import AbstractResolver, ResolveResult
+from support.servers import Answer, Raw, ok, raw_server
+
+from canonry.crawler.fetch import addresses
+from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
+from canonry.crawler.fetch.client import Client, Response
+from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.settings import load
+
+
+def get(
+    url: str,
+    answer: Callable[[bytes], Answer],
+    cookies: dict[str, str] | None = None,
+    **fetch: object,
+) -> tuple[Response | FetchError, Raw]:
+    """Ask a server of our own for one URL; every host leads to it."""
+
+    async def run() -> tuple[Response | FetchError, Raw]:
+        async with raw_server(answer) as raw:
+            settings = {"connect_to": [f"::127.0.0.1:{raw.port}"], "timeout": 5.0, **fetch}
+            async with Client(load(None, {"fetch": settings})) as client:
+                try:
+                    return await client.get(url, cookies), raw
+                except FetchError as error:
+                    return error, raw
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("http://a.example/", b"/"),
+        ("http://a.example/%7E%e9/a|b", b"/%7E%e9/a|b"),
+        ("http://a.example/a//b/?x=%2f&y={z}", b"/a//b/?x=%2f&y={z}"),
+        ("http://a.example/?", b"/?"),
+        ("http://a.example/a%20b+c;d=%zz", b"/a%20b+c;d=%zz"),
+        ("http://a.example/'(a)*!~", b"/'(a)*!~"),
+    ],
+)
+def test_a_url_is_sent_to_the_byte(url: str, target: bytes) -> None:
+    response, raw = get(url, lambda _head: ok(b"x"))
+    assert isinstance(response, Response)
+    assert raw.lines == [b"GET " + target + b" HTTP/1.1"]
+    assert b"Host: a.example\r\n" in raw.heads[0]
+
+
+def test_redirects_are_not_followed_and_not_requoted() -> None:
+    location = "/a|b%7e?x={y}"
+    response, raw = get(
+        "http://a.example/", lambda _head: ok(b"", f"Location: {location}", status="302 Found")
+    )
+    assert isinstance(response, Response)
+    assert (response.status, response.headers["Location"], len(raw.heads)) == (302, location, 1)
+
+
+def test_headers_are_text_whatever_bytes_they_hold() -> None:
+    raw_answer = b"HTTP/1.1 301 Moved\r\nlocation: /\xe9\xc3\xa9\r\nContent-Length: 0\r\n\r\n"
+    response, _ = get("http://a.example/", lambda _head: raw_answer)
+    assert isinstance(response, Response)
+    assert response.headers["Location"] == "/%E9é"
+
+
+def test_cookies_are_sent_when_given_and_kept_by_nobody() -> None:
+    response, raw = get(
+        "http://a.example/", lambda _head: ok(b"", "Set-Cookie: a=b; Path=/"), {"c": "d"}
+    )
+    assert isinstance(response, Response)
+    assert response.cookies == {"a": "b"}
+    assert b"Cookie: c=d\r\n" in raw.heads[0]
+
+
+def test_bodies_are_decoded_and_counted_decoded() -> None:
+    bomb = gzip.compress(bytes(50_000_000))
+    answer = ok(bomb, "Content-Encoding: gzip")
+    response, _ = get("http://a.example/", lambda _head: answer, max_body=1_000_000)
+    assert isinstance(response, FetchError)
+    assert response.fault is Fault.TOO_LARGE
+    small = ok(gzip.compress(b"hello"), "Content-Encoding: gzip")
+    response, _ = get("http://a.example/", lambda _head: small)
+    assert isinstance(response, Response)
+    assert response.body == b"hello"
+
+
+async def _silence(_writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(5)
+
+
+async def _endless(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        writer.write(b"x" * 10_000)
+        await writer.drain()
+
+
+async def _reset(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
+async def _half(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+    await writer.drain()
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (_silence, Fault.TIMEOUT),
+        (_endless, Fault.TOO_LARGE),
+        (_reset, Fault.CONNECT),
+        (_half, Fault.BODY),
+        (b"garbage\r\n\r\n", Fault.PROTOCOL),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000 + b"\r\n\r\n", Fault.PROTOCOL),
+        (ok(b"not gzip", "Content-Encoding: gzip"), Fault.BODY),
+    ],
+)
+def test_faults_are_told_apart(answer: Answer, fault: Fault) -> None:
+    found, _ = get("http://a.example/", lambda _head: answer, timeout=0.5, max_body=1_000_000)
+    assert isinstance(found, FetchError)
+    assert found.fault in {fault, Fault.PROTOCOL if fault is Fault.CONNECT else fault}
+
+
+def test_a_port_where_nobody_listens() -> None:
+    found, _ = get("http://a.example/", lambda _head: ok(b""), connect_to=["::127.0.0.1:1"])
+    assert isinstance(found, FetchError)
+    assert found.fault is Fault.CONNECT
+
+
+def test_a_name_that_does_not_exist() -> None:
+    found, _ = get("http://no-such-name.invalid/", lambda _head: ok(b""), connect_to=[])
+    assert isinstance(found, FetchError)
+    assert found.fault is Fault.DNS
+
+
+class NameServer(AbstractResolver):
+    """Answers a name with one address after the other."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        self.asked += 1
+        address = self.answers.pop(0)
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=0)
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+def test_a_name_that_changes_its_answer_gains_nothing() -> None:
+    """What was checked is what is connected to; and a private address later on is refused."""
+
+    async def run() -> None:
+        names = NameServer("192.0.2.7", "8.8.8.8", "127.0.0.1")
+        guarded = GuardedResolver(names, [], allow_private=False)
+        with pytest.raises(AddressRefusedError):
+            await guarded.resolve("rebinding.example", 80)
+        [found] = await guarded.resolve("rebinding.example", 80)
+        assert found["host"] == "8.8.8.8"
+        [again] = await guarded.resolve("Rebinding.example", 443)
+        assert (again["host"], again["port"]) == ("8.8.8.8", 443)
+        assert names.asked == 2
+        assert await guarded.address_of("rebinding.example") == "8.8.8.8"
+
+    asyncio.run(run())
+
+
+def test_where_hosts_are_for_politeness() -> None:
+    async def run() -> None:
+        rules = [ConnectTo.parse("mapped.example::127.0.0.1:80")]
+        guarded = GuardedResolver(NameServer("8.8.4.4"), rules, allow_private=False)
+        assert await guarded.address_of("plain.example") == "8.8.4.4"
+        assert await guarded.address_of("mapped.example") is None
+        assert await guarded.address_of("[::1]") == "::1"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("url", ["http://a.example:25/", "http://127.0.0.1:6667/"])
+def test_ports_of_other_protocols_are_never_asked(url: str) -> None:
+    found, raw = get(url, lambda _head: ok(b""))
+    assert isinstance(found, FetchError)
+    assert found.fault is Fault.ADDRESS
+    assert raw.heads == []
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "10.1.2.3", "169.254.169.254"]
+)
+def test_addresses_that_are_not_public_are_refused(host: str) -> None:
+    found, raw = get(f"http://{host}/", lambda _head: ok(b""), connect_to=[])
+    assert isinstance(found, FetchError)
+    assert found.fault is Fault.ADDRESS
+    assert raw.heads == []
+
+
+def test_private_addresses_are_asked_when_allowed() -> None:
+    async def run() -> Response:
+        settings = load(None, {"fetch": {"allow_private": True}})
+        async with raw_server(lambda _head: ok(b"x")) as raw, Client(settings) as client:
+            return await client.get(f"http://127.0.0.1:{raw.port}/")
+
+    assert asyncio.run(run()).body == b"x"
+
+
+def test_connect_to_reaches_addresses_too_and_keeps_the_host_header() -> None:
+    response, raw = get("http://192.0.2.1:81/x", lambda _head: ok(b"x"))
+    assert isinstance(response, Response)
+    assert b"Host: 192.0.2.1:81\r\n" in raw.heads[0]
+
+
+@pytest.mark.parametrize(
+    ("host", "trusted", "fault"),
+    [("a.example", True, None), ("a.example", False, Fault.TLS), ("b.example", True, Fault.TLS)],
+)
+def test_certificates_are_checked_for_the_name_in_the_url(
+    tmp_path: Path, host: str, trusted: bool, fault: Fault | None
+) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("a.example").configure_cert(tls)
+
+    async def run() -> Fault | None:
+        async with raw_server(lambda _head: ok(b"x"), tls) as raw:
+            fetch = {"connect_to": [f"::127.0.0.1:{raw.port}"]}
+            fetch |= {"ca_file": str(tmp_path / "ca.pem")} if trusted else {}
+            async with Client(load(None, {"fetch": fetch})) as client:
+                try:
+                    assert (await client.get(f"https://{host}/")).body == b"x"
+                except FetchError as error:
+                    return error.fault
+        return None
+
+    assert asyncio.run(run()) is fault
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.215.14", True),
+        ("2606:2800:21f::1", True),
+        ("127.0.0.1", False),
+        ("0.0.0.0", False),  # noqa: S104 - an address to refuse
+        ("10.0.0.1", False),
+        ("172.16.0.1", False),
+        ("192.168.1.1", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("224.0.0.1", False),
+        ("240.0.0.1", False),
+        ("255.255.255.255", False),
+        ("::", False),
+        ("::1", False),
+        ("fe80::1%eth0", False),
+        ("fc00::1", False),
+        ("ff02::1", False),
+        ("::ffff:10.0.0.1", False),
+        ("::ffff:93.184.215.14", True),
+        ("64:ff9b::7f00:1", False),
+        ("64:ff9b::5db8:d70e", True),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_which_addresses_are_public(address: str, public: bool) -> None:
+    assert addresses.is_public(address) is public
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked", "reached"),
+    [
+        ("a:80:b:81", ("a", 80), ("b", 81)),
+        ("a:80:b:81", ("a", 443), None),
+        ("::b:81", ("any", 7), ("b", 81)),
+        ("a:::", ("a", 5), ("a", 5)),
+        (":80:[::1]:81", ("x", 80), ("::1", 81)),
+        ("[::1]:80:b:", ("::1", 80), ("b", 80)),
+    ],
+)
+def test_connect_to_means_what_it_means_to_curl(
+    rule: str, asked: tuple[str, int], reached: tuple[str, int] | None
+) -> None:
+    assert addresses.find([ConnectTo.parse(rule)], *asked) == reached
+
+
+@pytest.mark.parametrize("rule", ["", "a", "a:b:c:d", "a:1:b", "a:1:b:2:3", "a:1:b:x"])
+def test_connect_to_that_cannot_be_read(rule: str) -> None:
+    with pytest.raises(ValueError, match="HOST:PORT:ADDRESS:PORT"):
+        ConnectTo.parse(rule)

@@ -1,0 +1,361 @@
+"""The learner: what a pair teaches, what is no evidence, and the life of a case."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from canonry.canon.learned.families import Lesson, act
+from canonry.canon.learned.validate import fault
+from canonry.canon.syntax.parts import Parts
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn import thresholds
+from canonry.crawler.learn.evidence import Case, lower_bound, next_state
+from canonry.crawler.learn.infer import lessons_between, lessons_from
+from canonry.crawler.learn.learner import Answered, Learner, Moved
+from canonry.crawler.settings import SettingsError
+
+LIMITS = thresholds.load()
+H = "http://h.example"
+
+
+def read(source: str, target: str) -> list[str]:
+    """Return the lessons of a pair, in short."""
+    return [
+        " ".join([lesson.family, *filter(None, (lesson.old, lesson.new)), *lesson.beside])
+        for lesson in lessons_from(Parts.of(source), Parts.of(target))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "lessons"),
+    [
+        (f"{H}/a", "https://h.example/a", ["scheme-upgrade"]),
+        (f"{H}/a", "http://www.h.example/a", ["www www.h.example"]),
+        ("http://www.h.example/a", f"{H}/a", ["www h.example"]),
+        (f"{H}/a", "http://other.example/a", ["host-alias other.example"]),
+        ("http://old.shop.com/a", "http://new.shop.com/a", ["host-alias new.shop.com"]),
+        ("http://shop.com/a", "http://shop.org/a", ["host-alias shop.org"]),
+        (f"{H}/a", f"{H}/a/", ["trailing-slash slash"]),
+        (f"{H}/a/", f"{H}/a", ["trailing-slash bare"]),
+        (f"{H}/a.html/", f"{H}/a.html", ["trailing-slash file"]),
+        (f"{H}/a/index.php", f"{H}/a/", ["index-file index.php"]),
+        (f"{H}/a/index.php", f"{H}/a", ["index-file index.php", "trailing-slash bare"]),
+        (f"{H}/About", f"{H}/about", ["letter-case"]),
+        (f"{H}/a//b", f"{H}/a/b", ["double-slash"]),
+        (f"{H}/old/a/b", f"{H}/new/a/b", ["path-prefix /old/ /new/"]),
+        (f"{H}/cms/a", f"{H}/a", ["path-prefix /cms/ /"]),
+        (f"{H}/a?id=1&ref=2", f"{H}/a?id=1", ["parameter-irrelevant ref id"]),
+        (f"{H}/a?x=1&ref=2", f"{H}/a", ["parameter-irrelevant ref x", "parameter-irrelevant x"]),
+        (f"{H}/a?b=1&a=2", f"{H}/a?a=2&b=1", ["parameter-order"]),
+        (
+            f"{H}/A//b?s=1",
+            "https://www.h.example/a/b/",
+            [
+                "scheme-upgrade",
+                "double-slash",
+                "letter-case",
+                "trailing-slash slash",
+                "parameter-irrelevant s",
+                "www www.h.example",
+            ],
+        ),
+    ],
+)
+def test_what_a_pair_teaches(source: str, target: str, lessons: list[str]) -> None:
+    assert read(source, target) == lessons
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (f"{H}/deep/page", f"{H}/"),  # home
+        (f"{H}/deep/page", "https://h.example/"),
+        (f"{H}/a", f"{H}/b"),
+        (f"{H}/a", f"{H}/login?next=%2Fa"),  # walls
+        (f"{H}/a/b", f"{H}/login/a/b"),
+        (f"{H}/a", "http://consent.example/a"),
+        (f"{H}/a", "http://login.h.example/a"),
+        (f"{H}/a", f"{H}/en/a"),  # languages and places
+        (f"{H}/en/a", f"{H}/de/a"),
+        (f"{H}/x/en/a", f"{H}/x/en-gb/a"),
+        (f"{H}/a", "http://de.h.example/a"),
+        ("http://en.wiki.example/a", "http://de.wiki.example/a"),
+        ("http://example.com/a", "http://example.de/a"),
+        ("http://example.co.uk/a", "http://example.fr/a"),
+        ("http://www.example.com/a", "http://example.fr/a"),
+        (f"{H}/docs/x.pdf", "http://other.example/files/77/x.pdf"),  # page by page
+        (f"{H}/a?id=1", f"{H}/a?id=2"),
+        (f"{H}/a?id=1", f"{H}/a?id=1&session=9"),
+        (f"{H}/a?b=1&a=2&c=3", f"{H}/a?c=3&b=1"),
+        ("https://h.example/a", f"{H}/a"),  # down again
+        (f"{H}:8080/a", f"{H}/a"),  # what lessons are not about
+        ("http://u@h.example/a", f"{H}/a"),
+        ("ftp://h.example/a", f"{H}/a"),
+        ("http://127.0.0.1/a", f"{H}/a"),
+        (f"{H}/a", f"{H}/a"),
+    ],
+)
+def test_what_teaches_nothing(source: str, target: str) -> None:
+    assert read(source, target) == []
+
+
+def test_what_answers_alike_teaches_in_one_direction() -> None:
+    one, other = Parts.of(f"{H}/a?id=1&s=x"), Parts.of(f"{H}/a?id=1&s=y")
+    assert lessons_between(one, other) == lessons_between(other, one)
+    assert lessons_between(one, other)[0][:5] == ("h.example", "parameter-irrelevant", "/", "s", "")
+    one, other = Parts.of(f"{H}/a"), Parts.of(f"{H}/a/")
+    assert lessons_between(one, other) == lessons_between(other, one)
+    assert lessons_between(Parts.of(f"{H}/a?x=1&y=1"), Parts.of(f"{H}/a?x=2&y=2")) == ()
+
+
+_PATHS = st.lists(st.sampled_from(["a", "B", "index.html", "x.y", ""]), max_size=4).map(
+    lambda segments: "/" + "/".join(segments)
+)
+_QUERIES = st.sampled_from([None, "a=1", "b=1&a=1", "a=1&b=1", "a=1&b=2&c", "c"])
+_PARTS = st.builds(
+    lambda scheme, host, path, query: Parts(scheme, None, host, None, path, query, None),
+    st.sampled_from(["http", "https"]),
+    st.sampled_from(["h.example", "www.h.example", "o.example"]),
+    _PATHS,
+    _QUERIES,
+)
+
+
+@given(_PARTS, _PARTS)
+@settings(max_examples=3000)
+def test_lessons_lead_from_the_source_to_the_target(source: Parts, target: Parts) -> None:
+    parts = source
+    for lesson in lessons_from(source, target):
+        assert fault(lesson) is None
+        after = act(lesson, parts)
+        assert after is not parts
+        parts = after
+    if parts is not source:
+        assert parts == target
+
+
+def test_the_bound_is_wilsons() -> None:
+    """The figures that DESIGN and the thresholds' file quote; more of them from scipy's formula."""
+    assert [round(lower_bound(n, 0), 2) for n in (5, 16, 35, 52)] == [0.57, 0.81, 0.90, 0.93]
+    assert round(lower_bound(8, 2), 4) == 0.4902
+    assert round(lower_bound(50, 50), 4) == 0.4038
+    assert lower_bound(0, 0) == 0.0
+    assert lower_bound(0, 9) == 0.0
+
+
+def learner() -> Learner:
+    return Learner(LIMITS, registrable)
+
+
+def hear(one: Learner, *news: Moved | Answered) -> list[tuple[str, str]]:
+    """Tell a learner of what came one after the other; return the states that cases went to."""
+    told = []
+    for item in news:
+        one.hear(item)
+        for case, _before in one.settle(item.at)[1]:
+            told.append((case.lesson.family + case.lesson.below, case.state))
+    return told
+
+
+def moves(count: int, start: int = 0, at: float = 0.0) -> list[Moved]:
+    """Return redirects that add a slash, in the top of a host."""
+    return [Moved(f"{H}/p{n}", f"{H}/p{n}/", at + n) for n in range(start, start + count)]
+
+
+def test_the_life_of_a_rule() -> None:
+    one = learner()
+    assert hear(one, *moves(4)) == []
+    assert hear(one, *moves(1, 4)) == [("trailing-slash/", "probation")]
+    assert hear(one, *moves(29, 5)) == []
+    assert hear(one, *moves(1, 34)) == [("trailing-slash/", "active")]
+    assert hear(one, Answered(f"{H}/page", b"1", 40.0)) == [("trailing-slash/", "suspended")]
+    assert hear(one, *moves(16, 100)) == [], "what spoke against it once asks for much more"
+    assert hear(one, Answered(f"{H}/other", b"2", 200.0)) == [("trailing-slash/", "revoked")]
+    assert hear(one, *moves(500, 200)) == [], "and it does not come back"
+
+
+def test_each_path_counts_once() -> None:
+    one = learner()
+    same = [Moved(f"{H}/p?n={n}", f"{H}/p/?n={n}", float(n)) for n in range(50)]
+    assert hear(one, *same) == []
+    [case] = one.cases("h.example")
+    assert case.agree == 1
+
+
+def test_a_lesson_has_to_predict_before_it_spares() -> None:
+    """All evidence may be good enough, and that of the probation alone is not yet."""
+    case = Case(Lesson("h.example", "trailing-slash", new="slash"), agree=60, state="probation")
+    limits = LIMITS.family["trailing-slash"]
+    assert next_state(case, limits) == "probation"
+    case.trial_agree = 15
+    assert next_state(case, limits) == "probation"
+    case.trial_agree = 16
+    assert next_state(case, limits) == "active"
+    case.trial_disagree = case.disagree = 1
+    assert next_state(case, limits) == "probation"
+
+
+def test_a_host_alias_takes_longer_than_an_outage() -> None:
+    one = learner()
+    elsewhere = [Moved(f"{H}/p{n}", f"http://spare.example/p{n}", float(n)) for n in range(100)]
+    assert hear(one, *elsewhere) == [("host-alias/", "probation")]
+    later = Moved(f"{H}/late", "http://spare.example/late", 3601.0)
+    assert hear(one, later) == [("host-alias/", "active")]
+
+
+def test_what_leads_elsewhere_says_nothing_of_the_host_itself() -> None:
+    one = learner()
+    hear(one, *(Moved(f"{H}/p{n}", f"https://o.example/p{n}/", float(n)) for n in range(9)))
+    assert {case.lesson.family for case in one.cases("h.example")} == {"host-alias"}
+
+
+def test_what_is_seen_both_ways_is_frozen() -> None:
+    one = learner()
+    hear(one, *moves(20))
+    back = [Moved(f"{H}/q{n}/", f"{H}/q{n}", 50.0 + n) for n in range(3)]
+    assert ("trailing-slash/", "frozen") in hear(one, *back)
+    hear(one, *moves(100, 100))
+    whole = [case for case in one.cases("h.example") if case.lesson.below == "/"]
+    states = {case.lesson.new: case.state for case in whole}
+    assert states == {"slash": "frozen", "bare": "frozen"}
+
+
+def test_a_canonical_link_speaks_for_a_lesson_and_never_against_one() -> None:
+    one = learner()
+    hear(one, *moves(10))
+    hear(one, Moved(f"{H}/c", f"{H}/c/", 20.0, "canonical"))
+    hear(one, Moved(f"{H}/list?page=2", f"{H}/list", 21.0, "canonical"))
+    hear(one, Moved(f"{H}/d", f"{H}/somewhere", 22.0, "canonical"))
+    [slash] = [c for c in one.cases("h.example") if c.lesson.family == "trailing-slash"]
+    assert (slash.agree, slash.disagree, slash.moved) == (11, 0, 10)
+
+
+def bodies(kind: str, count: int = 60) -> list[Answered]:
+    """Return answers of pages with and without a parameter."""
+    found = []
+    for n in range(count):
+        one = b"%d" % n
+        other = {"equal": one, "differ": one + b"x", "some": one + b"x" * (n % 10 == 9)}[kind]
+        found.append(Answered(f"{H}/a?id={n}", one, float(n)))
+        found.append(Answered(f"{H}/a?id={n}&s=x", other, float(n)))
+    return found
+
+
+def test_equal_bodies_teach_and_others_do_not() -> None:
+    assert hear(learner(), *bodies("equal")) == [
+        ("parameter-irrelevant/", "probation"),
+        ("parameter-irrelevant/", "active"),
+    ]
+    assert hear(learner(), *bodies("differ")) == []
+    assert ("parameter-irrelevant/", "active") not in hear(learner(), *bodies("some", 120))
+
+
+def test_order_does_not_matter() -> None:
+    news = bodies("equal")
+    random.Random(1).shuffle(news)
+    assert ("parameter-irrelevant/", "active") in hear(learner(), *news)
+
+
+def test_a_body_that_answers_for_everything_is_no_evidence() -> None:
+    one = learner()
+    sorry = [Answered(f"{H}/p{n}{end}", b"sorry", float(n)) for n in range(60) for end in ("", "/")]
+    assert hear(one, *sorry) == []
+
+
+def test_a_missing_pages_body_is_no_evidence() -> None:
+    one = learner()
+    pair = [Answered(f"{H}/p1", b"sorry", 0.0), Answered(f"{H}/p1/", b"sorry", 1.0)]
+    hear(one, *pair)
+    assert one.wants_probe("h.example")
+    assert not one.wants_probe("h.example"), "once"
+    assert not one.wants_probe("o.example")
+    one.hear_missing("h.example", b"sorry")
+    hear(one, Answered(f"{H}/p2", b"sorry", 2.0), Answered(f"{H}/p2/", b"sorry", 3.0))
+    assert [case.agree for case in one.cases("h.example")] == [1]
+
+
+def test_hsts_is_strong() -> None:
+    one = learner()
+    news: list[Moved | Answered] = [Answered("https://h.example/", b"x", 0.0, hsts=True)]
+    news += [Moved(f"{H}/{n}", f"https://h.example/{n}", float(n)) for n in range(6)]
+    assert hear(one, *news) == [("scheme-upgrade/", "probation"), ("scheme-upgrade/", "active")]
+
+
+def test_a_part_of_a_host_learns_what_the_whole_refutes() -> None:
+    one = learner()
+    news: list[Moved | Answered] = []
+    for n in range(60):
+        news.append(Moved(f"{H}/docs/{n}", f"{H}/docs/{n}/", float(n)))
+        news.append(Answered(f"{H}/api/{n}", b"%d" % n, float(n)))
+    assert ("trailing-slash/docs/", "active") in hear(one, *news)
+    assert {c.lesson.below for c in one.cases("h.example") if c.state == "active"} == {"/docs/"}
+
+
+def test_a_part_that_never_was_looked_at_is_verified_first() -> None:
+    one = learner()
+    hear(one, *moves(60))
+    [case] = [c for c in one.cases("h.example") if c.state == "active"]
+    rules = [case.rule()]
+    verified = [one.is_verified(rules, f"{H}/new/{n}/", 60.0) for n in range(1000)]
+    assert all(verified[: LIMITS.family["trailing-slash"].first])
+    share = sum(verified) / len(verified)
+    assert 0.03 < share < 0.08
+    again = [one.is_verified(rules, f"{H}/new/{n}/", 60.0) for n in range(1000)]
+    assert again[10:] == verified[10:], "the share is the same each time"
+    late = 60.0 + LIMITS.family["trailing-slash"].verify_again + 1
+    assert all(one.is_verified(rules, f"{H}/new/{n}/", late) for n in range(10))
+
+
+def test_a_domain_learns_where_several_of_its_hosts_agree() -> None:
+    one = learner()
+    told = []
+    for name in ("a", "b", "c", "d", "e"):
+        host = f"http://{name}.shop.example"
+        told += hear(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
+    wide = [case for case in one.cases("shop.example") if case.lesson.subdomains]
+    assert [case.state for case in wide] == ["active"]
+    one = learner()
+    for name in ("a", "b", "c", "d", "e"):  # different people's
+        host = f"http://{name}.github.io"
+        hear(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
+    assert not one.cases("github.io")
+
+
+def test_memory_is_bounded() -> None:
+    one = learner()
+    for n in range(5000):
+        hear(one, Answered(f"{H}/a?k{n}=1&z=1", b"%d" % (n // 2), float(n)))
+    assert len(one.cases("h.example")) <= 48
+    for n in range(5000):
+        one.hear(Answered(f"http://h{n}.example/", b"x", float(n)))
+    assert len(one._hosts) <= 4000  # noqa: SLF001 - a bound is what is asked for
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[defalt]\n", r"no section \[defalt\]; allowed are default, gate, family.scheme-upgrade"),
+        ("[family.x]\n", r"no section \[x\]"),
+        ("[default]\nactive = 2\n", "<= 1.0"),
+        ("[default]\nactiv = 1\n", "unknown field `activ`"),
+        ("x", "not TOML"),
+    ],
+)
+def test_thresholds_that_are_wrong_are_told(tmp_path: object, text: str, says: str) -> None:
+    path = tmp_path / "mine.toml"  # type: ignore[operator]
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=says):
+        thresholds.load(str(path))
+
+
+def test_thresholds_lie_over_the_defaults(tmp_path: object) -> None:
+    path = tmp_path / "mine.toml"  # type: ignore[operator]
+    path.write_text("[default]\nfirst = 9\n[family.www]\nspan = 5\n")
+    found = thresholds.load(str(path))
+    assert {limits.first for limits in found.family.values()} == {9}
+    assert found.family["www"].span == 5
+    assert found.family["host-alias"].span == LIMITS.family["host-alias"].span
+    with pytest.raises(SettingsError, match="give a file that can be read"):
+        thresholds.load(str(tmp_path / "none.toml"))  # type: ignore[operator]

@@ -1,0 +1,182 @@
+"""The keeper: what it publishes, what it holds back, and what it remembers over restarts."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from support.stores import MAKE, candidate, explain, open_store
+
+from canonry.canon import LearnedRule
+from canonry.crawler.learn import rule_store, thresholds
+from canonry.crawler.learn.session import Keeper, News, sibling
+from canonry.crawler.learn.thresholds import Gate, Thresholds
+from canonry.storage import Hop, Outcome, Page, Queued, State, Store
+
+H = "http://h.example"
+LIMITS = thresholds.load()
+
+
+class Crawl:
+    """A store with a keeper, and pages that add a slash, told one by one."""
+
+    def __init__(self, folder: Path, limits: Thresholds = LIMITS) -> None:
+        self.said: list[str] = []
+        self.store: Store = open_store(folder)
+        self.keeper = Keeper(MAKE, limits, self.said.append)
+        self.store.judge = self.keeper
+        self.now = 1000.0
+
+    def record(self, outcome: Outcome, url: str) -> None:
+        self.now += 1.0
+
+        def learn(connection: object, admissions: list[list[object]]) -> None:
+            queued = Queued(outcome.row, url, 1, 0, 0)
+            news = News(queued, outcome, admissions[0])  # type: ignore[arg-type]
+            self.keeper.learn(connection, [news], self.now)  # type: ignore[arg-type]
+
+        self.store.record([outcome], self.now, explain, learn)  # type: ignore[arg-type]
+
+    def row(self, url: str) -> int:
+        found = candidate(url)._replace(source=1, depth=1)
+        [answer] = self.store.admit([found], self.now, explain)
+        return answer.row
+
+    def moved(self, source: str, target: str, status: int = 301) -> None:
+        """Ask for a URL that leads to another, and for that."""
+        hop = Hop("redirect", status, candidate(target)._replace(hops=1, source=1))
+        self.record(Outcome(self.row(source), State.REDIRECTED, hops=(hop,)), source)
+        page = Page(200, 0.1, "text/html", 1, target.encode()[:16].ljust(16), None, None, 0)
+        self.record(Outcome(self.row(target), State.FETCHED, page=page), target)
+
+    def states(self) -> dict[tuple[str, str], str]:
+        with self.store.transaction() as connection:
+            return {
+                (rule.family, rule.below): rule.state for rule in rule_store.rules_in(connection)
+            }
+
+
+def with_gate(**changes: float) -> Thresholds:
+    gate = {"share": 0.9, "from_": 200, "class_size": 64, "hosts_a_day": 10_000, **changes}
+    return msgspec.structs.replace(LIMITS, gate=Gate(**gate))  # type: ignore[arg-type]
+
+
+def learn_slashes(crawl: Crawl, count: int = 40, start: int = 0) -> None:
+    for n in range(start, start + count):
+        crawl.moved(f"{H}/p{n}", f"{H}/p{n}/")
+
+
+def test_it_publishes_what_holds(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    learn_slashes(crawl)
+    assert crawl.states()["trailing-slash", "/"] == "active"
+    assert any("is active (was probation)" in line for line in crawl.said)
+    crawl.store.close()
+
+
+@pytest.mark.parametrize(
+    ("gate", "says"),
+    [
+        ({"share": 0.1, "from_": 10}, "it would change"),
+        ({"hosts_a_day": 1}, "1 hosts have learned such a rule within a day"),
+    ],
+)
+def test_what_would_change_too_much_is_held_back_and_told_once(
+    tmp_path: Path, gate: dict[str, float], says: str
+) -> None:
+    crawl = Crawl(tmp_path, with_gate(**gate))
+    with crawl.store.transaction() as connection:
+        other = LearnedRule(host="o.example", family="trailing-slash", new="slash")
+        rule_store.bring(connection, [other], MAKE, crawl.now)
+    learn_slashes(crawl, 80)
+    assert crawl.states()["trailing-slash", "/"] in {"probation", "active"}
+    with crawl.store.transaction() as connection:
+        own = {r.host: r.state for r in rule_store.rules_in(connection) if r.below == "/"}
+    assert own["h.example"] == "probation"
+    held = [line for line in crawl.said if "is held back" in line]
+    assert len(held) == 1
+    assert says in held[0]
+    crawl.store.close()
+
+
+def test_what_would_make_one_url_of_many_is_held_back(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, with_gate(class_size=2))
+    for n in range(3):
+        crawl.row(f"{H}/{'a' * n}A{'a' * (2 - n)}")  # three spellings of one word
+    crawl.row(f"{H}/aaa")
+    for n in range(60):
+        crawl.moved(f"{H}/P{n}", f"{H}/p{n}")
+    assert crawl.states()["letter-case", "/"] == "probation"
+    assert any("it would make one URL of 3" in line for line in crawl.said)
+    crawl.store.close()
+
+
+def test_a_rule_that_would_lead_in_a_circle_is_held_back(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    with crawl.store.transaction() as connection:
+        back = [
+            LearnedRule(host="www.h.example", family="host-alias", new="c.example"),
+            LearnedRule(host="c.example", family="host-alias", new="h.example"),
+        ]
+        rule_store.bring(connection, back, MAKE, crawl.now)
+    for n in range(60):
+        crawl.moved(f"{H}/p{n}", f"http://www.h.example/p{n}")
+    assert crawl.states()["www", "/"] == "probation"
+    assert any("lead in a circle" in line for line in crawl.said)
+    crawl.store.close()
+
+
+def test_evidence_survives_a_restart(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    learn_slashes(crawl, 20)
+    crawl.store.close()
+    again = Crawl(tmp_path)
+    learn_slashes(again, 14, start=20)
+    assert again.states()["trailing-slash", "/"] == "probation"
+    learn_slashes(again, 1, start=34)
+    assert again.states()["trailing-slash", "/"] == "active"
+    again.store.close()
+
+
+def test_a_transaction_that_fails_teaches_nothing(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    learn_slashes(crawl, 34)
+    with pytest.raises(KeyError), crawl.store.transaction() as connection:
+        hop = Hop("redirect", 301, candidate(f"{H}/x/"))
+        news = News(Queued(1, f"{H}/x", 1, 0, 0), Outcome(1, State.REDIRECTED, hops=(hop,)), [])
+        crawl.keeper.learn(connection, [news], crawl.now)
+        raise KeyError
+    assert crawl.states()["trailing-slash", "/"] == "probation"
+    learn_slashes(crawl, 1, start=34)
+    assert crawl.states()["trailing-slash", "/"] == "active"
+    crawl.store.close()
+
+
+def test_chains_count_when_their_end_answers(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    for n in range(6):
+        one, two, end = f"{H}/a{n}", f"https://h.example/a{n}", f"https://h.example/a{n}/"
+        crawl.moved(one, two)  # it answered once, and leads on since
+        hop = Hop("redirect", 301, candidate(end)._replace(hops=2, source=1))
+        crawl.record(Outcome(crawl.row(two), State.REDIRECTED, hops=(hop,)), two)
+    for n in range(6):
+        hop = Hop("redirect", 301, candidate(f"{H}/gone"))
+        crawl.record(Outcome(crawl.row(f"{H}/g{n}"), State.REDIRECTED, hops=(hop,)), f"{H}/g{n}")
+    gone = Page(410, 0.1, None, 0, b"0" * 16, None, None, 0)
+    crawl.record(Outcome(crawl.row(f"{H}/gone"), State.FETCHED, page=gone), f"{H}/gone")
+    with crawl.store.transaction() as connection:
+        cases = {case.lesson.family: case for case in rule_store.cases(connection)}
+    assert (cases["scheme-upgrade"].agree, cases["scheme-upgrade"].disagree) == (6, 0)
+    crawl.store.close()
+
+
+def test_temporary_redirects_teach_nothing(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    for n in range(20):
+        crawl.moved(f"{H}/p{n}", f"{H}/p{n}/", 302)
+    assert crawl.states() == {}
+    crawl.store.close()
+
+
+def test_a_probe_is_beside_what_was_seen() -> None:
+    assert sibling(f"{H}/a/b?c", 1.0).startswith(f"{H}/a/")
+    assert sibling(f"{H}/a/b", 1.0) != sibling(f"{H}/a/b", 2.0)

@@ -1,0 +1,165 @@
+"""WARC of a crawl: every exchange, read back by two other programs, whole when it was killed."""
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastwarc import ArchiveIterator, WarcRecordType
+from support.servers import Answer, Raw, ok, raw_server
+from support.sites import from_thread, run_command
+from warcio.checker import Checker
+
+from canonry.crawler.files import blocks
+from canonry.crawler.files.lines import Line
+
+SEED = "http://h.example/"
+
+
+def words(raw: Raw, *more: str) -> list[str]:
+    """Return a command that crawls what is served, without learning."""
+    connect = f"::127.0.0.1:{raw.port}"
+    return ["crawl", SEED, "--connect-to", connect, "--delay", "0", "--no-learn", *more]
+
+
+_BODIES = {
+    "/": b'<a href="/moved"><a href="/packed"><a href="/copy"><a href="/bytes"><a href="/empty">',
+    "/packed": b"<p>packed</p>" * 99,
+    "/copy": b"<p>packed</p>" * 99,
+    "/bytes": b"\x00\xff\r\n\r\nHTTP/1.1 200 OK",
+    "/empty": b"",
+}
+
+
+def site(head: bytes) -> Answer:
+    path = head.split(b" ")[1].decode()
+    if path == "/moved":
+        return ok(b"away", "Location: /bytes", "Set-Cookie: a=b", status="301 Moved")
+    if path not in _BODIES:
+        return ok(b"", status="404 Not Found")
+    body = _BODIES[path]
+    if path == "/packed":
+        return ok(gzip.compress(body), "Content-Type: text/html", "Content-Encoding: gzip")
+    return ok(body, "Content-Type: text/html", "X-Odd: \xe9")
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    """Return the records of all files, as fastwarc reads them, each checked against its digests."""
+    found = []
+    for path in sorted(folder.glob("*.warc.gz*")):
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, parse_http=False):
+                assert record.record_type == WarcRecordType.warcinfo or record.verify_block_digest()
+                record.parse_http()
+                found.append(
+                    {
+                        "type": record.headers["WARC-Type"],
+                        "url": record.headers.get("WARC-Target-URI"),
+                        "headers": dict(record.headers),
+                        "http": dict(record.http_headers or {}),
+                        "status": record.http_headers.status_code if record.http_headers else None,
+                        "body": record.reader.read(),
+                    }
+                )
+    return found
+
+
+def test_every_exchange_is_kept_and_other_tools_read_it(tmp_path: Path) -> None:
+    with from_thread(raw_server(site)) as raw:
+        done = run_command(*words(raw, "--warc", "kept", "--json"), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    [path] = (tmp_path / "kept").iterdir()
+    assert path.name.endswith("-00001.warc.gz")
+    found = records(tmp_path / "kept")
+    kinds = Counter(record["type"] for record in found)
+    assert kinds == {"warcinfo": 1, "request": 7, "response": 6, "revisit": 1}
+    answers = {r["url"].removeprefix(SEED[:-1]): r for r in found if r["type"] == "response"}
+    for name, body in _BODIES.items():
+        if name in answers:
+            assert answers[name]["body"] == body, name
+            assert answers[name]["status"] == 200
+            assert answers[name]["http"]["Content-Length"] == str(len(body))
+            assert answers[name]["headers"]["WARC-IP-Address"] == "127.0.0.1"
+    assert answers["/moved"]["status"] == 301
+    assert answers["/moved"]["http"]["Location"] == "/bytes"
+    assert answers["/robots.txt"]["status"] == 404
+    assert (answers.keys() ^ _BODIES.keys()) - {"/moved", "/robots.txt"} <= {"/packed", "/copy"}
+    [again] = [record for record in found if record["type"] == "revisit"]
+    assert {again["url"], again["headers"]["WARC-Refers-To-Target-URI"]} == {
+        f"{SEED}packed",
+        f"{SEED}copy",
+    }
+    packed = next(r for r in found if r["url"] == f"{SEED}packed" and r["type"] != "request")
+    assert packed["http"]["X-Crawler-Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in packed["http"]
+    asked = [record for record in found if record["type"] == "request"]
+    assert all("canonry" in record["http"]["User-Agent"] for record in asked)
+    assert all(record["headers"]["WARC-Concurrent-To"] for record in asked)
+
+    class Quiet:  # warcio's own check of digests and structure
+        verbose = False
+        inputs = (str(path),)
+
+    checker = Checker(Quiet())
+    checker.process_all()
+    assert checker.exit_value == 0
+    urls = [one.text for one in blocks.lines_of(blocks.read([str(path)])) if isinstance(one, Line)]
+    assert len(urls) == 7, "and our own dedup reads it"
+
+
+def test_what_is_secret_is_not_kept(tmp_path: Path) -> None:
+    with from_thread(raw_server(site)) as raw:
+        given = words(raw, "--warc", "kept", "--max-pages", "1")
+        given[1] = "http://user:secret@h.example/"
+        run_command(*given, folder=tmp_path)
+    [path] = (tmp_path / "kept").iterdir()
+    text = gzip.decompress(path.read_bytes())
+    assert b"user" in text
+    assert b"secret" not in text
+    assert b"Authorization" not in text
+
+
+def test_killed_it_leaves_what_was_kept(tmp_path: Path) -> None:
+    """Every page of the store has its record, in a file that says that it was not closed."""
+
+    def endless(head: bytes) -> Answer:
+        number = int(head.split(b" ")[1][1:] or b"0") if b"robots" not in head else -1
+        if number < 0:
+            return ok(b"", status="404 Not Found")
+        links = "".join(f'<a href="/{number * 3 + n}">' for n in (1, 2, 3))
+        return ok(f"{links} {number}".encode(), "Content-Type: text/html")
+
+    with from_thread(raw_server(endless)) as raw:
+        command = [sys.executable, "-m", "canonry", *words(raw, "--warc", "kept")]
+        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+            end = time.monotonic() + 20
+            while time.monotonic() < end:
+                kept = list((tmp_path / "kept").glob("*")) if (tmp_path / "kept").exists() else []
+                if kept and kept[0].stat().st_size > 100_000:
+                    break
+                time.sleep(0.02)
+            process.send_signal(signal.SIGKILL)
+        run_command(*words(raw, "--warc", "kept", "--max-pages", "1"), folder=tmp_path)
+    names = sorted(path.name for path in (tmp_path / "kept").iterdir())
+    assert any(name.endswith(".open") for name in names)
+    fetched = run_command("export", "pages", folder=tmp_path).stdout
+    pages = {json.loads(line)["url"] for line in fetched.splitlines()}
+    kept_urls = {
+        r["url"] for r in records(tmp_path / "kept") if r["type"] in {"response", "revisit"}
+    }
+    assert len(pages) > 20
+    assert pages <= kept_urls
+
+
+@pytest.mark.parametrize("folder", ["a-file", "/proc/nowhere"])
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "a-file").write_text("x")
+    done = run_command("crawl", SEED, "--warc", folder, folder=tmp_path)
+    assert done.returncode == 2
+    assert f"--warc {folder}:".encode() in done.stderr

@@ -1,0 +1,201 @@
+"""Watching a crawl: the log, the metrics, the live display."""
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from rich.console import Console
+from support.sites import crawl_words, demo_site, exported, run_command, start, wait_for
+
+from canonry.crawler.cli import live
+from canonry.crawler.observe import metrics
+from canonry.crawler.observe.log import Log
+from canonry.crawler.observe.progress import Progress, total
+from canonry.crawler.settings import SettingsError
+from canonry.storage import Outcome, Queued, State
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a log."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_log_has_a_line_for_all_that_came_of_each_url(tmp_path: Path) -> None:
+    with demo_site() as served:
+        words = crawl_words(served, "--workers", "2", "--log", "crawl.log")
+        assert run_command(*words, folder=tmp_path).returncode == 0
+    told = [line for line in lines_of(tmp_path / "crawl.log") if line["event"] != "said"]
+    events = Counter(line["event"] for line in told)
+    stored = Counter(url["state"] for url in exported(tmp_path, "urls"))
+    assert events["fetched"] == stored["fetched"]
+    assert events["redirected"] == stored["redirected"]
+    assert events["failed"] == stored["failed"]
+    fetched = [line for line in told if line["event"] == "fetched"]
+    assert all(line["status"] and line["seconds"] > 0 for line in fetched)
+    assert any(line.get("redirect") for line in told)
+
+
+def test_a_log_that_was_moved_away_begins_anew(tmp_path: Path) -> None:
+    log = Log(str(tmp_path / "a.log"), "me")
+    queued = Queued(1, "http://u:secret@a.example/", 0, 0, 2)
+    log.outcome(queued, Outcome(1, State.QUEUED, retry_at=5.0), [])
+    (tmp_path / "a.log").rename(tmp_path / "a.log.1")
+    log.outcome(queued, Outcome(1, State.FAILED, "timeout"), [])
+    log.said("enough")
+    log.close()
+    [retry] = lines_of(tmp_path / "a.log.1")
+    failed, said = lines_of(tmp_path / "a.log")
+    assert (retry["event"], retry["attempts"], retry["worker"]) == ("retry", 3, "me")
+    assert retry["url"] == "http://u:***@a.example/"
+    assert (failed["event"], failed["reason"]) == ("failed", "timeout")
+    assert said["message"] == "enough"
+
+
+def test_a_log_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+    done = run_command("crawl", "http://a.example/", "--log", "no/such/file", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"--log no/such/file: No such file or directory" in done.stderr
+
+
+def scraped(port: int) -> dict[str, dict[str, float]]:
+    """Return what a scrape of the metrics finds, by name and label."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        text = answer.read().decode()
+    return {
+        family.name: {",".join(s.labels.values()): s.value for s in family.samples}
+        for family in text_string_to_metric_families(text)
+    }
+
+
+def free_port() -> int:
+    """Return a port that nobody has."""
+    import socket  # noqa: PLC0415
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_metrics_are_served_while_a_crawl_runs(tmp_path: Path, workers: str) -> None:
+    port = free_port()
+    found: dict[str, dict[str, float]] = {}
+
+    def counted() -> bool:
+        nonlocal found
+        try:
+            found = scraped(port)
+        except urllib.error.URLError:
+            return False
+        return found["canonry_pages"][""] > 20
+
+    with demo_site(pause=0.05) as served:
+        words = crawl_words(served, "--metrics", str(port), "--workers", workers)
+        process = start(tmp_path, *words, "--concurrency", "8")
+        wait_for(counted)
+        process.terminate()
+        process.communicate(timeout=30)
+    assert found["canonry_store_urls"]["fetched"] >= found["canonry_pages"][""]
+    assert found["canonry_store_pages"]["200"] > 0
+    assert found["canonry_links"][""] > found["canonry_links_known"][""] > 0
+    assert found["canonry_store_merged"]
+    assert found["canonry_response_seconds"][""] > 0.05
+
+
+def test_metrics_of_a_store_that_is_not_there_yet() -> None:
+    progress = Progress(pages=3)
+    families = {f.name: f for f in metrics.Collector("sqlite:///no.db", lambda: progress).collect()}
+    assert families["canonry_pages"].samples[0].value == 3
+    assert families["canonry_store_urls"].samples == []
+
+
+@pytest.mark.parametrize("where", ["99999", "no-such-host.invalid:80"])
+def test_a_port_that_cannot_be_had_is_told(where: str) -> None:
+    with (
+        pytest.raises(SettingsError, match=r"--metrics .*PORT or HOST:PORT is allowed"),
+        metrics.served(where, "sqlite://", Progress),
+    ):
+        pass
+
+
+def test_the_panel_shows_rates_merges_and_errors() -> None:
+    progress = Progress(pages=1234, links=99_000, duplicates=90_000, hosts=7, queued=5_000_000)
+    status = {
+        "merged": [{"rules": "host-case + fragment", "links": 4321}],
+        "failed": {"timeout": 12},
+        "pages_by_status": {"200": 1000, "404": 234},
+        "held": {"out-of-scope": 88},
+    }
+    console = Console(file=io.StringIO(), width=160)
+    console.print(live.panel(progress, status, 3725.0, 12.345))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    for text in (
+        "1,234 pages in 1:02:05, 12.3 a second",
+        "7 hosts",
+        "5,000,000 URLs queued",
+        "99,000 links, 90,000 of them known",
+        "host-case + fragment",
+        "4,321",
+        "status 404",
+        "timeout",
+        "out-of-scope",
+    ):
+        assert text in shown
+    assert "status 200" not in shown
+
+
+def test_the_rate_is_that_of_the_last_while() -> None:
+    rate = live.Rate()
+    assert rate.at(0.0, 0) == 0.0
+    assert rate.at(5.0, 50) == 10.0
+    for second in range(6, 40):
+        now = rate.at(float(second), 50)
+    assert now == 0.0
+
+
+def test_several_workers_add_up() -> None:
+    found = total(
+        [Progress(pages=2, queued=9, waited=0.5), Progress(pages=3, queued=7, waited=1.0)]
+    )
+    assert (found.pages, found.queued, found.waited) == (5, 9, 1.5)
+
+
+def test_a_terminal_shows_the_crawl_and_a_pipe_does_not(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with demo_site(pause=0.05) as served:
+        words = crawl_words(served, "--concurrency", "4")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "canonry", *words],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
+        )
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 65_536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        assert process.wait(timeout=60) == 0
+    os.close(ours)
+    assert b"requests in flight to" in shown
+    assert b"merged by" in shown
+    with demo_site() as served:
+        done = run_command(*crawl_words(served), folder=tmp_path)
+    assert b"in flight" not in done.stderr

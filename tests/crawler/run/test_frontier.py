@@ -1,0 +1,213 @@
+"""The frontier in memory: nothing put is lost, politeness is never broken, no host starves."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.crawler.run.frontier import Frontier, Politeness
+from canonry.storage import Queued
+
+
+def queued(row: int) -> Queued:
+    """Return a URL to fetch."""
+    return Queued(row, f"http://h/{row}", 0, 0, 0)
+
+
+class Simulation:
+    """A frontier, a clock, and requests that take a time of their own."""
+
+    def __init__(self, polite: Politeness, slots: int, addresses: list[int]) -> None:
+        self.frontier = Frontier(polite)
+        self.polite, self.slots = polite, slots
+        self.addresses = addresses
+        self.places: dict[str, int] = {}
+        self.visits: dict[int, list[float]] = {}  # to each address
+        self.now = 0.0
+        self.flying: list[tuple[float, str, int]] = []
+        self.starts: dict[str, list[float]] = {}
+        self.taken: list[int] = []
+
+    def run(self, lengths: list[float]) -> None:
+        """Go on until nothing is left, each request as long as the next of ``lengths``."""
+        while True:
+            for name in self.frontier.unplaced():
+                self.places[name] = self.addresses[len(self.places) % len(self.addresses)]
+                self.frontier.place(name, str(self.places[name]))
+            work = self.frontier.take(self.now) if len(self.flying) < self.slots else None
+            if work is not None:
+                name, url = work
+                self.starts.setdefault(name, []).append(self.now)
+                self.taken.append(url.row)
+                length = lengths[len(self.taken) % len(lengths)]
+                self.flying.append((self.now + length, name, url.row))
+                assert sum(host == name for _, host, _ in self.flying) <= self.polite.per_host
+                if name in self.places:
+                    self.visits.setdefault(self.places[name], []).append(self.now)
+                    there = [h for _, h, _ in self.flying if self.places[h] == self.places[name]]
+                    assert not self.polite.per_address or len(there) <= self.polite.per_address
+                continue
+            upcoming = [end for end, _, _ in self.flying]
+            ready = self.frontier.next_time()
+            if ready is not None and len(self.flying) < self.slots:
+                assert ready > self.now or not self.flying or ready <= self.now
+                upcoming.append(ready)
+            if not upcoming:
+                return
+            self.now = max(self.now, min(upcoming))
+            for flight in [f for f in self.flying if f[0] <= self.now]:
+                self.flying.remove(flight)
+                self.frontier.done(flight[1])
+                self.frontier.recorded(flight[1], flight[2])
+
+
+@given(
+    hosts=st.lists(st.integers(0, 8), min_size=1, max_size=8),
+    delay=st.sampled_from([0.0, 0.5, 1.0]),
+    per_host=st.integers(1, 4),
+    slots=st.integers(1, 6),
+    lengths=st.lists(st.floats(0.01, 5), min_size=1, max_size=5),
+    address_delay=st.sampled_from([0.0, 0.3]),
+    per_address=st.integers(0, 4),
+    addresses=st.lists(st.integers(0, 3), min_size=1, max_size=8),
+)
+def test_everything_is_taken_once_and_politely(
+    hosts: list[int],
+    delay: float,
+    per_host: int,
+    slots: int,
+    lengths: list[float],
+    address_delay: float,
+    per_address: int,
+    addresses: list[int],
+) -> None:
+    polite = Politeness(delay, per_host, address_delay, per_address)
+    simulation = Simulation(polite, slots, addresses)
+    rows = iter(range(1000))
+    everything = []
+    for n, count in enumerate(hosts):
+        mine = [queued(next(rows)) for _ in range(count)]
+        everything += [url.row for url in mine]
+        simulation.frontier.put(f"h{n}", mine)
+        simulation.frontier.put(f"h{n}", mine)  # handed out twice, it is still put once
+    simulation.run(lengths)
+    assert sorted(simulation.taken) == everything
+    for starts in simulation.starts.values():
+        assert all(b - a >= delay - 1e-9 for a, b in pairwise(starts))
+    for starts in simulation.visits.values():
+        assert all(b - a >= address_delay - 1e-9 for a, b in pairwise(starts))
+    assert simulation.frontier.loaded_rows == simulation.frontier.waiting == 0
+
+
+def test_no_host_starves_behind_a_large_one() -> None:
+    frontier = Frontier(Politeness(0.0, 1))
+    frontier.put("large", [queued(n) for n in range(1000)])
+    frontier.put("small", [queued(2000)])
+    first = []
+    for now in range(4):
+        work = frontier.take(float(now))
+        assert work is not None
+        first.append(work[0])
+        frontier.done(work[0])
+    assert "small" in first
+
+
+def test_a_host_that_is_slowed_down_waits() -> None:
+    frontier = Frontier(Politeness(1.0, 3))
+    frontier.put("h", [queued(1), queued(2), queued(3)])
+    assert frontier.take(0.0) is not None
+    frontier.slow_down("h", delay=5.0, until=30.0)
+    assert frontier.take(29.9) is None
+    assert frontier.take(30.0) is not None
+    assert frontier.take(34.9) is None
+    assert frontier.take(35.0) is not None
+    assert frontier.delays() == {"h": 5.0}
+
+
+def test_a_host_keeps_its_pace_when_it_comes_back() -> None:
+    frontier = Frontier(Politeness(10.0, 1))
+    frontier.put("h", [queued(1)])
+    assert frontier.take(100.0) is not None
+    frontier.done("h")
+    frontier.recorded("h", 1)
+    frontier.retire(105.0)
+    frontier.put("h", [queued(2)])
+    assert frontier.take(109.0) is None
+    assert frontier.take(110.0) is not None
+
+
+def test_what_is_loaded_stays_loaded_until_it_is_recorded() -> None:
+    frontier = Frontier(Politeness(0.0, 1))
+    frontier.put("h", [queued(1)])
+    assert frontier.take(0.0) is not None
+    frontier.done("h")
+    assert frontier.loaded() == {"h": {1}}
+    frontier.put("h", [queued(1)])
+    assert frontier.take(1.0) is None
+    frontier.recorded("h", 1)
+    assert frontier.loaded() == {"h": set()}
+
+
+def test_hosts_on_one_address_take_turns() -> None:
+    frontier = Frontier(Politeness(0.0, 1, per_address=2))
+    for name in ("a", "b", "c", "far"):
+        frontier.put(name, [queued(ord(name[0]) * 10 + n) for n in range(3)])
+    assert frontier.take(0.0) is None, "no address is known"
+    for name in frontier.unplaced():
+        frontier.place(name, None if name == "far" else "192.0.2.1")
+    assert frontier.unplaced() == []
+    first = [work[0] for work in iter(lambda: frontier.take(0.0), None)]
+    assert first == ["a", "b", "far"]
+    frontier.done("a")
+    work = frontier.take(0.0)
+    assert work is not None
+    assert work[0] == "c", "and not the one that was asked already"
+
+
+def test_a_slow_host_is_asked_less_often() -> None:
+    frontier = Frontier(Politeness(1.0, 1, factor=2.0, longest=9.0))
+    frontier.put("h", [queued(n) for n in range(90)])
+    now = 0.0
+    gaps = []
+    for seconds in (0.1, 0.1, 4.0, 4.0, 60.0, *[0.0] * 20):
+        assert frontier.take(now) is not None
+        frontier.answered("h", seconds)
+        frontier.done("h")
+        ready = frontier.next_time()
+        assert ready is not None
+        while frontier.take(ready) is None:  # it was entered before it was known to be slow
+            ready = frontier.next_time()
+            assert ready is not None
+        frontier.done("h")
+        gaps.append(ready - now)
+        now = ready + 1000
+        frontier.put("h", [queued(1000 + len(gaps))])
+    assert gaps[0] == gaps[1] == 1.0
+    assert 1.0 < gaps[2] < gaps[3] < gaps[4] == 9.0
+    assert gaps[-1] == 1.0
+
+
+def test_a_host_that_was_dropped_and_forgotten_is_no_fault() -> None:
+    frontier = Frontier(Politeness(1.0, 1, per_address=1))
+    for name in ("a", "b"):
+        frontier.put(name, [queued(ord(name))])
+        frontier.place(name, "192.0.2.1")
+    assert frontier.take(0.0) is not None
+    assert frontier.take(0.0) is None, "b is parked"
+    frontier.drop([ord("b")])
+    frontier.retire(5.0)
+    frontier.done("a")
+    assert frontier.take(9.0) is None
+    frontier.put("b", [queued(7)])
+    frontier.place("b", "192.0.2.1")
+    assert frontier.take(9.0) == ("b", queued(7))
+
+
+def test_what_is_urgent_goes_before_what_is_loaded() -> None:
+    frontier = Frontier(Politeness(0.0, 9))
+    urgent = [queued(row)._replace(priority=-1) for row in (10, 11, 12)]
+    frontier.put("h", [queued(1), queued(2)])
+    frontier.put("h", urgent[:2])
+    frontier.put("h", [queued(3), urgent[2]])
+    taken = [work[1].row for work in iter(lambda: frontier.take(0.0), None)]
+    assert taken == [10, 11, 12, 1, 2, 3]

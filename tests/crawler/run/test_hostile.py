@@ -1,0 +1,404 @@
+"""Crawls of sites that fail, bounce and stall: every one ends, with the right set of pages."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from support.crawls import SEED, crawl, host_of, page, target_of
+from support.servers import Answer, ok, raw_server
+
+from canonry.crawler.documents import html
+from canonry.crawler.run import wiring
+from canonry.crawler.settings import load
+from canonry.storage import report
+
+
+def test_what_passes_is_tried_again_and_counted(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        asked[target] += 1
+        if target == "/":
+            return page("/flaky", "/down", "/gone")
+        if target == "/flaky":
+            return page() if asked[target] == 3 else ok(b"", status="503 Busy")
+        if target == "/down":
+            return ok(b"", status="500 Broken")
+        return ok(b"", status="404 Not Found")
+
+    found, pages = crawl(tmp_path, answer)
+    assert asked["/flaky"] == 3
+    assert asked["/down"] == 4, "once, and three tries more"
+    assert {(p["url"], p["status"]) for p in pages} == {
+        (SEED, 200),
+        ("http://a.example/flaky", 200),
+        ("http://a.example/gone", 404),
+    }
+    assert found["failed"] == {"server": 1}
+
+
+def test_a_robots_file_that_stays_unreachable_lets_nothing_through(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        asked[target_of(head)] += 1
+        return ok(b"", status="503 Busy")
+
+    found, pages = crawl(tmp_path, answer)
+    assert set(asked) == {"/robots.txt"}
+    assert pages == []
+    assert found["failed"] == {"robots-unreachable": 1}
+
+
+def test_redirects_that_grow_without_end_are_cut(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        if target == "/robots.txt":
+            return ok(b"")
+        return ok(b"", f"Location: {target}x", status="301 Moved")
+
+    found, _ = crawl(tmp_path, answer, max_hops=5)
+    assert found["urls"]["redirected"] == 6
+    assert found["held"] == {"too-many-hops": 1}
+
+
+def test_what_a_seed_redirects_to_is_in_scope_and_what_a_page_does_is_not(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        host = host_of(head)
+        target = target_of(head)
+        if target == "/robots.txt":
+            return ok(b"")
+        if host == "a.example":
+            return ok(b"", "Location: http://b.example/", status="301 Moved")
+        if target == "/":
+            return page("/out", "/in")
+        if target == "/out":
+            return ok(b"", "Location: http://c.example/", status="302 Found")
+        return page()
+
+    found, pages = crawl(tmp_path, answer)
+    assert {p["url"] for p in pages} == {"http://b.example/", "http://b.example/in"}
+    assert found["held"] == {"out-of-scope": 1}
+
+
+@pytest.mark.parametrize("location", ["http://[", "mailto:a@b", "http://a b/", "//"])
+def test_a_redirect_to_nowhere_ends_there(tmp_path: Path, location: str) -> None:
+    def answer(head: bytes) -> Answer:
+        if target_of(head) == "/robots.txt":
+            return ok(b"")
+        return ok(b"", f"Location: {location}", status="301 Moved")
+
+    found, pages = crawl(tmp_path, answer)
+    assert pages == []
+    assert found["urls"]["redirected"] == 1
+    assert [row["links"] for row in found["refused"]] == [1]
+
+
+def test_a_page_of_many_and_monstrous_links_is_read(tmp_path: Path) -> None:
+    links = [f"/{n}" for n in range(20_000)] + ["/" + "y" * 1_000_000, "/" + "../" * 100_000]
+
+    def answer(head: bytes) -> Answer:
+        return page(*links) if target_of(head) == "/" else ok(b"")
+
+    found, _ = crawl(tmp_path, answer, max_pages=1)
+    assert found["urls"]["queued"] == 20_000
+    assert found["held"] == {"too-long": 1}
+
+
+def test_passwords_never_leave_the_store(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        secret = "http://user:secret@a.example/x"  # noqa: S105 - it is to be found nowhere
+        return (
+            page(secret, f"{secret}#y", "http://user:secret@[")
+            if target_of(head) == "/"
+            else page()
+        )
+
+    found, pages = crawl(tmp_path, answer)
+    assert "secret" not in repr(found)
+    assert "secret" not in repr(pages)
+    assert "http://user:***@a.example/x" in {p["url"] for p in pages}
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        b"HTTP/1.1 301 Moved\r\nLocation: http://a.example/\xe9\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 301 Moved\r\nLocation: http://[\xe9\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/\xe9\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: /\r\nSet-Cookie: a=\xe9\r\nContent-Length: 0\r\n\r\n",
+        ok(b"<a href='\\ud800'>", "Content-Type: text/html; charset=unicode_escape"),
+        ok(b"<a href='\\ud800'>", "Content-Type: text/html; charset=raw-unicode-escape"),
+        ok(b"xn--" * 1000, "Content-Type: text/html; charset=punycode"),
+        ok(b"<a href='&#xD800;'>&#xDCE9;", "Content-Type: text/html; charset=utf-16-be"),
+        ok(b"", "Retry-After: Mon, 01 Jan 0001 00:00:00 -0000", status="503 Busy"),
+        ok(b"", "Retry-After: " + "9" * 5000, status="403 No"),
+    ],
+)
+def test_bytes_that_no_server_should_send_end_one_visit_and_not_the_crawl(
+    tmp_path: Path, answered: bytes
+) -> None:
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        if target == "/":
+            return page("/bad", "/good")
+        return answered if target == "/bad" else page()
+
+    found, pages = crawl(tmp_path, answer, retries=0)
+    assert "http://a.example/good" in {p["url"] for p in pages}
+    assert found["urls"]["queued"] == 0
+
+
+def test_a_page_that_we_fail_on_is_set_aside_told_and_tried_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def answer(head: bytes) -> Answer:
+        return page("/1", "/2") if target_of(head) == "/" else page("/3")
+
+    read = html.read
+
+    def faulty(
+        body: bytes, content_type: str | None, url: str, *_: object, **__: object
+    ) -> html.Document:
+        return 1 / 0 if url.endswith("/1") else read(body, content_type, url)  # type: ignore[return-value]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("canonry.crawler.documents.html.read", faulty)
+        found, pages = crawl(tmp_path, answer, said=said)
+    assert found["job"]["state"] == "finished"
+    assert found["held"] == {"ours": 1}
+    assert {p["url"] for p in pages} == {SEED, "http://a.example/2", "http://a.example/3"}
+    [told] = said
+    assert told.startswith("Canonry failed on http://a.example/1, which is set aside")
+    assert "ZeroDivisionError" in told
+    found, pages = crawl(tmp_path, answer)
+    assert found["held"] == {}
+    assert len(pages) == 4
+
+
+def test_when_every_page_fails_it_is_not_the_pages_and_the_run_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(head: bytes) -> Answer:
+        return page(*(f"/{n}" for n in range(40))) if target_of(head) == "/" else page()
+
+    read = html.read
+
+    def faulty(
+        body: bytes, content_type: str | None, url: str, *_: object, **__: object
+    ) -> html.Document:
+        return read(body, content_type, url) if url == SEED else 1 / 0  # type: ignore[return-value]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("canonry.crawler.documents.html.read", faulty)
+        with pytest.raises(ZeroDivisionError):
+            crawl(tmp_path, answer)
+    with report.reading(f"sqlite:///{tmp_path / 'store.db'}") as connection:
+        found = report.status(connection)
+        assert found["job"]["state"] == "failed"
+        assert found["urls"]["queued"] >= 30
+    found, pages = crawl(tmp_path, answer)
+    assert found["job"]["state"] == "finished"
+    assert len(pages) == 41
+
+
+def test_the_delay_is_kept_between_the_starts_of_requests(tmp_path: Path) -> None:
+    starts: list[float] = []
+
+    def answer(head: bytes) -> Answer:
+        starts.append(time.monotonic())
+        return page("/1", "/2", "/3") if target_of(head) == "/" else page()
+
+    crawl(tmp_path, answer, delay=0.4)
+    assert len(starts) == 5
+    # Seen where they arrive, which may be some milliseconds after they start; that does not add up.
+    assert min(b - a for a, b in pairwise(starts)) > 0.36
+    assert starts[-1] - starts[0] > 4 * 0.4 - 0.04
+
+
+def test_a_crawl_delay_of_robots_is_obeyed_up_to_a_limit(tmp_path: Path) -> None:
+    starts: list[float] = []
+
+    def answer(head: bytes) -> Answer:
+        if target_of(head) == "/robots.txt":
+            return ok(b"User-agent: *\nCrawl-delay: 1000")
+        starts.append(time.monotonic())
+        return page("/1") if target_of(head) == "/" else page()
+
+    crawl(tmp_path, answer, max_crawl_delay=0.5)
+    assert 0.45 < starts[1] - starts[0] < 5
+
+
+def test_a_large_host_does_not_hold_up_hosts_that_are_found_later(tmp_path: Path) -> None:
+    asked: dict[str, float] = {}
+
+    def answer(head: bytes) -> Answer:
+        host = host_of(head)
+        target = target_of(head)
+        if target == "/robots.txt":
+            return ok(b"")
+        asked.setdefault(f"{host}{target}", time.monotonic())
+        if host == "a.example" and target == "/":
+            return page(*(f"/{n}" for n in range(400)))
+        if host == "a.example" and target == "/3":
+            return page(*(f"http://h{n}.example/" for n in range(10)))
+        return page()
+
+    crawl(tmp_path, answer, delay=0.3, concurrency=4, scope="any", max_pages=24)
+    others = [at for name, at in asked.items() if name.startswith("h")]
+    assert len(others) == 10
+    assert max(others) - asked["a.example/3"] < 5, "behind 400 pages it would take two minutes"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_site_of_faults_is_crawled_to_its_end(tmp_path: Path, seed: int) -> None:
+    """Resets, half bodies, wrong lengths, garbage, slow bytes and 5xx; each passes after some."""
+    rng = random.Random(seed)
+    total = 60
+    links = {
+        n: [f"/{rng.randrange(total)}" for _ in range(4)] + [f"/{n + 1}"] for n in range(total)
+    }
+    faults = {n: rng.choice(list(_FAULTS)) if rng.random() < 0.5 else None for n in range(total)}
+    asked: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        asked[target] += 1
+        if target == "/robots.txt":
+            return ok(b"")
+        if target == "/":
+            return page("/0")
+        n = int(target[1:])
+        if n >= total:
+            return ok(b"", status="404 Not Found")
+        name = faults[n]
+        if name is not None and asked[target] <= rng.randrange(1, 3):
+            return _FAULTS[name]
+        return page(*links[n])
+
+    found, pages = crawl(tmp_path, answer, timeout=1.0, retries=7)
+    assert {p["url"] for p in pages if p["status"] == 200} == {
+        SEED,
+        *(f"http://a.example/{n}" for n in range(total)),
+    }
+    assert found["failed"] == {}
+
+
+async def _reset(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
+async def _slow(writer: asyncio.StreamWriter) -> None:
+    for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n":
+        writer.write(bytes([byte]))
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def _half(writer: asyncio.StreamWriter) -> None:
+    writer.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100\r\n\r\n<a href=/half>"
+    )
+    await writer.drain()
+
+
+_FAULTS: dict[str, Answer] = {
+    "reset": _reset,
+    "slow": _slow,
+    "half": _half,
+    "garbage": b"\0\xff garbage\r\n\r\n",
+    "busy": ok(b"", "Retry-After: 0", status="503 Busy"),
+    "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+}
+
+
+def test_links_that_pages_ask_not_to_follow_are_counted_and_left(tmp_path: Path) -> None:
+    head = "Content-Type: text/html"
+
+    def answer(request: bytes) -> Answer:
+        match target_of(request):
+            case "/":
+                links = (
+                    b'<a href=/1>1</a><a href=/x rel="nofollow">x</a><a href=/both rel=nofollow>'
+                )
+                return ok(links + b"<a href=/both>both</a><a href=/meta><a href=/header>", head)
+            case "/meta":
+                return ok(b"<meta name=Robots content='noindex, NoFollow'><a href=/y>y</a>", head)
+            case "/header":
+                return ok(b"<a href=/z>z</a>", head, "X-Robots-Tag: canonry: nofollow")
+            case _:
+                return page()
+
+    found, pages = crawl(tmp_path / "obeying", answer)
+    expected = {SEED} | {f"http://a.example/{name}" for name in ("1", "both", "meta", "header")}
+    assert {p["url"] for p in pages} == expected
+    [left] = found["refused"]
+    assert (left["reason"], left["links"]) == ("nofollow", 3)
+    _, pages = crawl(tmp_path / "not", answer, respect_nofollow=False)
+    assert {p["url"] for p in pages} == expected | {f"http://a.example/{name}" for name in "xyz"}
+
+
+def test_a_canonical_link_in_a_header_counts(tmp_path: Path) -> None:
+    def answer(request: bytes) -> Answer:
+        if target_of(request) == "/":
+            return ok(b"text", "Content-Type: text/plain", 'Link: </c?a=1>; rel="canonical"')
+        return page()
+
+    found, pages = crawl(tmp_path, answer)
+    assert found["aliases"] == {"canonical 200": 1}
+    assert pages[0]["canonical"] == "http://a.example/c?a=1"
+    assert len(pages) == 2
+
+
+def test_hosts_on_one_address_are_asked_as_politely_as_one_host(tmp_path: Path) -> None:
+    """Two names of this machine, asked for without any mapping."""
+    starts: list[tuple[float, str]] = []
+
+    def answer(head: bytes) -> Answer:
+        starts.append((time.monotonic(), host_of(head)))
+        return page(*(f"/{n}" for n in range(3)))
+
+    async def run() -> None:
+        async with raw_server(answer) as raw:
+            settings = load(
+                None,
+                {
+                    "crawl": {"delay": 0.4, "address_delay": 0.4, "scope": "host"},
+                    "fetch": {"allow_private": True},
+                },
+            )
+            seeds = [f"http://{host}:{raw.port}/" for host in ("localhost", "127.0.0.1")]
+            store = f"sqlite:///{tmp_path / 'store.db'}"
+            assert (await wiring.crawl(seeds, store, settings, say=print)).finished
+
+    asyncio.run(run())
+    assert len({host for _, host in starts}) == 2
+    assert len(starts) == 2 * (1 + 4)
+    gaps = [b - a for (a, _), (b, _) in pairwise(starts)]
+    assert min(gaps) > 0.4 - 0.04
+    assert sum(gaps) > 0.4 * len(gaps) - 0.04
+
+
+def test_a_host_that_has_too_much_to_do_is_left_alone(tmp_path: Path) -> None:
+    asked: list[tuple[float, str]] = []
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        asked.append((time.monotonic(), target))
+        if target == "/":
+            return page(*(f"/{n}" for n in range(9)))
+        busy = sum(target == "/0" for _, target in asked) == 1 and target == "/0"
+        return ok(b"", status="429 Too Many Requests") if busy else ok(b"")
+
+    crawl(tmp_path, answer, retry_wait=0.5, requests_per_host=1)
+    first = next(n for n, (_, target) in enumerate(asked) if target == "/0")
+    gaps = [b - a for (a, _), (b, _) in pairwise(asked)]
+    assert gaps[first] > 0.45, "for all of its pages"
+    assert max(gaps[first + 1 : first + 8]) < 0.3, "and only once"

@@ -1,0 +1,149 @@
+"""Several workers under one command: one crawl, whatever happens to them."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+from support.crawls import host_of, page
+from support.servers import raw_server
+from support.sites import (
+    crawl_words,
+    demo_site,
+    exported,
+    from_thread,
+    pages_of,
+    run_command,
+    start,
+    wait_for,
+)
+
+from canonry.crawler.demo.server import Served
+
+_WALLS = ("/wall/", "/loop/", "/robots.txt")  # asked for again by their nature
+
+
+def children(process: subprocess.Popen[bytes]) -> list[int]:
+    """Return the workers of a command: those of its children that run one."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    found = []
+    for child in map(int, listed):
+        try:
+            words = Path(f"/proc/{child}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"spawn_main" in words:
+            found.append(child)
+    return found
+
+
+@contextmanager
+def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], subprocess.Popen[bytes]]]:
+    """Start a crawl by two workers, and wait until it has begun."""
+    with demo_site(pause=0.01) as served:
+        words = crawl_words(served, "--workers", "2", "--concurrency", "4")
+        process = start(folder, *words)
+        wait_for(lambda: served.requests > 40)
+        yield served, words, process
+
+
+def test_workers_ask_for_nothing_twice(tmp_path: Path, undisturbed: set[tuple[str, int]]) -> None:
+    with demo_site(pause=0.002) as served:
+        done = run_command(*crawl_words(served, "--workers", "3"), folder=tmp_path)
+        twice = [
+            t for t, n in served.targets.items() if n > 1 and not any(sign in t for sign in _WALLS)
+        ]
+    assert done.returncode == 0, done.stderr
+    assert twice == []
+    assert pages_of(tmp_path) == undisturbed
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_worker_that_is_killed_is_replaced(
+    tmp_path: Path, undisturbed: set[tuple[str, int]]
+) -> None:
+    with two_at_work(tmp_path) as (_, _, process):
+        os.kill(children(process)[0], signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert b"A worker died (exit code -9); another takes its place." in said
+    assert pages_of(tmp_path) == undisturbed
+
+
+def test_ctrl_c_stops_all_workers_and_loses_nothing(
+    tmp_path: Path, undisturbed: set[tuple[str, int]]
+) -> None:
+    with two_at_work(tmp_path) as (served, words, process):
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 3, said
+        assert said.count(b"Stopping after the requests in flight") == 1
+        assert b"the same command resumes" in said
+        assert 0 < len(pages_of(tmp_path)) < len(undisturbed)
+        before = served.targets.copy()
+        assert run_command(*words, folder=tmp_path).returncode == 0
+        again = [
+            t for t in served.targets - before if t in before and not any(s in t for s in _WALLS)
+        ]
+    assert again == []
+    assert pages_of(tmp_path) == undisturbed
+
+
+def test_workers_whose_command_is_killed_end_as_if_they_were_stopped(
+    tmp_path: Path, undisturbed: set[tuple[str, int]]
+) -> None:
+    with two_at_work(tmp_path) as (_, words, process):
+        workers = children(process)
+        assert len(workers) == 2
+        process.kill()
+        process.communicate()
+        wait_for(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers), 10)
+        assert run_command(*words, folder=tmp_path).returncode == 0
+    assert pages_of(tmp_path) == undisturbed
+
+
+def test_what_no_worker_can_do_is_told_once(tmp_path: Path) -> None:
+    done = run_command("crawl", "http://[", "--workers", "2", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count(b"canonry: seed") == 1
+    assert b"Traceback" not in done.stderr
+
+
+def test_max_pages_is_kept_to_within_what_is_in_flight(tmp_path: Path) -> None:
+    with demo_site(pause=0.002) as served:
+        words = crawl_words(served, "--workers", "2", "--concurrency", "4", "--max-pages", "50")
+        assert run_command(*words, folder=tmp_path).returncode == 0
+    assert 50 <= len(exported(tmp_path, "pages")) <= 50 + 4
+
+
+def test_a_dead_workers_hosts_are_asked_no_sooner_by_another(tmp_path: Path) -> None:
+    asked: defaultdict[str, list[float]] = defaultdict(list)
+    hosts = {f"h{n}.example" for n in range(4)}
+
+    def answer(head: bytes) -> bytes:
+        asked[host_of(head)].append(time.monotonic())
+        return page(*(f"/{n}" for n in range(3)))
+
+    with from_thread(raw_server(answer)) as served:
+        where = ["--connect-to", f"::127.0.0.1:{served.port}", "--scope", "any"]
+        how = ["--delay", "0.9", "--workers", "2", "--log", "log.jsonl"]
+        process = start(tmp_path, "crawl", *(f"http://{host}/" for host in hosts), *where, *how)
+        wait_for(lambda: asked.keys() == hosts and min(map(len, asked.values())) == 3)
+        wait_for(lambda: (tmp_path / "log.jsonl").read_bytes().count(b'"fetched"') > 3)
+        busy = json.loads((tmp_path / "log.jsonl").read_bytes().splitlines()[-1])["worker"]
+        os.kill(int(busy.split(":")[1]), signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert b"A worker died" in said
+    assert len(exported(tmp_path, "pages")) == 4 * 4
+    log = (tmp_path / "log.jsonl").read_bytes().splitlines()
+    by = {json.loads(line)["worker"] for line in log}
+    assert len(by) > 1, "others went on with it"
+    for times in asked.values():
+        assert min(b - a for a, b in pairwise(times)) > 0.9 - 0.05

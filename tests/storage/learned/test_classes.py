@@ -1,0 +1,309 @@
+"""URLs that rules make one: dropped and kept, put back, brought in line; nothing is lost."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+from support.databases import url_of
+from support.stores import MAKE, assert_counts_are_right, candidate, explain, lease, open_store
+
+from canonry.canon import LearnedRule
+from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.rule_store import Acting
+from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError, report
+from canonry.storage.learned import classes, rule_rows
+from canonry.storage.records import Ruled
+
+H = "http://h.example"
+SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
+UPGRADE = LearnedRule(host="h.example", family="scheme-upgrade")
+ALIAS = LearnedRule(host="h.example", family="host-alias", new="o.example")
+
+
+class Judge:
+    """Rules as the store asks for them."""
+
+    def __init__(self, *rules: LearnedRule, verified: bool = False) -> None:
+        self.acting = Acting(rules, MAKE)
+        self.verified = verified
+        self.forgot = 0
+
+    def refresh(self, connection: Connection) -> None:
+        """Take nothing over: the rules are given."""
+
+    def forget(self) -> None:
+        self.forgot += 1
+
+    def ruled(self, url: str) -> Ruled | None:
+        return self.acting.ruled(url)
+
+    def is_verified(self, ruled: Ruled, now: float) -> bool:
+        del ruled, now
+        return self.verified
+
+
+def link(store: Store, *urls: str, source: int | None = 1, hops: int = 0) -> list[Admission]:
+    """Admit URLs as links of a page."""
+    given = [candidate(url)._replace(source=source, hops=hops) for url in urls]
+    return store.admit(given, 1.0, explain)
+
+
+def states(store: Store) -> dict[str, str]:
+    """Return the state of each URL, and the reason for which it is held."""
+    with store.transaction() as connection:
+        assert_counts_are_right(connection)
+        found = connection.exec_driver_sql("SELECT url, state, reason FROM urls ORDER BY id")
+        return {
+            url.removeprefix("http://"): State(state).name.lower() + (f" {why}" if why else "")
+            for url, state, why in found
+        }
+
+
+def page(status: int = 200) -> Page:
+    return Page(status, 0.1, "text/html", 1, b"d" * 16, None, None, 0)
+
+
+def test_the_first_stands_for_the_others(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.judge = Judge(SLASH)
+    link(store, f"{H}/a/")
+    link(store, f"{H}/a", f"{H}/b", f"{H}/b/", f"{H}/other")
+    assert states(store) == {
+        "h.example/a/": "queued",
+        "h.example/a": "held learned",
+        "h.example/b": "queued",
+        "h.example/b/": "held learned",
+        "h.example/other": "queued",
+    }
+    assert [answer.new for answer in link(store, f"{H}/a", f"{H}/b/")] == [False, False]
+    store.close()
+    with report.reading(url_of(tmp_path)) as connection:
+        edges = [
+            (row["url"], row["same_as"], row["kind"]) for row in report.rows(connection, "aliases")
+        ]
+    assert edges == [(f"{H}/a", f"{H}/a/", "rule"), (f"{H}/b/", f"{H}/b", "rule")]
+
+
+def test_seeds_targets_of_redirects_and_what_is_verified_are_never_dropped(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    judge = store.judge = Judge(SLASH)
+    link(store, f"{H}/a")
+    link(store, f"{H}/a/", source=None)
+    link(store, f"{H}/b")
+    link(store, f"{H}/b/", hops=1)
+    link(store, f"{H}/c")
+    judge.verified = True
+    link(store, f"{H}/c/")
+    assert set(states(store).values()) == {"queued"}
+    store.close()
+
+
+def test_where_a_dropped_url_turns_out_to_be_the_page_it_is_fetched(tmp_path: Path) -> None:
+    """The one that stands for a class redirects to the very URL that was dropped for it."""
+    store = open_store(tmp_path)
+    store.judge = Judge(SLASH)
+    [first] = link(store, f"{H}/a/")
+    link(store, f"{H}/a")
+    hop = Hop("redirect", 301, candidate(f"{H}/a")._replace(source=first.row, hops=1))
+    store.record([Outcome(first.row, State.REDIRECTED, hops=(hop,))], 2.0, explain)
+    assert states(store) == {"h.example/a/": "redirected", "h.example/a": "queued"}
+    link(store, f"{H}/b/")  # and where nobody had dropped it
+    hop = Hop("redirect", 301, candidate(f"{H}/b")._replace(source=3, hops=1))
+    store.record([Outcome(3, State.REDIRECTED, hops=(hop,))], 2.0, explain)
+    assert states(store)["h.example/b"] == "queued"
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome(1, State.FAILED, "timeout"),
+        Outcome(1, State.HELD, "robots"),
+        Outcome(1, State.FETCHED, page=page(404)),
+    ],
+)
+def test_what_was_dropped_for_a_page_that_is_not_there_goes_back(
+    tmp_path: Path, outcome: Outcome
+) -> None:
+    store = open_store(tmp_path)
+    store.judge = Judge(SLASH)
+    link(store, f"{H}/a/", f"{H}/a")
+    store.record([outcome], 2.0, explain)
+    assert states(store)["h.example/a"] == "queued"
+    assert [answer.new for answer in link(store, f"{H}/a/?x")] == [True]
+    store.close()
+
+
+def test_a_dead_page_stands_for_none(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.judge = Judge(SLASH)
+    link(store, f"{H}/a")
+    store.record([Outcome(1, State.FETCHED, page=page(410))], 2.0, explain)
+    link(store, f"{H}/a/")
+    assert states(store)["h.example/a/"] == "queued"
+    store.close()
+
+
+def publish(store: Store, *rules: LearnedRule, **more: str) -> classes.Rekeyed:
+    """Bring rules into a store, and let them act."""
+    with store.transaction() as connection:
+        done = rule_store.bring(connection, rules, MAKE, 3.0, **more)  # type: ignore[arg-type]
+        store.judge = Judge(*rule_store.rules_in(connection))
+        return done
+
+
+def test_activation_takes_known_urls_out_of_the_queue_and_revocation_puts_them_back(
+    tmp_path: Path,
+) -> None:
+    store = open_store(tmp_path)
+    link(store, f"{H}/a", f"{H}/a/", f"{H}/b/", f"{H}/c", f"{H}/d/", "http://o.example/a/")
+    store.record([Outcome(5, State.FETCHED, page=page())], 2.0, explain)
+    done = publish(store, SLASH)
+    assert (done.held, done.released) == ([2], [])
+    assert states(store) == {
+        "h.example/a": "queued",
+        "h.example/a/": "held learned",
+        "h.example/b/": "queued",
+        "h.example/c": "queued",
+        "h.example/d/": "fetched",
+        "o.example/a/": "queued",
+    }
+    link(store, f"{H}/b", f"{H}/c/", f"{H}/d")  # against each kind of what was known
+    assert [states(store)[f"h.example/{name}"] for name in ("b", "c/", "d")] == ["held learned"] * 3
+    with store.transaction() as connection:
+        case = rule_store.find(connection, SLASH.id)
+        assert case.spared == 4
+        done = rule_store.revoke(connection, case, MAKE, 4.0)
+        store.judge = Judge(*rule_store.rules_in(connection))
+    assert len(done.released) == 4
+    assert set(states(store).values()) == {"queued", "fetched"}
+    assert sum(len(host.urls) for host in lease(store)) == 8
+    link(store, f"{H}/e", f"{H}/e/")
+    assert states(store)["h.example/e/"] == "queued", "a revoked rule drops nothing"
+    store.close()
+
+
+def test_what_two_rules_dropped_waits_for_both(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    publish(store, SLASH, UPGRADE)
+    link(store, "https://h.example/a", f"{H}/a/", "https://h.example/a/", f"{H}/a")
+    assert [state for state in states(store).values() if state == "queued"] == ["queued"]
+    with store.transaction() as connection:
+        done = rule_store.revoke(connection, rule_store.find(connection, UPGRADE.id), MAKE, 4.0)
+        store.judge = Judge(*rule_store.rules_in(connection))
+    assert len(done.released) == 1, "one of the two that http has"
+    left = states(store)
+    assert left["https://h.example/a/"] == "held learned"
+    assert sorted([left["h.example/a/"], left["h.example/a"]]) == ["held learned", "queued"]
+    with store.transaction() as connection:
+        rule_store.revoke(connection, rule_store.find(connection, SLASH.id), MAKE, 5.0)
+    assert set(states(store).values()) == {"queued"}
+    store.close()
+
+
+def test_what_was_dropped_for_a_suspended_rule_stays_and_no_more_is_dropped(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    publish(store, SLASH)
+    link(store, f"{H}/a", f"{H}/a/")
+    with store.transaction() as connection:
+        case = rule_store.find(connection, SLASH.id)
+        case.enter("suspended", 4.0)
+        rule_store.write(connection, [case])
+        acting, done = rule_store.publish(connection, [case.lesson], MAKE, 4.0)
+        store.judge = Judge(*rule_store.rules_in(connection))
+    assert not acting.active.active
+    assert not done.released
+    link(store, f"{H}/b", f"{H}/b/")
+    assert states(store)["h.example/a/"] == "held learned"
+    assert states(store)["h.example/b/"] == "queued"
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "fetched", "stands"),
+    [
+        (["http://h.example/a", "https://h.example/a/x"], (), "https://h.example/a/x"),
+        (["http://h.example/a?y=1", "http://h.example/a?y=2&y=3"], (), "http://h.example/a?y=1"),
+        (["http://h.example/b", "http://h.example/a"], (), "http://h.example/b"),
+        (["https://h.example/a", "http://h.example/a/x"], (2,), "http://h.example/a/x"),
+    ],
+    ids=["https before http", "shorter", "first", "what is fetched before all"],
+)
+def test_which_one_stands_for_a_class(
+    tmp_path: Path, given: list[str], fetched: tuple[int, ...], stands: str
+) -> None:
+    store = open_store(tmp_path)
+    link(store, *given)
+    for row in fetched:
+        store.record([Outcome(row, State.FETCHED, page=page())], 2.0, explain)
+
+    def ruled(_url: str) -> Ruled:  # all are one, whose own URL is not known
+        return Ruled("https://h.example/", b"k" * 16, ("rule",))
+
+    with store.transaction() as connection:
+        classes.rekey(connection, ["h.example"], ruled, ruled, 3.0)
+        query = "SELECT urls.url FROM classes JOIN urls ON urls.id = classes.url_id"
+        assert connection.exec_driver_sql(query).scalar() == stands
+    store.close()
+
+
+def test_an_alias_of_hosts_reaches_both(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    link(store, f"{H}/a", "http://o.example/b")
+    publish(store, ALIAS)
+    link(store, "http://o.example/a", f"{H}/b")
+    assert states(store) == {
+        "h.example/a": "queued",
+        "o.example/b": "queued",
+        "o.example/a": "held learned",
+        "h.example/b": "held learned",
+    }
+    store.close()
+
+
+def test_what_is_asked_while_a_rule_takes_it_out_of_the_queue_is_settled(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    link(store, f"{H}/a", f"{H}/a/")
+    lease(store)
+    publish(store, SLASH)
+    store.record([Outcome(2, State.FETCHED, page=page())], 4.0, explain)
+    assert states(store) == {"h.example/a": "queued", "h.example/a/": "fetched"}
+    assert [len(host.urls) for host in lease(store, now=999.0)] == [1]
+    store.close()
+
+
+def test_a_circle_with_the_rules_that_there_are_changes_nothing(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    publish(store, ALIAS)
+    back = LearnedRule(host="o.example", family="host-alias", new="h.example")
+    with pytest.raises(ValueError, match="leads back to itself"):
+        publish(store, back)
+    with store.transaction() as connection:
+        assert [rule.lesson for rule in rule_store.rules_in(connection)] == [ALIAS.lesson]
+        with pytest.raises(StoreError, match="there is no such rule; 'canonry rules list'"):
+            rule_store.find(connection, back.id)
+    store.close()
+
+
+def test_rules_are_kept_as_they_were(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    wide = LearnedRule(
+        host="h.example",
+        family="parameter-irrelevant",
+        below="/é/",
+        old="réf",
+        beside=("a", "b"),
+        subdomains=True,
+        but=("x.h.example",),
+        state="probation",
+    )
+    publish(store, wide, SLASH)
+    with store.transaction() as connection:
+        assert {r.lesson: r.state for r in rule_store.rules_in(connection)} == {
+            wide.lesson: "probation",
+            SLASH.lesson: "active",
+        }
+        assert rule_rows.wide_hosts(connection) == {"h.example"}
+        one = rule_store.find(connection, wide.id[:6])
+        assert rule_store.row_of(one) == rule_store.row_of(rule_store.find(connection, wide.id))
+    store.close()

@@ -1,0 +1,124 @@
+"""Classes of URLs, told by what each led to."""
+
+from pathlib import Path
+
+import pytest
+from support.databases import url_of
+from support.stores import candidate, explain, open_store
+
+from canonry.storage import Hop, Outcome, Page, State, Store, report
+from canonry.storage.learned.equivalences import Equivalences
+
+A = "http://a.example"
+
+
+def page(status: int = 200, title: str | None = None, canonical: str | None = None) -> Page:
+    return Page(status, 0.1, "text/html", 1, b"d" * 16, title, canonical, 0)
+
+
+class Web:
+    """What a crawl saw, written into a store by names."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.rows: dict[str, int] = {}
+
+    def row(self, path: str) -> int:
+        found = candidate(A + path)
+        [answer] = self.store.admit([found], 1.0, explain)
+        return self.rows.setdefault(path, answer.row)
+
+    def moved(self, path: str, to: str, status: int = 301, now: float = 2.0) -> None:
+        hop = Hop("redirect", status, candidate(A + to))
+        row = self.row(path)
+        self.store.record([Outcome(row, State.REDIRECTED, hops=(hop,))], now, explain)
+
+    def page(self, path: str, answer: Page, canonical: str | None = None) -> None:
+        hops = (Hop("canonical", 200, candidate(A + canonical)),) if canonical else ()
+        row = self.row(path)
+        self.store.record([Outcome(row, State.FETCHED, page=answer, hops=hops)], 2.0, explain)
+
+    def representatives(self, folder: Path) -> dict[str, str]:
+        rows = {path: self.row(path) for path in list(self.rows)}
+        self.store.close()
+        with report.reading(url_of(folder)) as connection:
+            known = Equivalences(connection)
+            return {p: known.representative(r).url.removeprefix(A) for p, r in rows.items()}
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Web:
+    return Web(open_store(tmp_path))
+
+
+def test_a_permanent_chain_joins_to_its_end(web: Web, tmp_path: Path) -> None:
+    web.moved("/1", "/2")
+    web.moved("/2", "/3", 308)
+    web.page("/3", page())
+    assert web.representatives(tmp_path) == {"/1": "/3", "/2": "/3", "/3": "/3"}
+
+
+def test_what_leads_on_for_a_time_joins_nothing(web: Web, tmp_path: Path) -> None:
+    web.moved("/1", "/3", 302)
+    web.moved("/2", "/1")
+    web.page("/3", page())
+    assert web.representatives(tmp_path) == {"/1": "/1", "/2": "/2", "/3": "/3"}
+
+
+def test_the_last_answer_counts(web: Web, tmp_path: Path) -> None:
+    web.page("/old", page())
+    web.page("/new", page())
+    web.moved("/1", "/old", now=2.0)
+    web.moved("/1", "/new", now=9.0)
+    assert web.representatives(tmp_path)["/1"] == "/new"
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_chain_that_ends_in_an_error_joins_nothing(web: Web, tmp_path: Path, status: int) -> None:
+    web.moved("/1", "/2")
+    web.page("/2", page(status))
+    assert web.representatives(tmp_path) == {"/1": "/1", "/2": "/2"}
+
+
+def test_a_chain_whose_end_nobody_has_seen_joins_nothing(web: Web, tmp_path: Path) -> None:
+    web.moved("/1", "/2")
+    assert web.representatives(tmp_path) == {"/1": "/1"}
+
+
+def test_circles_join_nothing(web: Web, tmp_path: Path) -> None:
+    web.moved("/1", "/2")
+    web.moved("/2", "/3")
+    web.moved("/3", "/2")
+    assert web.representatives(tmp_path) == {"/1": "/1", "/2": "/2", "/3": "/3"}
+
+
+def test_a_canonical_link_joins_when_its_target_confirms_it(web: Web, tmp_path: Path) -> None:
+    web.page("/ok", page())
+    web.page("/self", page(canonical=f"{A}/self"))
+    web.page("/away", page(canonical=f"{A}/ok"), "/ok")
+    web.page("/gone", page(404))
+    web.page("/title", page(title="One"))
+    web.page("/to-ok", page(), "/ok")
+    web.page("/to-self", page(), "/self")
+    web.page("/to-away", page(), "/away")
+    web.page("/to-gone", page(), "/gone")
+    web.page("/same-title", page(title="One"), "/title")
+    web.page("/other-title", page(title="Two"), "/title")
+    found = web.representatives(tmp_path)
+    assert {path: end for path, end in found.items() if path != end} == {
+        "/away": "/ok",
+        "/to-ok": "/ok",
+        "/to-self": "/self",
+        "/same-title": "/title",
+    }
+
+
+def test_a_sink_joins_only_what_is_called_like_it(web: Web, tmp_path: Path) -> None:
+    web.page("/", page())
+    web.page("/shop/lamp", page())
+    for n in range(12):
+        web.moved(f"/gone/{n}", "/")
+        web.moved(f"/v{n}/lamp", "/shop/lamp")
+    found = web.representatives(tmp_path)
+    assert {found[f"/gone/{n}"] for n in range(12)} == {f"/gone/{n}" for n in range(12)}
+    assert {found[f"/v{n}/lamp"] for n in range(12)} == {"/shop/lamp"}

@@ -1,0 +1,91 @@
+"""The filter: never a wrong "surely not", and no more wrong "perhaps" than asked."""
+
+import hashlib
+from io import BytesIO
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pybloom_live import BloomFilter
+
+from canonry.storage.seen import bloom
+from canonry.storage.seen.bloom import KeyFilter
+
+
+def keys(start: int, count: int) -> list[bytes]:
+    """Return keys as the canonicalizer makes them: hashes."""
+    return [
+        hashlib.blake2b(n.to_bytes(8, "big"), digest_size=16).digest()
+        for n in range(start, start + count)
+    ]
+
+
+@given(st.lists(st.binary(min_size=16, max_size=16), max_size=60, unique=True))
+def test_what_was_added_is_always_perhaps_there(added: list[bytes]) -> None:
+    found = KeyFilter(first_capacity=8)
+    found.add(added)
+    assert found.perhaps(added).all()
+    assert found.count == len(added)
+
+
+def test_keys_of_nothing_but_zeros_and_ones_are_keys_too() -> None:
+    found = KeyFilter()
+    found.add([bytes(16), b"\xff" * 16])
+    assert found.perhaps([bytes(16), b"\xff" * 16]).all()
+    assert not found.perhaps(keys(0, 1)).any()
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.001])
+@pytest.mark.parametrize("growths", [0, 1, 3])
+def test_the_error_rate_holds_however_far_it_grew(rate: float, growths: int) -> None:
+    first = 20_000
+    total = first * (2 ** (growths + 1) - 1)
+    found = KeyFilter(rate, first)
+    for start in range(0, total, 10_000):
+        found.add(keys(start, min(10_000, total - start)))
+    asked = 600_000
+    wrong = int(found.perhaps(keys(10_000_000, asked)).sum())
+    assert wrong / asked <= rate * 1.12
+    assert found.count == total
+
+
+def test_at_its_capacity_it_is_small_and_as_wrong_as_asked() -> None:
+    found = KeyFilter(0.01, 100_000)
+    found.add(keys(0, 100_000))
+    assert found.bits / found.count <= 12
+    wrong = int(found.perhaps(keys(10_000_000, 500_000)).sum()) / 500_000
+    assert 0.009 <= wrong <= 0.011
+
+
+def test_after_a_growth_it_needs_no_more_than_sixteen_bits_a_key() -> None:
+    found = KeyFilter(0.01, 50_000)
+    found.add(keys(0, 150_000))
+    assert found.bits / found.count <= 16
+    assert found.links == 2
+
+
+def test_bits_and_file_form_are_pybloom_lives() -> None:
+    found = KeyFilter(first_capacity=100)
+    found.add(keys(0, 100))
+    size = int.from_bytes(found.dumps()[:8], "little")
+    theirs = BloomFilter.fromfile(BytesIO(found.dumps()[8 : 8 + size]))
+    assert (theirs.count, theirs.capacity) == (100, 100)
+    assert bloom._contains(theirs, bloom.as_halves(keys(0, 100))).all()  # noqa: SLF001 - the bits
+
+
+def test_what_is_dumped_is_loaded() -> None:
+    found, again = KeyFilter(first_capacity=50), KeyFilter()
+    found.add(keys(0, 500))
+    again.loads(found.dumps())
+    probe = keys(0, 5_000)
+    assert np.array_equal(found.perhaps(probe), again.perhaps(probe))
+    again.add(keys(500, 10))
+    assert again.perhaps(keys(0, 510)).all()
+
+
+def test_a_dump_that_is_cut_is_refused() -> None:
+    found = KeyFilter(first_capacity=50)
+    found.add(keys(0, 10))
+    with pytest.raises(ValueError, match="cut short"):
+        KeyFilter().loads(found.dumps()[:-1])

@@ -1,0 +1,176 @@
+"""Claim once: of all who claim a key, exactly one is told that it is new."""
+
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.stores import admit, candidate, explain, open_store
+
+from canonry.storage import Store
+from canonry.storage.seen.seen_set import Recent
+
+_CLAIM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from support.stores import admit, open_store
+import random
+numbers = list(range(400))
+random.Random(int(sys.argv[3])).shuffle(numbers)
+store = open_store(Path(sys.argv[2]))
+new = []
+for start in range(0, 400, 20):
+    part = numbers[start:start + 20]
+    answers = admit(store, [f"http://a.example/{n}" for n in part])
+    new += [n for n, answer in zip(part, answers) if answer.new]
+store.close()
+print(*new)
+"""
+
+
+_EXAMPLES = count()
+
+
+@pytest.fixture
+def one_store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store for all examples of a test."""
+    store = open_store(tmp_path)
+    yield store
+    store.close()
+
+
+@given(batches=st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=8))
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_claims_are_those_of_a_dict(one_store: Store, batches: list[list[int]]) -> None:
+    known: dict[int, int] = {}
+    example = next(_EXAMPLES)  # all share a store, and none its URLs
+    for batch in batches:
+        answers = admit(one_store, [f"http://a.example/{example}/{n}" for n in batch])
+        for n, answer in zip(batch, answers, strict=True):
+            assert answer.new == (n not in known)
+            assert known.setdefault(n, answer.row) == answer.row
+
+
+def test_a_transaction_that_fails_claims_nothing(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/1"])
+    with pytest.raises(RuntimeError), store.transaction() as connection:
+        more = [candidate("http://a.example/2"), candidate("http://a.example/1")]
+        first = store.admit_in(connection, more, 0.0, explain)
+        second = store.admit_in(connection, more, 0.0, explain)
+        assert [a.new for a in first] == [True, False]
+        assert [a.new for a in second] == [False, False]
+        raise RuntimeError
+    assert [a.new for a in admit(store, ["http://a.example/2", "http://a.example/1"])] == [
+        True,
+        False,
+    ]
+    store.close()
+
+
+def test_a_failed_transaction_does_not_hide_what_others_claim_meanwhile(tmp_path: Path) -> None:
+    one, other = open_store(tmp_path), open_store(tmp_path)
+    with pytest.raises(RuntimeError), one.transaction() as connection:
+        one.admit_in(connection, [candidate("http://a.example/1")], 0.0, explain)
+        raise RuntimeError
+    urls = ["http://a.example/1", "http://a.example/2"]
+    assert [answer.new for answer in admit(other, urls)] == [True, True]
+    assert [answer.new for answer in admit(one, urls)] == [False, False]
+    one.close()
+    other.close()
+
+
+def test_one_transaction_may_claim_more_than_is_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("canonry.storage.seen.seen_set._RECENT", 50)
+    store = open_store(tmp_path)
+    urls = [f"http://a.example/{n}" for n in range(300)]
+    with store.transaction() as connection:
+        new = []
+        for start in [*range(0, 300, 30), *range(0, 300, 30)]:
+            part = [candidate(url) for url in urls[start : start + 30]]
+            new += [answer.new for answer in store.admit_in(connection, part, 0.0, explain)]
+    assert new == [True] * 300 + [False] * 300
+    assert not any(answer.new for answer in admit(store, urls))
+    store.close()
+
+
+def test_two_stores_on_one_file_see_each_others_claims(tmp_path: Path) -> None:
+    one, other = open_store(tmp_path), open_store(tmp_path)
+    for n in range(20):
+        claimants = [one, other] if n % 2 else [other, one]
+        answers = [admit(store, [f"http://a.example/{n}"])[0] for store in claimants]
+        assert [answer.new for answer in answers] == [True, False]
+        assert answers[0].row == answers[1].row
+    one.close()
+    other.close()
+
+
+def test_processes_that_claim_the_same_keys_have_one_winner_each(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    tests = str(Path(__file__).parents[2])
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", _CLAIM, tests, str(tmp_path), str(n)], stdout=subprocess.PIPE
+        )
+        for n in range(4)
+    ]
+    won: list[int] = []
+    for process in running:
+        out, _ = process.communicate(timeout=100)
+        assert process.returncode == 0
+        won += map(int, out.split())
+    assert sorted(won) == list(range(400))
+
+
+def test_threads_that_claim_the_same_keys_have_one_winner_each(tmp_path: Path) -> None:
+    won: list[int] = []
+
+    def claim(seed: int) -> None:
+        store = open_store(tmp_path)
+        numbers = random.Random(seed).sample(range(200), 200)
+        won.extend(n for n in numbers if admit(store, [f"http://a.example/{n}"])[0].new)
+        store.close()
+
+    open_store(tmp_path).close()
+    threads = [threading.Thread(target=claim, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == list(range(200))
+
+
+def test_recent_keys_are_bounded_and_never_wrong() -> None:
+    recent = Recent(size=10)
+    for n in range(0, 1000, 3):
+        recent.update({(n + m).to_bytes(16, "big"): n + m for m in range(3)})
+        young, old = recent.generations
+        assert young[(n + 2).to_bytes(16, "big")] == n + 2
+        assert len(young) <= 10
+        assert len(old) <= 10
+        assert all(key == row.to_bytes(16, "big") for key, row in {**young, **old}.items())
+    assert len({**young, **old}) >= 10
+
+
+def test_the_rules_that_merged_a_link_are_counted_once_for_each_link(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/x?utm_source=1"])
+    admit(store, ["http://a.example/x", "HTTP://a.example/x", "http://a.example/x"])
+    with store.transaction() as connection:
+        found = connection.exec_driver_sql("SELECT rules, count, spelling, same_as FROM merges")
+        merged = {row[0]: tuple(row[1:]) for row in found}
+    store.close()
+    first = "http://a.example/x?utm_source=1"
+    assert merged == {
+        "tracking": (2, "http://a.example/x", first),
+        "scheme-case + tracking": (1, "HTTP://a.example/x", first),
+    }

@@ -1,0 +1,69 @@
+"""Crawls of a server that says any bytes, inside the test's own process."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support.servers import Answer, ok, raw_server
+
+from canonry.crawler.run import wiring
+from canonry.crawler.settings import load
+from canonry.storage import report
+
+SEED = "http://a.example/"
+
+
+def target_of(head: bytes) -> str:
+    """Return what a request asked for."""
+    return head.split(b" ")[1].decode()
+
+
+def host_of(head: bytes) -> str:
+    """Return the host that a request named."""
+    return head.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()
+
+
+def page(*links: str) -> bytes:
+    """Return a page with links."""
+    body = "".join(f'<a href="{link}">x</a>' for link in links).encode()
+    return ok(body, "Content-Type: text/html")
+
+
+def crawl(
+    folder: Path,
+    answer: Callable[[bytes], Answer],
+    timeout: float = 10.0,
+    retries: int = 3,
+    retry_wait: float = 0.02,
+    said: list[str] | None = None,
+    traps: dict[str, object] | None = None,
+    **crawl_keys: object,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Crawl a server of our own; return the status and the pages."""
+    folder.mkdir(exist_ok=True)
+    store = f"sqlite:///{folder / 'store.db'}"
+
+    async def run() -> None:
+        async with raw_server(answer) as raw:
+            settings = load(
+                None,
+                {
+                    "crawl": {"delay": 0.0, **crawl_keys},
+                    "fetch": {
+                        "connect_to": [f"::127.0.0.1:{raw.port}"],
+                        "retry_wait": retry_wait,
+                        "timeout": timeout,
+                        "retries": retries,
+                    },
+                    "traps": traps or {},
+                },
+            )
+            result = await wiring.crawl(
+                [SEED], store, settings, say=(said if said is not None else []).append
+            )
+            assert result.finished
+
+    asyncio.run(run())
+    with report.reading(store) as connection:
+        return report.status(connection), list(report.rows(connection, "pages"))

@@ -1,0 +1,101 @@
+"""Stores and candidates for tests: real SQLite files, real keys."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy import Connection
+from support.databases import url_of
+
+import canonry
+from canonry.canon.policies.policy import preset
+from canonry.crawler.admission.admit import why
+from canonry.crawler.admission.scope import host_of
+from canonry.storage import Admission, Candidate, LeasedHost, State, Store
+from canonry.storage.rows import leases as rows
+
+MAKE = canonry.Canonicalizer("web")
+
+
+def open_store(folder: Path, policy: str = "web", say: list[str] | None = None) -> Store:
+    """Open the store in a folder; what it says goes to a list."""
+    found = preset(policy)
+    said = [] if say is None else say
+    return Store(url_of(folder), policy=found.label, fingerprint=found.fingerprint, say=said.append)
+
+
+def candidate(url: str, depth: int = 0, held: str | None = None) -> Candidate:
+    """Return a URL as the door would bring it."""
+    found = MAKE(url)
+    return Candidate(found.url, url, found.key, host_of(found.url), depth, held=held)
+
+
+def explain(spelling: str, same_as: str) -> str:
+    """Name the rules that merged two spellings."""
+    return why(MAKE, spelling, same_as)
+
+
+def admit(store: Store, urls: Sequence[str], now: float = 0.0, depth: int = 0) -> list[Admission]:
+    """Let URLs through the door."""
+    return store.admit([candidate(url, depth) for url in urls], now, explain)
+
+
+def lease_names(connection: Connection, owner: str, limit: int = 100) -> set[str]:
+    """Lease hosts inside a transaction, and return which."""
+    found = rows.lease(
+        connection,
+        owner,
+        now=0.0,
+        seconds=60,
+        limit=limit,
+        per_host=10,
+        loaded={},
+        level_by_level=False,
+    )
+    return {host.name for host in found}
+
+
+def lease(
+    store: Store,
+    owner: str = "me",
+    now: float = 0.0,
+    loaded: dict[str, set[int]] | None = None,
+    *,
+    level_by_level: bool = False,
+    per_host: int = 100,
+) -> list[LeasedHost]:
+    """Lease hosts for sixty seconds."""
+    with store.transaction() as connection:
+        return rows.lease(
+            connection,
+            owner,
+            now=now,
+            seconds=60,
+            limit=10,
+            per_host=per_host,
+            loaded=loaded or {},
+            level_by_level=level_by_level,
+        )
+
+
+def assert_counts_are_right(connection: Connection) -> None:
+    """Count the rows, and compare with the counts that were kept."""
+
+    def counted(sql: str) -> dict[tuple[object, ...], int]:
+        return {tuple(row[:-1]): row[-1] for row in connection.exec_driver_sql(sql) if row[-1]}
+
+    kept = "SELECT name, reason, count FROM counts WHERE kind = '{}'"
+    states = counted("SELECT state, coalesce(reason, ''), count(*) FROM urls GROUP BY 1, 2")
+    assert counted(kept.format("urls")) == {
+        (State(state).name.lower(), reason): n for (state, reason), n in states.items()
+    }
+    statuses = counted("SELECT status, count(*) FROM pages GROUP BY 1")
+    assert counted(kept.format("pages")) == {(str(s), ""): n for (s,), n in statuses.items()}
+    kinds = counted("SELECT kind, status, count(*) FROM aliases GROUP BY 1, 2")
+    assert counted(kept.format("aliases")) == {(f"{k} {s}", ""): n for (k, s), n in kinds.items()}
+    bodies = "SELECT count(*), count(DISTINCT digest) FROM pages WHERE status = 200 AND size > 0"
+    number, distinct = connection.exec_driver_sql(bodies).one()
+    repeated = {("repeated", ""): number - distinct} if number > distinct else {}
+    assert counted(kept.format("bodies")) == repeated
+    for name in ("hosts", "keys"):
+        sizes = connection.exec_driver_sql(f"SELECT count(*), coalesce(max(id), 0) FROM {name}")  # noqa: S608
+        assert len(set(sizes.one())) == 1, "ids count up from 1 without a gap"
