@@ -16,8 +16,8 @@ from crawl import served
 from measure import arguments, keep
 
 from canonry.canon import Canonicalizer
-from canonry.crawler.admission.admit import Door
 from canonry.crawler.admission.scope import Scope
+from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.settings import load
 from canonry.storage import Candidate, Store
 
@@ -34,13 +34,13 @@ def site() -> dict[str, bytes | str]:
 def fill(store_url: str, count: int) -> None:
     """Queue URLs."""
     canonicalizer = Canonicalizer("web")
-    door = Door(canonicalizer, Scope("any", []), load(None, {}))
+    url_filter = URLFilter(canonicalizer, Scope("any", []), load(None, {}))
     policy = canonicalizer.policy
     store = Store(store_url, policy=policy.label, fingerprint=policy.fingerprint)
     with closing(store):
         for start in range(0, count, 100_000):
             found = [
-                door.candidate(
+                url_filter.candidate(
                     f"http://h{n % _HOSTS}.example/a-path/of/usual-length/{n}.html",
                     None,
                     depth=1,

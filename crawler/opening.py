@@ -129,13 +129,13 @@ def _answers(store: str, policy: str, rules_file: str | None) -> Iterator[Answer
 
 @contextmanager
 def changing(
-    store_url: str, policy: str, say: Callable[[str], None]
+    store_url: str, policy: str, notify: Callable[[str], None]
 ) -> Iterator[tuple[Connection, Canonicalizer]]:
     """Open a store for one change of its rules: a transaction, and what makes its identities."""
     found = find_policy(policy)
     with report.reading(store_url):  # it has to be there
         pass
-    store = open_store(store_url, found, say)
+    store = open_store(store_url, found, notify)
     try:
         with store.transaction() as connection:
             yield connection, Canonicalizer(found)
@@ -143,6 +143,6 @@ def changing(
         store.close()
 
 
-def open_store(url: str, policy: Policy, say: Callable[[str], None]) -> Store:
+def open_store(url: str, policy: Policy, notify: Callable[[str], None]) -> Store:
     """Open a store for keys under a policy."""
-    return Store(url, policy=policy.label, fingerprint=policy.fingerprint, say=say)
+    return Store(url, policy=policy.label, fingerprint=policy.fingerprint, notify=notify)

@@ -15,7 +15,7 @@ from canonry.storage.store import read_facts
 from canonry.storage.store_errors import StoreError
 
 
-def upgrade(url: str, say: Callable[[str], None]) -> int:
+def upgrade(url: str, notify: Callable[[str], None]) -> int:
     """Bring a store to the schema that this program reads.
 
     Keys, URLs and queue stay what they are. A process that dies on the way leaves the store as it
@@ -23,7 +23,7 @@ def upgrade(url: str, say: Callable[[str], None]) -> int:
 
     Args:
         url: a SQLAlchemy URL.
-        say: takes sentences for people, one for each step.
+        notify: receives sentences for people, one for each step.
 
     Returns:
         The schema that the store had.
@@ -35,7 +35,7 @@ def upgrade(url: str, say: Callable[[str], None]) -> int:
     name = engine.url.render_as_string()
     try:
         with engine.begin() as connection:
-            return _steps(connection, say)
+            return _steps(connection, notify)
     except DatabaseError as error:
         raise StoreError(f"store {name}: {error.orig}") from None
     except StoreError as error:
@@ -44,14 +44,14 @@ def upgrade(url: str, say: Callable[[str], None]) -> int:
         engine.dispose()
 
 
-def _steps(connection: Connection, say: Callable[[str], None]) -> int:
+def _steps(connection: Connection, notify: Callable[[str], None]) -> int:
     """Take all steps from the schema that a store has; return that schema."""
     before = int(read_facts(connection)["schema"])
     if before > VERSION:
         raise StoreError(f"it has schema {before}, and this program reads up to {VERSION}")
     operations = Operations(MigrationContext.configure(connection))
     for schema in range(before, VERSION):
-        say(f"from schema {schema} to schema {schema + 1}")
+        notify(f"from schema {schema} to schema {schema + 1}")
         _STEPS[schema](connection, operations)
     fact = update(meta).where(meta.c.name == "schema")
     connection.execute(fact.values(value=str(VERSION)))

@@ -41,7 +41,7 @@ class Store:
         *,
         policy: str,
         fingerprint: str,
-        say: Callable[[str], None] = _silent,
+        notify: Callable[[str], None] = _silent,
     ) -> None:
         """Open a store; make it when there is none.
 
@@ -49,12 +49,12 @@ class Store:
             url: a SQLAlchemy URL.
             policy: ``name/version`` of the policy that makes its keys.
             fingerprint: of the policy's content.
-            say: takes sentences for people, about work that takes time.
+            notify: receives sentences for people, about work that takes time.
 
         Raises:
             StoreError: when it was made by another version or under another policy, or is none.
         """
-        self._say = say
+        self._notify = notify
         self._engine = open_engine(url)
         self._url = self._engine.url.render_as_string()  # without a password
         try:
@@ -196,7 +196,7 @@ class Store:
                 self._snapshot.parent.mkdir(parents=True, exist_ok=True)
                 snapshot.save(self._snapshot, self.seen.filter, self._id, self.seen.known_up_to)
             except OSError as error:
-                self._say(f"the filter was not kept ({error}); the next start makes it anew")
+                self._notify(f"the filter was not kept ({error}); the next start makes it anew")
         self._engine.dispose()
 
     def _load_seen(self, connection: Connection) -> SeenSet:
@@ -211,7 +211,7 @@ class Store:
             kept = "the filter has outgrown its first size"
         if isinstance(kept, str):
             if newest:
-                self._say(f"{kept}; making it anew from {newest:,} keys")
+                self._notify(f"{kept}; making it anew from {newest:,} keys")
             seen = SeenSet(KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest)), 0)
         else:
             seen = SeenSet(*kept)
@@ -219,7 +219,7 @@ class Store:
         for n in seen.catch_up(connection):
             done += n
             if done % 1_000_000 < n:
-                self._say(f"filter: {done:,} of {newest:,} keys")
+                self._notify(f"filter: {done:,} of {newest:,} keys")
         return seen
 
 

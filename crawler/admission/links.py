@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from canonry.canon import InvalidURL, redact
-from canonry.crawler.admission.admit import Door
+from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.documents import read
 from canonry.crawler.documents.directives import forbids_following, related
 from canonry.crawler.documents.html import FOLLOWED, Document
@@ -27,9 +27,9 @@ class Found(NamedTuple):
 class Links:
     """Finds links, for one crawl."""
 
-    def __init__(self, door: Door, settings: Settings) -> None:
+    def __init__(self, url_filter: URLFilter, settings: Settings) -> None:
         """Bind what judges links, and what is to be respected."""
-        self._door = door
+        self._url_filter = url_filter
         self._crawl = settings.crawl
         self._longest = settings.fetch.max_body
         self._most = settings.traps.max_links
@@ -80,7 +80,7 @@ class Links:
     def one(self, queued: Queued, reference: str, base: str) -> Candidate | Refused:
         """Return what a link comes to, or why it is none: a bad link is the web's weather."""
         try:
-            found = self._door.candidate(
+            found = self._url_filter.candidate(
                 reference, base, depth=queued.depth + 1, hops=0, source=queued.row
             )
         except InvalidURL as error:

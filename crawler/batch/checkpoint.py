@@ -46,7 +46,7 @@ class Workplace:
         self.lasting = lasting
         self._resume = resume
 
-    def state(self, job: str, say: Callable[[str], None]) -> State:
+    def state(self, job: str, notify: Callable[[str], None]) -> State:
         """Return where a job stands; at its beginning, when nothing of it is there."""
         found = None
         if self._resume:
@@ -54,12 +54,12 @@ class Workplace:
                 found = msgspec.json.decode((self.folder / _STATE).read_bytes(), type=State)
         if found is not None and found.job == job:
             if found.partitions < 0:
-                say(f"going on behind {found.lines:,} lines")
+                notify(f"going on behind {found.lines:,} lines")
             else:
-                say(f"going on behind the first pass, over {found.lines:,} lines")
+                notify(f"going on behind the first pass, over {found.lines:,} lines")
             return found
         if self._resume:
-            say("nothing of this job was left to go on from: from the beginning")
+            notify("nothing of this job was left to go on from: from the beginning")
         for file in self.folder.iterdir():
             if file.name != _LOCK:
                 file.unlink()

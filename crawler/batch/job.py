@@ -129,7 +129,7 @@ def run(
     job: Job,
     canonicalizer: Canonicalizer,
     advance: Callable[[int], None],
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Summary:
     """Do a job, and return what was done.
 
@@ -140,7 +140,7 @@ def run(
         job: what to do.
         canonicalizer: makes the identities.
         advance: is told how many bytes were read.
-        say: takes sentences for people.
+        notify: receives sentences for people.
 
     Raises:
         OSError, StoreError: when a file or the store fails; nothing is left half-written.
@@ -151,7 +151,7 @@ def run(
         place = stack.enter_context(workplace(_beside(job), resume=job.resume))
         seen = None
         if job.store is not None:
-            seen, taught = _in_store(job.store, canonicalizer, stack, say)
+            seen, taught = _in_store(job.store, canonicalizer, stack, notify)
         results = _results(job, canonicalizer, stack)
         if seen is not None:
             return _against(seen, job, canonicalizer, taught, advance, results)
@@ -166,13 +166,13 @@ def run(
             groups=results.groups is not None,
         )
         about = stack.enter_context(output.whole(job.report)) if job.report else None
-        once = local.Dedup(job.files, work, place, advance, say)
+        once = local.Dedup(job.files, work, place, advance, notify)
         start = time.monotonic()
         try:
             summary = once.run(results)
         except KeyboardInterrupt:
             if place.has_state:
-                say("with --resume the same command goes on from here")
+                notify("with --resume the same command goes on from here")
             raise
         if about is not None:
             title = ", ".join("standard input" if file == "-" else file for file in job.files)
@@ -221,10 +221,10 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
 
 
 def _in_store(
-    url: str, canonicalizer: Canonicalizer, stack: ExitStack, say: Callable[[str], None]
+    url: str, canonicalizer: Canonicalizer, stack: ExitStack, notify: Callable[[str], None]
 ) -> tuple[SeenInStore, Canonicalizer]:
     """Open a store for one transaction, which ends with the stack; return what its rules make."""
-    store = opening.open_store(url, canonicalizer.policy, say)
+    store = opening.open_store(url, canonicalizer.policy, notify)
     stack.callback(store.close)
     store.judge = Judge(canonicalizer)
     connection = stack.enter_context(store.transaction())

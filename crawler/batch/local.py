@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Policy, RuleSet, redact
 from canonry.canon.syntax.percent import to_text
-from canonry.crawler.admission.admit import why
+from canonry.crawler.admission.url_filter import why
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.against_store import Answer, Summary
 from canonry.crawler.batch.checkpoint import State, Workplace, fingerprint
@@ -67,7 +67,7 @@ class Dedup:
         work: Work,
         place: Workplace,
         advance: Callable[[int], None] = lambda _count: None,
-        say: Callable[[str], None] = lambda _text: None,
+        notify: Callable[[str], None] = lambda _text: None,
     ) -> None:
         """Bind what to do.
 
@@ -76,7 +76,7 @@ class Dedup:
             work: how.
             place: where its own files are.
             advance: is told how many bytes were read; each is read twice.
-            say: takes sentences for people.
+            notify: receives sentences for people.
         """
         self._files = files
         self.work = work
@@ -93,7 +93,7 @@ class Dedup:
         if self._lasting:
             given = (work.policy.fingerprint, work.rules and work.rules.dumps(), work.form)
             what = (work.report, work.name_all, work.groups, self._partitions.count)
-            self._state = place.state(fingerprint(files, *given, *what), say)
+            self._state = place.state(fingerprint(files, *given, *what), notify)
             self._recall()
 
     def _recall(self) -> None:

@@ -90,7 +90,7 @@ def canon(
     for result in opening.canonicals(given, base, policy, rules_file, store):
         if isinstance(result, Refused):
             refused += 1
-            render.say(f"canonry: {result.reason.value}: {result.text[:200]}")
+            render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
             record: dict[str, Any] = {"text": result.text, "reason": result.reason.name.lower()}
             line = ""
         else:
@@ -105,7 +105,7 @@ def _stdin_lines() -> Iterator[bytes]:
     for line in lines.read(["-"]):
         if isinstance(line, lines.Line):
             if line.refused:
-                render.say(f"canonry: line {line.number}: longer than {lines.LONGEST:,} bytes")
+                render.notify(f"canonry: line {line.number}: longer than {lines.LONGEST:,} bytes")
             yield b"" if line.refused else line.text
 
 
@@ -150,7 +150,7 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     if html.looks_like(body):
         found, relative = html.absolute_links(body, base)
         if relative:
-            render.say(f"canonry: {relative:,} relative links left out; give their --base")
+            render.notify(f"canonry: {relative:,} relative links left out; give their --base")
     else:
         found = [hit.url for hit in canon_extract(body, suffixes=suffixes)]
     for url in found:
@@ -215,7 +215,7 @@ def crawl(
         metrics.served(settings.crawl.metrics, store, lambda: standing),
         live.shown(store) as display,
     ):
-        result = workers.crawl(seeds, store, settings, say=render.say, update=update)
+        result = workers.crawl(seeds, store, settings, notify=render.notify, update=update)
     with report.reading(store) as connection:
         found = report.status(connection)
     found["seconds"] = round(result.seconds, 3)
@@ -225,12 +225,12 @@ def crawl(
         print_json(found)
     else:
         render.status(found)
-        render.say(
+        render.notify(
             f"{result.progress.pages:,} pages in {result.seconds:.1f} s; the store is {store}"
         )
     if result.finished:
         return 0
-    render.say("Interrupted; the same command resumes.")
+    render.notify("Interrupted; the same command resumes.")
     return INTERRUPTED
 
 
@@ -340,7 +340,7 @@ def dedup(
     if engine == "spark":
         total = None  # it is read elsewhere
     with render.byte_progress(total, "dedup") as advance:
-        summary = job.run(asked, canonicalizer, advance, render.say)
+        summary = job.run(asked, canonicalizer, advance, render.notify)
     seconds = round(time.monotonic() - start, 3)
     if as_json:
         print_json(msgspec.to_builtins(summary) | {"seconds": seconds})
@@ -374,8 +374,8 @@ def upgrade(store: str) -> int:
     """
     from canonry.storage import migrations  # noqa: PLC0415 - no other command needs Alembic
 
-    before = migrations.upgrade(store, render.say)
-    render.say(f"it had schema {before}, and has schema {VERSION} now")
+    before = migrations.upgrade(store, render.notify)
+    render.notify(f"it had schema {before}, and has schema {VERSION} now")
     return 0
 
 

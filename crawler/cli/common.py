@@ -29,19 +29,19 @@ def answering(command: Callable[_P, int]) -> Callable[_P, None]:
         try:
             code = command(*args, **kwargs)
         except (SettingsError, PolicyError, RulesError) as error:
-            render.say(f"canonry: {error}")
+            render.notify(f"canonry: {error}")
             code = USAGE
         except ArgumentError as error:
-            render.say(f"canonry: --store: {error}; for example {DEFAULT_STORE}")
+            render.notify(f"canonry: --store: {error}; for example {DEFAULT_STORE}")
             code = USAGE
         except BrokenPipeError:  # the reader has seen enough, as in "| head"
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = FAILED
         except (StoreError, InvalidURL, OSError) as error:
-            render.say(f"canonry: {error}")
+            render.notify(f"canonry: {error}")
             code = FAILED
         except KeyboardInterrupt:
-            render.say("canonry: interrupted; the same command starts again")
+            render.notify("canonry: interrupted; the same command starts again")
             code = INTERRUPTED
         sys.exit(code)
 

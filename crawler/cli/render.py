@@ -44,7 +44,7 @@ def _console(*, stderr: bool) -> Console:
     return Console(stderr=stderr, soft_wrap=True, highlight=False, width=width)
 
 
-def say(message: str) -> None:
+def notify(message: str) -> None:
     """Tell people something, on standard error."""
     err().print(escape(message))
 
@@ -198,7 +198,7 @@ def dedup(summary: Summary, seconds: float) -> None:
     rate = summary.lines / max(seconds, 0.001)
     merged_lines = sum(summary.merged.values())
     refused_lines = sum(summary.refused.values())
-    say(
+    notify(
         f"{summary.lines:,} lines in {seconds:.1f} s ({rate:,.0f}/s): "
         f"{summary.distinct:,} distinct, {summary.exact:,} repeated, "
         f"{merged_lines:,} merged by rules, {refused_lines:,} refused, {summary.blank:,} blank"
@@ -218,4 +218,4 @@ def dedup(summary: Summary, seconds: float) -> None:
         console=err(),
     )
     for cut in summary.cut:
-        say(f"canonry: {cut}; what was read before is in the output")
+        notify(f"canonry: {cut}; what was read before is in the output")

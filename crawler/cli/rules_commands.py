@@ -81,7 +81,7 @@ def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json:
         ],
     )
     if not found:
-        render.say("no rules; crawls learn them, and 'canonry rules import' brings them in")
+        render.notify("no rules; crawls learn them, and 'canonry rules import' brings them in")
     return 0
 
 
@@ -112,10 +112,10 @@ def revoke(rule: str, store: str, policy: str) -> int:
     It is not learned again; 'canonry rules import' can bring it back. A crawl that is running takes
     note at its next step.
     """
-    with opening.changing(store, policy, render.say) as (connection, canonicalizer):
+    with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
         case = rule_store.find(connection, rule)
         done = rule_store.revoke(connection, case, canonicalizer, time.time())
-    render.say(
+    render.notify(
         f"rule {case.id} is revoked: {rule_store.words(case.lesson)}; "
         f"{len(done.released):,} URLs went back to the queue"
     )
@@ -159,9 +159,9 @@ def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
     With --trial they are put on probation: they spare no fetch before they have predicted well.
     """
     given = opening.find_rules(file, opening.find_policy(policy))
-    with opening.changing(store, policy, render.say) as (connection, canonicalizer):
+    with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
         done = rule_store.bring(connection, given.rules, canonicalizer, time.time(), trial=trial)
-    render.say(
+    render.notify(
         f"{len(given.rules):,} rules brought in, {len(given) * (not trial):,} of them active; "
         f"{len(done.held):,} queued URLs are known by another name"
     )
@@ -192,14 +192,14 @@ def mine_rules(
         "candidates": len(found.rules),
     }
     if store is not None:
-        with opening.changing(store, policy, render.say) as (connection, canonicalizer):
+        with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
             rule_store.bring(connection, found.rules, canonicalizer, time.time())
     if as_json:
         print_json(summary)
     if out is not None or not as_json:
         _write(RuleSet(found.rules, canonicalizer.policy.label), out)
     refused = sum(found.refused.values())
-    render.say(
+    render.notify(
         f"{found.pairs:,} permanent redirects, {found.other:,} other lines, {refused:,} refused: "
         f"{len(found.rules):,} candidates"
     )
@@ -216,7 +216,7 @@ def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
             with Path(name).open("rb") as file:
                 yield from mine.read_warc(file)
         except OSError as error:
-            render.say(f"canonry: {name}: breaks off ({error}); what was read before counts")
+            render.notify(f"canonry: {name}: breaks off ({error}); what was read before counts")
 
 
 def _is_warc(name: str) -> bool:
@@ -229,7 +229,7 @@ def _texts(name: str) -> Iterator[str]:
     """Yield the lines of a file as text; what cannot be read is told."""
     for line in lines.read([name]):
         if isinstance(line, lines.Cut):
-            render.say(f"canonry: {line.told()}")
+            render.notify(f"canonry: {line.told()}")
         elif line.refused is None:
             yield line.text.decode("utf-8", "replace")
 

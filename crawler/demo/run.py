@@ -65,7 +65,7 @@ async def _run(policy: str) -> Result:
                 },
                 "fetch": {"connect_to": [f"::127.0.0.1:{served.port}"], "retries": 0},
             }
-            result = await wiring.crawl([SEED], store, load(None, flags), say=render.say)
+            result = await wiring.crawl([SEED], store, load(None, flags), notify=render.notify)
         with report.reading(store) as connection:
             return _compare(policy, served, result, report.status(connection))
 
@@ -139,4 +139,4 @@ def show_results(results: Sequence[Result]) -> None:
     render.table("What is true, and what was found", ("", *columns), lines)
     for result in results:
         for url in result.missed:
-            render.say(f"missed under policy {result.policy}: {url}")
+            render.notify(f"missed under policy {result.policy}: {url}")

@@ -54,22 +54,22 @@ class News(NamedTuple):
     admissions: Sequence[Admission]  # of its hops, then of its links
 
 
-class Keeper:
+class LearningSession:
     """Learns for one crawl, and is its store's judge. Only the writer thread may call it."""
 
     def __init__(
-        self, canonicalizer: Canonicalizer, thresholds: Thresholds, say: Callable[[str], None]
+        self, canonicalizer: Canonicalizer, thresholds: Thresholds, notify: Callable[[str], None]
     ) -> None:
         """Begin with nothing; the first transaction loads what the store knows.
 
         Args:
             canonicalizer: makes identities, without learned rules.
             thresholds: how much evidence makes a rule.
-            say: takes sentences for people.
+            notify: receives sentences for people.
         """
         self._canonicalizer = canonicalizer
         self._thresholds = thresholds
-        self._say = say
+        self._notify = notify
         self._connection: Connection | None = None  # of the transaction that is open
         self._learner = Learner(thresholds, registrable, self._load, self._recall)
         self._generation = -1
@@ -226,7 +226,7 @@ class Keeper:
             self._generation = rule_rows.generation(connection)
             self.taken_out += done.held
             if done.held or done.released:
-                self._say(
+                self._notify(
                     f"{len(done.held):,} queued URLs are known by another name, "
                     f"{len(done.released):,} went back to the queue"
                 )
@@ -234,7 +234,7 @@ class Keeper:
     def _tell(self, transition: Transition) -> None:
         """Tell people of a rule that became active, or ceased to be."""
         case = transition.case
-        self._say(
+        self._notify(
             f"rule {case.id} is {case.state} (was {transition.before}): {words(case.lesson)}; "
             f"{case.agree} paths agree, {case.disagree} disagree"
         )
@@ -244,7 +244,7 @@ class Keeper:
         why = self._too_much(connection, case, now)
         if why and case.id not in self._held_back:
             self._held_back.add(case.id)
-            self._say(f"rule {case.id} is held back: {words(case.lesson)}; {why}")
+            self._notify(f"rule {case.id} is held back: {words(case.lesson)}; {why}")
         return not why
 
     def _too_much(self, connection: Connection, case: Case, now: float) -> str:

@@ -9,12 +9,12 @@ from functools import partial
 
 from canonry.canon import redact
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.learn.session import Keeper
+from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.run.frontier import Frontier, Politeness
-from canonry.crawler.run.store_session import LEASE_SECONDS, PER_HOST, Done, Ledger, Pace
+from canonry.crawler.run.store_session import LEASE_SECONDS, PER_HOST, Done, Pace, StoreSession
 from canonry.crawler.run.visit import Visited, Visitor
 from canonry.crawler.settings import Settings
 from canonry.storage import Admission, Outcome, Queued, State, StoreError
@@ -50,11 +50,11 @@ class Crawl:
 
     def __init__(
         self,
-        ledger: Ledger,
+        store_session: StoreSession,
         visitor: Visitor,
         settings: Settings,
         *,
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
         clock: Callable[[], float] = time.time,
         address_of: Callable[[str], Awaitable[str | None]] = _nowhere,
         log: Log | None = None,
@@ -62,18 +62,18 @@ class Crawl:
         """Bind what a crawl needs.
 
         Args:
-            ledger: the store, as a crawl uses it.
+            store_session: the store, as a crawl uses it.
             visitor: makes outcomes of URLs.
             settings: the limits.
-            say: takes sentences for people.
+            notify: receives sentences for people.
             clock: seconds since 1970.
             address_of: says on which address a host is, None for one that it shares with nobody.
             log: is told what came of each URL.
         """
-        self._ledger = ledger
+        self._store_session = store_session
         self._visitor = visitor
         self._crawl = settings.crawl
-        self._say = say
+        self._notify = notify
         self._clock = clock
         self._probes = 0  # URLs that cannot be there, asked for to learn how hosts say so
         self._faults = 0  # of our own, in a row
@@ -119,8 +119,8 @@ class Crawl:
                 task.cancel()
             await asyncio.gather(recorder, *self._placing, *self._visits, return_exceptions=True)
             if self._fatal is None:
-                await self._ledger.leave(self._pace())
-                self.progress.queued = self._ledger.queued
+                await self._store_session.leave(self._pace())
+                self.progress.queued = self._store_session.queued
         if self._fatal is not None:
             raise self._fatal
         return not self._stopping
@@ -143,7 +143,7 @@ class Crawl:
             if work is not None:
                 return work
             if not self._frontier.loaded_rows and not self._maybe_more:
-                due = await self._ledger.next_due()
+                due = await self._store_session.next_due()
                 if due is None:
                     return None
                 self._maybe_more = True
@@ -174,7 +174,7 @@ class Crawl:
         more than it had out, and the store sets the pace when it is slower than the network.
         """
         limit = self._crawl.max_pages
-        within = not limit or self._ledger.fetched + self._out < limit
+        within = not limit or self._store_session.fetched + self._out < limit
         return self._out < self._crawl.concurrency and within
 
     def _hungry(self, now: float) -> bool:
@@ -206,7 +206,7 @@ class Crawl:
         self._maybe_more = False
         loaded = {name: frozenset(held) for name, held in self._frontier.loaded().items()}
         limit = max(2 * self._crawl.concurrency, len(loaded) + 16)
-        leased = await self._ledger.lease(now, limit, loaded, self._pace())
+        leased = await self._store_session.lease(now, limit, loaded, self._pace())
         for host in leased:
             self._frontier.put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
         full = any(len(host.urls) == PER_HOST for host in leased)
@@ -217,7 +217,7 @@ class Crawl:
         """Keep the hosts that we have; others may have become free since."""
         self._leased_at = now
         self._maybe_more = True
-        await self._ledger.renew(now, list(self._frontier.loaded()), self._pace())
+        await self._store_session.renew(now, list(self._frontier.loaded()), self._pace())
         self._frontier.retire(now)
 
     def _pace(self) -> Pace:
@@ -253,7 +253,7 @@ class Crawl:
             visited = await self._visitor.visit(queued, partial(self._another_turn, host))
             page = visited.outcome.page
             if page is not None and page.status == _OK:
-                await self._ledger.hear_missing(queued.url, page.digest)
+                await self._store_session.hear_missing(queued.url, page.digest)
         except Exception as error:  # noqa: BLE001 - as for any page
             self._own_fault(queued, error)
         finally:
@@ -271,7 +271,7 @@ class Crawl:
         if isinstance(error, StoreError) or self._faults >= _FAULTS_IN_A_ROW:
             self._fatal = error
             return None
-        self._say(
+        self._notify(
             f"Canonry failed on {redact(queued.url)}, which is set aside; please report this:\n"
             + "".join(traceback.format_exception(error)).rstrip()
         )
@@ -296,27 +296,27 @@ class Crawl:
         """Record the outcomes that wait, up to a group of them."""
         group, self._outbox = self._outbox[:_GROUP], self._outbox[_GROUP:]
         try:
-            answers = await self._ledger.record(group, self._clock())
+            answers = await self._store_session.record(group, self._clock())
             for done, admissions in zip(group, answers, strict=True):
                 self._frontier.recorded(done.host, done.queued.row)
                 self._out -= 1
                 self._count(done.visited.outcome, admissions)
                 if self._log is not None:
                     self._log.outcome(done.queued, done.visited.outcome, admissions)
-            if self._ledger.keeper is not None:
-                self._heed(self._ledger.keeper)
+            if self._store_session.session is not None:
+                self._heed(self._store_session.session)
         except Exception as error:  # noqa: BLE001 - the run ends and raises it
             self._fatal = error
         finally:
             self._wake.set()
 
-    def _heed(self, keeper: Keeper) -> None:
+    def _heed(self, session: LearningSession) -> None:
         """Do not ask for what rules took out of the queue, and do for what learning needs."""
-        if keeper.taken_out:
-            rows, keeper.taken_out = keeper.taken_out, []
+        if session.taken_out:
+            rows, session.taken_out = session.taken_out, []
             self._frontier.drop(rows)
-        if keeper.probes:
-            probes, keeper.probes = keeper.probes, []
+        if session.probes:
+            probes, session.probes = session.probes, []
             for url in probes:
                 self._probes += 1
                 self._frontier.put(host_of(url), [Queued(-self._probes, url, 0, 0, 0)])
@@ -346,6 +346,9 @@ class Crawl:
         progress.duplicates += len(admissions) - new
         progress.in_flight = len(self._visits)
         progress.hosts = len(self._frontier.loaded())
-        progress.queued, progress.learning = self._ledger.queued, self._ledger.learning
+        progress.queued, progress.learning = (
+            self._store_session.queued,
+            self._store_session.learning,
+        )
         if new or outcome.retry_at is not None:
             self._maybe_more = True

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.crawler.admission.admit import Door
-from canonry.crawler.learn.session import Keeper, News
+from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.learn.session import LearningSession, News
 from canonry.crawler.run.visit import Visited
 from canonry.storage import Admission, LeasedHost, Queued, Store, StoreError
 from canonry.storage.rows import leases as rows
@@ -32,38 +32,38 @@ class Done(NamedTuple):
     visited: Visited
 
 
-class Ledger:
+class StoreSession:
     """One worker's dealings with the store."""
 
     def __init__(
         self,
         store: Store,
         writer: Writer,
-        door: Door,
+        url_filter: URLFilter,
         *,
         worker: str,
         level_by_level: bool,
-        say: Callable[[str], None],
-        keeper: Keeper | None = None,
+        notify: Callable[[str], None],
+        session: LearningSession | None = None,
     ) -> None:
         """Bind what it takes.
 
         Args:
             store: where everything is kept; only the writer thread touches it.
             writer: that thread.
-            door: names the rules that merged two links.
+            url_filter: names the rules that merged two links.
             worker: the name under which hosts are leased.
             level_by_level: whether only the lowest depth is handed out, so that depths are exact.
-            say: takes sentences for people.
-            keeper: learns from what comes of URLs; None learns nothing.
+            notify: receives sentences for people.
+            session: learns from what comes of URLs; None learns nothing.
         """
         self._store = store
         self._writer = writer
-        self._door = door
+        self._url_filter = url_filter
         self._worker = worker
         self._level_by_level = level_by_level
-        self._say = say
-        self.keeper = keeper
+        self._notify = notify
+        self.session = session
         self.queued = 0  # in the store, when it was last asked
         self.fetched = 0  # pages there; other workers add to both, too
         self.learning = 0.0  # seconds of CPU time
@@ -122,8 +122,8 @@ class Ledger:
 
     async def hear_missing(self, url: str, digest: bytes) -> None:
         """Tell the keeper with what body a host answers for what is not there."""
-        if self.keeper is not None:
-            await self._writer.call(self.keeper.hear_missing, url, digest)
+        if self.session is not None:
+            await self._writer.call(self.session.hear_missing, url, digest)
 
     async def record(self, group: Sequence[Done], now: float) -> list[list[Admission]]:
         """Record outcomes, and learn from them in the same transaction.
@@ -136,13 +136,13 @@ class Ledger:
     def _record(self, group: Sequence[Done], now: float) -> list[list[Admission]]:
         """Record outcomes, on the writer thread."""
         outcomes = [done.visited.outcome for done in group]
-        keeper = self.keeper
+        session = self.session
 
         def stand(connection: Connection, _admissions: list[list[Admission]]) -> None:
             self._stand(connection)
 
-        if keeper is None:
-            return self._store.record(outcomes, now, self._door.why, stand)
+        if session is None:
+            return self._store.record(outcomes, now, self._url_filter.why, stand)
 
         def learn(connection: Connection, admissions: list[list[Admission]]) -> None:
             self._stand(connection)
@@ -150,18 +150,20 @@ class Ledger:
                 News(done.queued, outcome, admitted)
                 for done, outcome, admitted in zip(group, outcomes, admissions, strict=True)
             ]
-            keeper.learn(connection, news, now)
+            session.learn(connection, news, now)
 
         try:
-            answers = self._store.record(outcomes, now, self._door.why, learn)
+            answers = self._store.record(outcomes, now, self._url_filter.why, learn)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - one of our own: the crawl goes on without
             trace = "".join(traceback.format_exception(error)).rstrip()
-            self._say(f"Learning failed and is left out of this run; please report this:\n{trace}")
-            self.keeper = self._store.judge = None
-            return self._store.record(outcomes, now, self._door.why, stand)
-        self.learning = round(keeper.seconds, 3)
+            self._notify(
+                f"Learning failed and is left out of this run; please report this:\n{trace}"
+            )
+            self.session = self._store.judge = None
+            return self._store.record(outcomes, now, self._url_filter.why, stand)
+        self.learning = round(session.seconds, 3)
         return answers
 
     def _stand(self, connection: Connection) -> None:

@@ -8,8 +8,8 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from canonry.canon import InvalidURL, redact
-from canonry.crawler.admission.admit import Door
 from canonry.crawler.admission.links import Found, Links, Refused
+from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import REDIRECTS, Get, Response
 from canonry.crawler.fetch.faults import PASSING, Fault, FetchError
 from canonry.crawler.fetch.robots import Robots, origin_of
@@ -41,16 +41,16 @@ class Visitor:
         self,
         get: Get,
         robots: Robots,
-        door: Door,
+        url_filter: URLFilter,
         settings: Settings,
         clock: Callable[[], float],
     ) -> None:
         """Bind what a visit needs; ``clock`` gives seconds since 1970."""
         self._get = get
         self._robots = robots
-        self._door = door
+        self._url_filter = url_filter
         self._settings = settings.fetch
-        self._links = Links(door, settings)
+        self._links = Links(url_filter, settings)
         self._reads_sitemaps = settings.crawl.sitemaps
         self._told: set[str] = set()  # origins whose sitemaps were handed on
         self._clock = clock
@@ -100,7 +100,7 @@ class Visitor:
         Returns:
             What came of it, and the seconds that the last answer took.
         """
-        own = self._door.canonicalizer(queued.url).key
+        own = self._url_filter.canonicalizer(queued.url).key
         url = queued.url
         cookies: dict[str, str] = {}
         hops: list[Hop] = []
@@ -155,7 +155,7 @@ class Visitor:
         """Return where a redirect leads, or why that is no place to go."""
         seed = queued.depth == 0
         try:
-            target = self._door.candidate(
+            target = self._url_filter.candidate(
                 location, url, depth=queued.depth, hops=queued.hops + 1, source=queued.row
             )
         except InvalidURL as error:
@@ -164,8 +164,8 @@ class Visitor:
             return target.label, redact(location)
         if seed and target.held == Refusal.OUT_OF_SCOPE.label:
             # What a seed redirects to is what was meant by it.
-            self._door.widen(target.url)
-            judged = self._door.judge(target.url, target.depth, target.hops)
+            self._url_filter.widen(target.url)
+            judged = self._url_filter.judge(target.url, target.depth, target.hops)
             target = target._replace(held=None if judged is None else judged.label)
         return target
 

@@ -13,12 +13,12 @@ from sqlalchemy.exc import DatabaseError
 
 from canonry.canon import Canonicalizer
 from canonry.canon.errors import InvalidURL
-from canonry.crawler.admission.admit import Door
 from canonry.crawler.admission.scope import Scope
+from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import Client, Get
 from canonry.crawler.fetch.robots import Robots
 from canonry.crawler.learn import thresholds as learning
-from canonry.crawler.learn.session import Keeper
+from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import Archive
@@ -26,7 +26,7 @@ from canonry.crawler.opening import find_policy, open_store
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.run import worker_name
 from canonry.crawler.run.loop import Crawl
-from canonry.crawler.run.store_session import Ledger
+from canonry.crawler.run.store_session import StoreSession
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.storage import Candidate, State, Store, StoreError
@@ -55,7 +55,7 @@ async def crawl(
     store_url: str,
     settings: Settings,
     *,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     watch: Callable[[Crawl], object] = lambda _crawl: None,
 ) -> CrawlResult:
     """Crawl until nothing is left, a limit is reached, or the process is asked to stop.
@@ -64,7 +64,7 @@ async def crawl(
         seeds: absolute URLs; known ones do no harm.
         store_url: a SQLAlchemy URL.
         settings: what holds.
-        say: takes sentences for people.
+        notify: receives sentences for people.
         watch: is given the running crawl, to show its progress; a task that it returns is
             cancelled when the crawl ends.
 
@@ -74,42 +74,51 @@ async def crawl(
     """
     policy = find_policy(settings.crawl.policy)
     canonicalizer = Canonicalizer(policy)
-    door = Door(canonicalizer, Scope(settings.crawl.scope, ()), settings)
-    candidates = [_seed(door, seed) for seed in seeds]
+    url_filter = URLFilter(canonicalizer, Scope(settings.crawl.scope, ()), settings)
+    candidates = [_seed(url_filter, seed) for seed in seeds]
     for candidate in candidates:
-        door.widen(candidate.url)
+        url_filter.widen(candidate.url)
     try:
         client = Client(settings)
     except (OSError, ValueError) as error:
         raise SettingsError(f"[fetch]: {error}") from None
     if not (settings.crawl.contact or settings.fetch.connect_to or settings.fetch.allow_private):
-        say(
+        notify(
             "canonry: nobody can tell who asks: set contact in [crawl] of --config, or "
             "CANONRY_CRAWL_CONTACT, to a page or a mail address of yours"
         )
     thresholds = learning.load(settings.learn.thresholds or None)
     name = worker_name.own_name()
     with ExitStack() as stack:
-        log = archive = keeper = None
+        log = archive = session = None
         if settings.crawl.log:
             log = stack.enter_context(closing(Log(settings.crawl.log, name)))
-            say = _both(say, log.said)
+            notify = _both(notify, log.said)
         if settings.crawl.warc:
             kept = Archive(settings.crawl.warc, settings.crawl.user_agent)
             archive = stack.enter_context(closing(kept))
-        store = stack.enter_context(closing(open_store(store_url, policy, say)))
-        store.budget = door.budget
+        store = stack.enter_context(closing(open_store(store_url, policy, notify)))
+        store.budget = url_filter.budget
         writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work
         if settings.learn.enabled:
-            store.judge = keeper = Keeper(canonicalizer, thresholds, say)
-        job = _prepare(store, door, candidates, settings, seeds, say)
+            store.judge = session = LearningSession(canonicalizer, thresholds, notify)
+        job = _prepare(store, url_filter, candidates, settings, seeds, notify)
         try:
             async with client:
                 get = client.get if archive is None else archive.keeping(client.get)
                 run = _wire(
-                    store, writer, get, client.address_of, door, settings, say, keeper, name, log
+                    store,
+                    writer,
+                    get,
+                    client.address_of,
+                    url_filter,
+                    settings,
+                    notify,
+                    session,
+                    name,
+                    log,
                 )
-                with _watched(watch(run)), _signals(run, say):
+                with _watched(watch(run)), _signals(run, notify):
                     start = time.monotonic()
                     finished = await run.run()
         except BaseException:
@@ -134,17 +143,17 @@ def _watched(watching: object) -> Iterator[None]:
 def _both(one: Callable[[str], None], other: Callable[[str], None]) -> Callable[[str], None]:
     """Return what tells two the same."""
 
-    def say(message: str) -> None:
+    def notify(message: str) -> None:
         one(message)
         other(message)
 
-    return say
+    return notify
 
 
-def _seed(door: Door, seed: str) -> Candidate:
+def _seed(url_filter: URLFilter, seed: str) -> Candidate:
     """Read a seed; one that cannot be used is the user's to mend."""
     try:
-        found = door.candidate(seed, None, depth=0, hops=0, source=None)
+        found = url_filter.candidate(seed, None, depth=0, hops=0, source=None)
     except InvalidURL as error:
         hint = "" if "://" in seed else f"\nDid you mean https://{seed} ?"
         raise SettingsError(f"seed: {error}{hint}") from None
@@ -155,11 +164,11 @@ def _seed(door: Door, seed: str) -> Candidate:
 
 def _prepare(
     store: Store,
-    door: Door,
+    url_filter: URLFilter,
     candidates: Sequence[Candidate],
     settings: Settings,
     seeds: Sequence[str],
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> int:
     """Bring a store to where this run begins; return the job."""
     now = time.time()
@@ -167,16 +176,16 @@ def _prepare(
     with store.transaction() as connection:
         _take_from_the_dead(connection, now, settings.crawl.delay)
         for url in urls.seed_targets(connection):
-            door.widen(url)
+            url_filter.widen(url)
         if settings.crawl.recrawl_seconds is not None:
             urls.ask_again(connection, now - settings.crawl.recrawl_seconds)
-        _judge_again(connection, door, frozenset({Refusal.OURS}))
+        _judge_again(connection, url_filter, frozenset({Refusal.OURS}))
         if asked != _asked_before(connection):
             known = sum(number for _state, _why, number in counts.read(connection, "urls"))
             if known > _MANY:
-                say(f"The limits have changed since the last run: judging {known:,} URLs anew.")
-            _judge_again(connection, door, _LIMITS)
-    store.admit(candidates, now, door.why)
+                notify(f"The limits have changed since the last run: judging {known:,} URLs anew.")
+            _judge_again(connection, url_filter, _LIMITS)
+    store.admit(candidates, now, url_filter.why)
     return store.begin_job("crawl", asked, now)
 
 
@@ -212,15 +221,17 @@ def _asked_before(connection: Connection) -> str | None:
     return connection.scalar(last.limit(1))
 
 
-def _judge_again(connection: Connection, door: Door, held_for: frozenset[Refusal]) -> None:
+def _judge_again(
+    connection: Connection, url_filter: URLFilter, held_for: frozenset[Refusal]
+) -> None:
     """Let out what was held for some reasons, and hold what the present limits do not allow."""
 
     def judge(url: str, depth: int, hops: int) -> str | None:
-        refusal = door.judge(url, depth, hops)
+        refusal = url_filter.judge(url, depth, hops)
         return None if refusal is None else refusal.label
 
     def let_out(url: str, depth: int, hops: int) -> str | None:
-        return judge(url, depth, hops) or budgets.spend(connection, [door.budget(url)])[0]
+        return judge(url, depth, hops) or budgets.spend(connection, [url_filter.budget(url)])[0]
 
     urls.review(connection, State.HELD, let_out, {refusal.label for refusal in held_for})
     if held_for & _LIMITS:
@@ -232,27 +243,27 @@ def _wire(
     writer: Writer,
     get: Get,
     address_of: Callable[[str], Awaitable[str | None]],
-    door: Door,
+    url_filter: URLFilter,
     settings: Settings,
-    say: Callable[[str], None],
-    keeper: Keeper | None,
+    notify: Callable[[str], None],
+    session: LearningSession | None,
     name: str,
     log: Log | None,
 ) -> Crawl:
     """Join the parts of a crawl."""
     kept = _RobotsInStore(store, writer)
     rules = Robots(get, kept, time.time, settings.crawl.token, settings.fetch.retry_wait)
-    visitor = Visitor(get, rules, door, settings, time.time)
-    ledger = Ledger(
+    visitor = Visitor(get, rules, url_filter, settings, time.time)
+    store_session = StoreSession(
         store,
         writer,
-        door,
+        url_filter,
         worker=name,
         level_by_level=settings.crawl.max_depth >= 0,
-        say=say,
-        keeper=keeper,
+        notify=notify,
+        session=session,
     )
-    return Crawl(ledger, visitor, settings, say=say, address_of=address_of, log=log)
+    return Crawl(store_session, visitor, settings, notify=notify, address_of=address_of, log=log)
 
 
 class _RobotsInStore:
@@ -282,7 +293,7 @@ class _RobotsInStore:
 
 
 @contextmanager
-def _signals(run: Crawl, say: Callable[[str], None]) -> Iterator[None]:
+def _signals(run: Crawl, notify: Callable[[str], None]) -> Iterator[None]:
     """Let Ctrl-C stop a crawl: once after what is in flight, twice at once."""
     loop = asyncio.get_running_loop()
     asked: list[Any] = []
@@ -290,7 +301,7 @@ def _signals(run: Crawl, say: Callable[[str], None]) -> Iterator[None]:
     def interrupted() -> None:
         asked.append(True)
         if len(asked) == 1:
-            say("Stopping after the requests in flight; Ctrl-C again stops at once.")
+            notify("Stopping after the requests in flight; Ctrl-C again stops at once.")
             run.stop()
         else:
             run.stop(now=True)

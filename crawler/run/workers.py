@@ -27,7 +27,7 @@ def crawl(
     store: str,
     settings: Settings,
     *,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     update: Callable[[Progress], None],
 ) -> wiring.CrawlResult:
     """Crawl with as many workers as the settings ask for.
@@ -39,16 +39,16 @@ def crawl(
         seeds: absolute URLs.
         store: a SQLAlchemy URL.
         settings: what holds.
-        say: takes sentences for people.
+        notify: receives sentences for people.
         update: is told twice a second where the run stands.
 
     Raises:
         SettingsError, PolicyError, StoreError: as `canonry.crawler.run.wiring.crawl` does.
     """
     if settings.crawl.workers == 1:
-        run = wiring.crawl(seeds, store, settings, say=say, watch=_watching(update))
+        run = wiring.crawl(seeds, store, settings, notify=notify, watch=_watching(update))
         return asyncio.run(run)
-    return _Workers(seeds, store, settings, say, update).run()
+    return _Workers(seeds, store, settings, notify, update).run()
 
 
 def _watching(update: Callable[[Progress], None]) -> Callable[[Crawl], asyncio.Task[None]]:
@@ -73,13 +73,13 @@ class _Workers:
         seeds: Sequence[str],
         store: str,
         settings: Settings,
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
         update: Callable[[Progress], None],
     ) -> None:
         self._seeds = tuple(seeds)
         self._store = store
         self._settings = settings
-        self._say = say
+        self._notify = notify
         self._said: set[str] = set()
         self._update = update
         self._processes: dict[Connection, BaseProcess] = {}
@@ -137,7 +137,7 @@ class _Workers:
         elif isinstance(word, str):
             if word not in self._said:  # all of them say the same of what concerns all
                 self._said.add(word)
-                self._say(word)
+                self._notify(word)
         elif isinstance(word, wiring.CrawlResult):
             self._results.append(word)
             self._progress[pipe] = word.progress
@@ -148,7 +148,7 @@ class _Workers:
         """Take the hosts of a worker that died from it, and start another; not for ever."""
         self._died += 1
         again = self._died <= _DEATHS
-        self._say(
+        self._notify(
             f"A worker died (exit code {code}); "
             + ("another takes its place." if again else "those that are left go on.")
         )
@@ -180,7 +180,7 @@ def _work(seeds: Sequence[str], store: str, settings: Settings, pipe: Connection
     """Crawl in a process of its own, and tell the first one about it."""
     os.setpgrp()  # so that a terminal's Ctrl-C comes once, from the first process
 
-    def say(message: str) -> None:
+    def notify(message: str) -> None:
         with suppress(OSError):  # the first process is gone
             pipe.send(message)
 
@@ -194,7 +194,7 @@ def _work(seeds: Sequence[str], store: str, settings: Settings, pipe: Connection
         return _watching(send)(run)
 
     try:
-        result = asyncio.run(wiring.crawl(seeds, store, settings, say=say, watch=watch))
+        result = asyncio.run(wiring.crawl(seeds, store, settings, notify=notify, watch=watch))
     except Exception as error:  # noqa: BLE001 - the first process raises it
         with suppress(OSError):
             pipe.send(error)

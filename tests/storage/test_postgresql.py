@@ -110,10 +110,10 @@ def test_the_filter_is_kept_in_the_users_cache(tmp_path: Path) -> None:
     store.close()
     [kept] = (tmp_path / "cache" / "canonry").iterdir()
     said: list[str] = []
-    open_store(tmp_path, say=said).close()
+    open_store(tmp_path, notify=said).close()
     assert said == []
     kept.unlink()
-    open_store(tmp_path, say=said).close()
+    open_store(tmp_path, notify=said).close()
     assert said == ["there is no filter file; making it anew from 1 keys"]
 
 

@@ -302,7 +302,7 @@ def test_a_filter_that_has_grown_is_made_anew_with_room(
     admit(store, urls)
     assert store.seen.filter.links == 2
     store.close()
-    store = open_store(tmp_path, say=said)
+    store = open_store(tmp_path, notify=said)
     assert said == ["the filter has outgrown its first size; making it anew from 250 keys"]
     assert (store.seen.filter.links, store.seen.filter.count) == (1, 250)
     assert not any(answer.new for answer in admit(store, urls))
@@ -343,7 +343,7 @@ from pathlib import Path
 from support.stores import admit, open_store
 from canonry.storage import StoreError
 said = []
-store = open_store(Path(sys.argv[2]), say=said)
+store = open_store(Path(sys.argv[2]), notify=said)
 resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, resource.RLIM_INFINITY))
 done = 0
 try:

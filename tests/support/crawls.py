@@ -60,7 +60,7 @@ def crawl(
                 },
             )
             result = await wiring.crawl(
-                [SEED], store, settings, say=(said if said is not None else []).append
+                [SEED], store, settings, notify=(said if said is not None else []).append
             )
             assert result.finished
 

@@ -8,19 +8,21 @@ from support.databases import url_of
 
 import canonry
 from canonry.canon.policies.policy import preset
-from canonry.crawler.admission.admit import why
 from canonry.crawler.admission.scope import host_of
+from canonry.crawler.admission.url_filter import why
 from canonry.storage import Admission, Candidate, LeasedHost, State, Store
 from canonry.storage.rows import leases as rows
 
 MAKE = canonry.Canonicalizer("web")
 
 
-def open_store(folder: Path, policy: str = "web", say: list[str] | None = None) -> Store:
+def open_store(folder: Path, policy: str = "web", notify: list[str] | None = None) -> Store:
     """Open the store in a folder; what it says goes to a list."""
     found = preset(policy)
-    said = [] if say is None else say
-    return Store(url_of(folder), policy=found.label, fingerprint=found.fingerprint, say=said.append)
+    said = [] if notify is None else notify
+    return Store(
+        url_of(folder), policy=found.label, fingerprint=found.fingerprint, notify=said.append
+    )
 
 
 def candidate(url: str, depth: int = 0, held: str | None = None) -> Candidate:

@@ -4,7 +4,7 @@ import pytest
 
 import canonry
 from canonry.canon.pipeline.trace import changed_part, merged_by
-from canonry.crawler.admission.admit import why
+from canonry.crawler.admission.url_filter import why
 
 WEB = canonry.Canonicalizer("web")
 

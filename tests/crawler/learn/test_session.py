@@ -8,7 +8,7 @@ from support.stores import MAKE, candidate, explain, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn import rule_store, thresholds
-from canonry.crawler.learn.session import Keeper, News, sibling
+from canonry.crawler.learn.session import LearningSession, News, sibling
 from canonry.crawler.learn.thresholds import Gate, Thresholds
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 
@@ -22,8 +22,8 @@ class Crawl:
     def __init__(self, folder: Path, limits: Thresholds = LIMITS) -> None:
         self.said: list[str] = []
         self.store: Store = open_store(folder)
-        self.keeper = Keeper(MAKE, limits, self.said.append)
-        self.store.judge = self.keeper
+        self.session = LearningSession(MAKE, limits, self.said.append)
+        self.store.judge = self.session
         self.now = 1000.0
 
     def record(self, outcome: Outcome, url: str) -> None:
@@ -32,7 +32,7 @@ class Crawl:
         def learn(connection: object, admissions: list[list[object]]) -> None:
             queued = Queued(outcome.row, url, 1, 0, 0)
             news = News(queued, outcome, admissions[0])  # type: ignore[arg-type]
-            self.keeper.learn(connection, [news], self.now)  # type: ignore[arg-type]
+            self.session.learn(connection, [news], self.now)  # type: ignore[arg-type]
 
         self.store.record([outcome], self.now, explain, learn)  # type: ignore[arg-type]
 
@@ -143,7 +143,7 @@ def test_a_transaction_that_fails_teaches_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyError), crawl.store.transaction() as connection:
         hop = Hop("redirect", 301, candidate(f"{H}/x/"))
         news = News(Queued(1, f"{H}/x", 1, 0, 0), Outcome(1, State.REDIRECTED, hops=(hop,)), [])
-        crawl.keeper.learn(connection, [news], crawl.now)
+        crawl.session.learn(connection, [news], crawl.now)
         raise KeyError
     assert crawl.states()["trailing-slash", "/"] == "probation"
     learn_slashes(crawl, 1, start=34)

@@ -376,7 +376,7 @@ def test_hosts_on_one_address_are_asked_as_politely_as_one_host(tmp_path: Path) 
             )
             seeds = [f"http://{host}:{raw.port}/" for host in ("localhost", "127.0.0.1")]
             store = f"sqlite:///{tmp_path / 'store.db'}"
-            assert (await wiring.crawl(seeds, store, settings, say=print)).finished
+            assert (await wiring.crawl(seeds, store, settings, notify=print)).finished
 
     asyncio.run(run())
     assert len({host for _, host in starts}) == 2

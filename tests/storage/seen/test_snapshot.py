@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 def answers_are_right(folder: Path) -> list[str]:
     """Check the answers of a store opened anew; return what it said."""
     said: list[str] = []
-    store = open_store(folder, say=said)
+    store = open_store(folder, notify=said)
     given = admit(store, _KNOWN + _NEW)
     assert [answer.new for answer in given] == [False] * len(_KNOWN) + [True] * len(_NEW)
     store.close()

@@ -38,7 +38,7 @@ class _Target(NamedTuple):
     priority: int
 
 
-class Door:
+class URLFilter:
     """Turns references into candidates for the store."""
 
     def __init__(self, canonicalizer: Canonicalizer, scope: Scope, settings: Settings) -> None:

@@ -7,17 +7,17 @@ from support import strategies
 
 import canonry
 from canonry.crawler.admission import traps
-from canonry.crawler.admission.admit import Door, nearest
 from canonry.crawler.admission.scope import Scope
+from canonry.crawler.admission.url_filter import URLFilter, nearest
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import load
 from canonry.storage import Candidate
 
 
-def door(scope: str = "host", **crawl: object) -> Door:
+def url_filter(scope: str = "host", **crawl: object) -> URLFilter:
     """Return a door with one seed."""
     settings = load(None, {"crawl": {"scope": scope, **crawl}})
-    return Door(
+    return URLFilter(
         canonry.Canonicalizer("web"), Scope(scope, ["http://www.shop.co.uk/a/b?c"]), settings
     )
 
@@ -34,7 +34,7 @@ def door(scope: str = "host", **crawl: object) -> Door:
     ],
 )
 def test_scope(scope: str, inside: str, outside: str | None) -> None:
-    found = door(scope)
+    found = url_filter(scope)
     assert found.judge(inside, 0, 0) is None
     if outside is not None:
         assert found.judge(outside, 0, 0) is Refusal.OUT_OF_SCOPE
@@ -59,11 +59,11 @@ def test_addresses_are_their_own_domain() -> None:
     ],
 )
 def test_traps(url: str, refusal: Refusal | None) -> None:
-    assert door().judge(url, 0, 0) is refusal
+    assert url_filter().judge(url, 0, 0) is refusal
 
 
 def test_depth_and_hops() -> None:
-    found = door(max_depth=2, max_hops=1)
+    found = url_filter(max_depth=2, max_hops=1)
     assert found.judge("http://www.shop.co.uk/", 2, 1) is None
     assert found.judge("http://www.shop.co.uk/", 3, 0) is Refusal.TOO_DEEP
     assert found.judge("http://www.shop.co.uk/", 0, 2) is Refusal.TOO_MANY_HOPS
@@ -71,7 +71,9 @@ def test_depth_and_hops() -> None:
 
 @pytest.mark.parametrize("reference", ["mailto:a@b", "javascript:void(0)", "data:,x", "ftp://h/"])
 def test_only_http_is_fetched(reference: str) -> None:
-    found = door().candidate(reference, "http://www.shop.co.uk/", depth=1, hops=0, source=None)
+    found = url_filter().candidate(
+        reference, "http://www.shop.co.uk/", depth=1, hops=0, source=None
+    )
     assert found is Refusal.SCHEME
 
 
@@ -87,7 +89,7 @@ def test_only_http_is_fetched(reference: str) -> None:
 )
 def test_a_spelling_is_what_the_author_wrote_made_absolute(reference: str, spelling: str) -> None:
     base = "http://www.shop.co.uk/a/b?c"
-    found = door().candidate(reference, base, depth=1, hops=0, source=7)
+    found = url_filter().candidate(reference, base, depth=1, hops=0, source=7)
     assert isinstance(found, Candidate)
     assert found.spelling == spelling
     assert found.source == 7
@@ -95,7 +97,7 @@ def test_a_spelling_is_what_the_author_wrote_made_absolute(reference: str, spell
 
 def test_two_fragments_are_one_request_under_every_policy() -> None:
     settings = load(None, {})
-    strict = Door(canonry.Canonicalizer("rfc3986"), Scope("any", []), settings)
+    strict = URLFilter(canonry.Canonicalizer("rfc3986"), Scope("any", []), settings)
     one, other = (
         strict.candidate(f"http://a.example/#{n}", None, depth=0, hops=0, source=None) for n in "xy"
     )
@@ -152,7 +154,7 @@ def test_as_little_of_a_base_as_is_enough(reference: str, base: str, enough: str
 
 
 def test_a_wider_scope_counts_for_links_that_are_remembered() -> None:
-    found = door()
+    found = url_filter()
 
     def held() -> str | None:
         link = found.candidate("http://b.example/", None, depth=1, hops=0, source=None)
@@ -166,14 +168,16 @@ def test_a_wider_scope_counts_for_links_that_are_remembered() -> None:
 
 @pytest.mark.parametrize("port", [22, 25, 6667, 10080])
 def test_other_protocols_ports_are_refused(port: int) -> None:
-    found = door("any").candidate(f"http://a.example:{port}/", None, depth=1, hops=0, source=None)
+    found = url_filter("any").candidate(
+        f"http://a.example:{port}/", None, depth=1, hops=0, source=None
+    )
     assert isinstance(found, Candidate)
     assert found.held == "port"
 
 
 @pytest.mark.parametrize("authority", ["a.example", "a.example:80", "a.example:8080", "[::1]:81"])
 def test_web_ports_are_not(authority: str) -> None:
-    assert door("any").judge(f"http://{authority}/", 1, 0) is None
+    assert url_filter("any").judge(f"http://{authority}/", 1, 0) is None
 
 
 @pytest.mark.parametrize(
