@@ -90,7 +90,7 @@ def _code(text: str) -> str:
 
 def commands_page() -> str:
     """Return the page of commands, from their own definitions."""
-    lines = ["# The command", "", "Made from `crawler/cli/commands.py` by `make docs`.", ""]
+    lines = ["# The command", "", "Made from `crawler/cli/` by `make docs`.", ""]
     lines += [_paragraphs(command.help), ""]
     for name, sub in _commands(command):
         words = " ".join(p.make_metavar(Context(sub)) for p in sub.params if _is_argument(p))
@@ -110,7 +110,10 @@ def commands_page() -> str:
 
 def _commands(group: Group, before: str = "") -> "Iterator[tuple[str, Command]]":
     """Yield the names of commands and the commands, those below a group after it."""
-    for name, sub in sorted(group.commands.items()):
+    context = Context(group)
+    for name in sorted(group.list_commands(context)):
+        sub = group.get_command(context, name)
+        assert sub is not None  # noqa: S101 - the group listed it
         yield before + name, sub
         if isinstance(sub, Group):
             yield from _commands(sub, f"{before}{name} ")

@@ -31,7 +31,7 @@ from canonry.storage.store import read_facts
 
 @click.group()
 def rules() -> None:
-    """Show, revoke, export, import and mine the rules that crawls have learned.
+    """Show, revoke, export, import and mine learned rules.
 
     A rule says which URLs of a host are the same. It rests on evidence, spares fetches while it
     holds, and is taken back where the host says otherwise: docs/learning.md.

@@ -8,9 +8,10 @@ from importlib import util
 from pathlib import Path
 
 import pytest
+from click import Context
 from robots import FETCHED
 
-from canonry.crawler.cli.commands import main
+from canonry.crawler.cli.commands import COMMANDS, main
 from canonry.crawler.compression import PACKED
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.files.formats import FORMATS
@@ -77,7 +78,9 @@ def test_every_format_and_form_is_on_the_page() -> None:
 
 def test_every_command_is_in_the_readme_and_on_its_page() -> None:
     page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
-    for name, command in main.commands.items():
+    for name in COMMANDS:
+        command = main.get_command(Context(main), name)
+        assert command is not None
         assert f"canonry {name}" in README or f"make {name}" in README
         assert f"## `canonry {name}" in page
         for parameter in command.params:

@@ -5,13 +5,15 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from pyarrow import parquet
 from support.sites import run_command
 
-from canonry.crawler.cli.commands import main
+from canonry.crawler.cli.commands import COMMANDS, main
 from canonry.storage import report
 
 
@@ -243,12 +245,49 @@ def test_a_reader_that_has_seen_enough_is_no_failure_to_talk_about(tmp_path: Pat
         assert done.stderr == b""
 
 
-def test_every_command_and_option_says_what_it_does() -> None:
-    for command in main.commands.values():
+def commands() -> Iterator[click.Command]:
+    """Yield all commands, and those below a group."""
+    waiting: list[click.Command] = [main]
+    while waiting:
+        command = waiting.pop()
+        yield command
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                below = command.get_command(context, name)
+                assert below is not None
+                waiting.append(below)
+
+
+def test_every_command_and_option_has_a_help_text() -> None:
+    for command in commands():
         assert command.help
         for parameter in command.params:
-            if parameter.param_type_name == "option" and parameter.name != "help":
+            if isinstance(parameter, click.Option) and parameter.name not in {"help", "version"}:
                 choice = hasattr(parameter.type, "choices")
-                assert choice or getattr(parameter, "help", None), (
-                    f"{command.name} {parameter.name}"
-                )
+                assert choice or parameter.help, f"{command.name} {parameter.name}"
+
+
+def test_the_list_of_commands_quotes_their_own_help() -> None:
+    for name, listed in COMMANDS.items():
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        assert command.name == name
+        assert command.get_short_help_str(limit=200) == listed.help
+
+
+@pytest.mark.parametrize("words", ["--version", "--help", "nonsense"])
+def test_the_command_itself_imports_little(words: str) -> None:
+    """Each of these takes as long to import as all the rest together."""
+    code = (
+        "import sys; from canonry.crawler.cli.commands import main\n"
+        f"try: main([{words!r}])\n"
+        "except SystemExit: print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    heavy = {"aiohttp", "alembic", "asyncio", "numpy", "pyarrow", "pybloom_live", "rich"}
+    heavy |= {"selectolax", "sqlalchemy", "sqlite3", "canonry.storage"}
+    assert "canonry.canon" in done.stderr.split()
+    assert heavy.isdisjoint(done.stderr.split())

@@ -1,0 +1,141 @@
+"""The command ``dedup``."""
+
+import time
+
+import click
+import msgspec
+
+from canonry.crawler import opening
+from canonry.crawler.batch import job
+from canonry.crawler.batch.keying import default_workers
+from canonry.crawler.batch.results import WRITTEN
+from canonry.crawler.cli import render
+from canonry.crawler.cli.common import (
+    FAILED,
+    answering,
+    json_option,
+    policy_option,
+    print_json,
+    rules_option,
+)
+from canonry.crawler.files import tables
+from canonry.crawler.files.formats import FORMATS, Form
+from canonry.crawler.settings import SettingsError
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
+@click.option("-o", "out", help="Write here, whole or not at all.  [default: stdout]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(tables.FORMS),
+    help="Of the output.  [default: as OUT ends: .jsonl, .csv, .parquet; else text]",
+)
+@click.option(
+    "--write",
+    "written",
+    type=click.Choice(WRITTEN),
+    default="url",
+    show_default=True,
+    help="What a line of text is: the first spelling, the canonical form, or the key.",
+)
+@click.option(
+    "--map", "map_file", help="Write every line, what it is the same as, and by which rules."
+)
+@click.option("--groups", help="Write the spellings of each resource that has several lines.")
+@click.option("--report", "about", help="Write a page about it: one HTML file, for people.")
+@click.option(
+    "--input",
+    "read_as",
+    type=click.Choice(["auto", *FORMATS]),
+    default="auto",
+    show_default=True,
+    help="What the files are; auto: told by the content of each.",
+)
+@click.option("--column", help="Name or number of the column, of CSV, TSV, JSONL, Parquet.")
+@policy_option
+@rules_option
+@click.option(
+    "--workers", type=click.IntRange(1, 256), help="Processes.  [default: one a processor]"
+)
+@click.option("--memory", default="1GiB", show_default=True, help="To be kept within, about.")
+@click.option("--resume", is_flag=True, help="Go on where a run that was killed has stopped.")
+@click.option("--store", help="Also against everything this store has seen, and into its queue.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="What does the work: this machine, or PySpark.",
+)
+@json_option
+@answering
+def dedup(
+    files: tuple[str, ...],
+    out: str | None,
+    form: str | None,
+    written: str,
+    map_file: str | None,
+    groups: str | None,
+    about: str | None,
+    read_as: str,
+    column: str | None,
+    policy: str,
+    rules_file: str | None,
+    workers: int | None,
+    memory: str,
+    store: str | None,
+    engine: str,
+    *,
+    resume: bool,
+    as_json: bool,
+) -> int:
+    """Print the first line of each distinct resource.
+
+    The lines keep the order of the input. FILE is a file, a folder, a pattern, or "-" for standard
+    input. Text, CSV, TSV, JSONL, Parquet, CDX, CDXJ, WARC and sitemaps are recognized by their
+    content, plain or compressed with gz, bz2, xz or zst.
+
+    A line that is not a URL is counted by reason and never stops the job. The input may be of any
+    size: keys that do not fit into --memory go to temporary files next to the output. With --json,
+    standard output gets the summary, and the lines are written only to -o. If an input file is
+    truncated, the rest is still done, a message names the file, and the exit code is 1.
+    """
+    if store is not None and rules_file is not None:
+        raise SettingsError(
+            "--rules and --store: a store has rules of its own; "
+            "bring these in: canonry rules import FILE --store URL"
+        )
+    asked = job.Job(
+        files=job.expand(files),
+        out=out,
+        form=form,
+        written=written,
+        map_file=map_file,
+        groups=groups,
+        report=about,
+        store=store,
+        read_as=Form(None if read_as == "auto" else read_as, column),
+        quiet=as_json,
+        workers=workers or default_workers(),
+        memory=job.bytes_of(memory),
+        resume=resume,
+        engine=engine,
+    )
+    asked.check()
+    canonicalizer = opening.canonicalizer(policy, rules_file)
+    total = job.size_of(asked.files)
+    start = time.monotonic()
+    if total is not None and store is None:
+        total *= 2  # every file is read twice
+    if engine == "spark":
+        total = None  # it is read elsewhere
+    with render.byte_progress(total, "dedup") as advance:
+        summary = job.run(asked, canonicalizer, advance, render.notify)
+    seconds = round(time.monotonic() - start, 3)
+    if as_json:
+        print_json(msgspec.to_builtins(summary) | {"seconds": seconds})
+    else:
+        render.dedup(summary, seconds)
+    return FAILED if summary.cut else 0

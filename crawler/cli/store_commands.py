@@ -1,0 +1,74 @@
+"""The commands about a store: ``status``, ``export``, ``upgrade``."""
+
+import sys
+from contextlib import ExitStack
+
+import click
+
+from canonry.crawler.cli import render
+from canonry.crawler.cli.common import answering, json_option, print_json, store_option
+from canonry.crawler.files import output, tables
+from canonry.storage import report
+from canonry.storage.sql.schema import VERSION
+
+
+@click.command()
+@store_option
+@json_option
+@answering
+def status(store: str, *, as_json: bool) -> int:
+    """Show what a store holds.
+
+    This works while a crawl is writing to the store, too.
+    """
+    with report.reading(store) as connection:
+        found = report.status(connection)
+    if as_json:
+        print_json(found)
+    else:
+        render.status(found)
+    return 0
+
+
+@click.command()
+@click.argument("what", type=click.Choice(sorted(report.EXPORTS)))
+@store_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "parquet"]),
+    default="jsonl",
+    show_default=True,
+)
+@click.option(
+    "-o", "out", help="Write here, whole or not at all; .gz compresses.  [default: stdout]"
+)
+@answering
+def export(what: str, store: str, form: str, out: str | None) -> int:
+    """Export pages, URLs, aliases, rules or refused links of a store.
+
+    Each alias comes with the representative of its class: the URL that it leads to in the end.
+    """
+    with ExitStack() as stack:
+        connection = stack.enter_context(report.reading(store))
+        target = sys.stdout.buffer if out is None else stack.enter_context(output.whole(out))
+        rows, columns = report.rows(connection, what), report.columns(what)
+        table = tables.table(target, form, columns)
+        table.write(list(row.values()) for row in rows)
+        table.close()
+    return 0
+
+
+@click.command()
+@store_option
+@answering
+def upgrade(store: str) -> int:
+    """Upgrade a store that an earlier version of Canonry made.
+
+    The upgrade loses no data and changes no keys. Stop all crawls that use the store first.
+    """
+    from canonry.storage import migrations  # noqa: PLC0415 - loads Alembic
+
+    before = migrations.upgrade(store, render.notify)
+    render.notify(f"it had schema {before}, and has schema {VERSION} now")
+    return 0

@@ -1,0 +1,134 @@
+"""The commands about URLs themselves: ``canon``, ``explain``, ``extract``."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from canonry.canon import Canonicalizer, Refused
+from canonry.canon import extract as canon_extract
+from canonry.crawler import opening
+from canonry.crawler.cli import render
+from canonry.crawler.cli.common import (
+    FAILED,
+    answering,
+    base_option,
+    json_option,
+    policy_option,
+    print_json,
+    rules_option,
+)
+from canonry.crawler.documents import html
+from canonry.crawler.files import lines
+
+_by_store = click.option("--store", help="Also by what this store has seen and learned.")
+
+
+@click.command()
+@click.argument("urls", nargs=-1)
+@base_option
+@policy_option
+@rules_option
+@_by_store
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "surt"]),
+    default="text",
+    show_default=True,
+)
+@answering
+def canon(
+    urls: tuple[str, ...],
+    base: str | None,
+    policy: str,
+    rules_file: str | None,
+    store: str | None,
+    form: str,
+) -> int:
+    """Print the canonical form of each URL.
+
+    Without URLs, or with "-", it reads standard input and prints one line for each line. A line
+    that is not a URL gives an empty line (with --format json, the reason) and a message on standard
+    error. With --store, the store's learned rules apply, and a URL that the store knows as a
+    redirect or an alias gets the canonical form of the page it leads to.
+    """
+    given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
+    canonicalizer = Canonicalizer(opening.find_policy(policy))
+    refused = 0
+    for result in opening.canonicals(given, base, policy, rules_file, store):
+        if isinstance(result, Refused):
+            refused += 1
+            render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
+            record: dict[str, Any] = {"text": result.text, "reason": result.reason.name.lower()}
+            line = ""
+        else:
+            record = result._asdict() | {"key": result.key.hex()}
+            line = canonicalizer.surt(result.identity) if form == "surt" else result.identity
+        click.echo(msgspec.json.encode(record) if form == "json" else line)
+    return FAILED if refused and given is urls else 0
+
+
+def _stdin_lines() -> Iterator[bytes]:
+    """Yield the lines of standard input."""
+    for line in lines.read(["-"]):
+        if isinstance(line, lines.Line):
+            if line.refused:
+                render.notify(f"canonry: line {line.number}: longer than {lines.LONGEST:,} bytes")
+            yield b"" if line.refused else line.text
+
+
+@click.command()
+@click.argument("url")
+@base_option
+@policy_option
+@rules_option
+@_by_store
+@json_option
+@answering
+def explain(
+    url: str,
+    base: str | None,
+    policy: str,
+    rules_file: str | None,
+    store: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Show which rules change a URL, and why.
+
+    For a learned rule, it also shows the evidence for the rule.
+    """
+    trace = opening.explain(url, base, policy, rules_file, store)
+    if as_json:
+        print_json(trace.as_dict())
+    else:
+        render.trace(trace)
+    return 0
+
+
+@click.command()
+@click.argument("file", metavar="FILE|-")
+@base_option
+@click.option("--suffixes", is_flag=True, help="Also www.example.com/..., as http://.")
+@answering
+def extract(file: str, base: str | None, *, suffixes: bool) -> int:
+    """Print the URLs in a text, or the links of an HTML page.
+
+    In a text, a URL stands in angle brackets, in quotes, after "URL:" or by itself (RFC 3986
+    appendix C). The links of a page are resolved against its base URL. If the base is not known,
+    relative links are left out and counted: give --base.
+    """
+    body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    if html.looks_like(body):
+        found, relative = html.absolute_links(body, base)
+        if relative:
+            render.notify(f"canonry: {relative:,} relative links left out; give their --base")
+    else:
+        found = [hit.url for hit in canon_extract(body, suffixes=suffixes)]
+    for url in found:
+        click.echo(url)
+    return 0
