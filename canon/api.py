@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
-from canonry.canon.policies.policy import Policy, preset
+from canonry.canon.policies.policy import Policy
 from canonry.canon.rules.rule import Rung
 from canonry.canon.rules.table import STEPS
 from canonry.canon.syntax.parts import Parts
@@ -82,10 +82,9 @@ def equivalent(a: str | bytes, b: str | bytes, *, rung: str = "scheme") -> bool:
 
 def _climb(text: str, rung: Rung) -> Parts:
     """Run the lossless steps up to a rung over a URL in the syntax of RFC 3986."""
-    policy = preset("rfc3986")
-    compiled("rfc3986")(text)
+    compiled("rfc3986")(text)  # refuses what is no absolute URL
     parts = Parts.of(text)
     for step in STEPS:
         if step.lossless and step.rung <= rung:
-            parts = step.apply(parts, policy)
+            parts = step.apply(parts)
     return parts

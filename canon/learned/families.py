@@ -77,7 +77,7 @@ def rename_host(parts: Parts, lesson: Lesson) -> Parts:
 
 def fold_slashes(parts: Parts, _lesson: Lesson) -> Parts:
     """Write several slashes in a path as one."""
-    return practice.fold_slashes(parts, None)  # type: ignore[arg-type]  # it reads no policy
+    return practice.fold_slashes(parts)
 
 
 def move_prefix(parts: Parts, lesson: Lesson) -> Parts:
@@ -97,7 +97,7 @@ def drop_index_file(parts: Parts, lesson: Lesson) -> Parts:
 
 def lower_path(parts: Parts, _lesson: Lesson) -> Parts:
     """Write a path in lower case, except for the digits of escapes."""
-    path = practice.lower_letters(Parts(None, None, None, None, parts.path, None, None), None).path  # type: ignore[arg-type]  # it reads no policy
+    path = practice.lower_letters(Parts(None, None, None, None, parts.path, None, None)).path
     return parts if path == parts.path else parts._replace(path=path)
 
 
@@ -132,7 +132,7 @@ def names_of(fields: list[str]) -> tuple[str, ...]:
 
 def sort_parameters(parts: Parts, _lesson: Lesson) -> Parts:
     """Sort the fields of a form by name; equal names keep their order."""
-    return practice.sort_query(parts, None)  # type: ignore[arg-type]  # it reads no policy
+    return practice.sort_query(parts)
 
 
 def _no_blanks(lesson: Lesson) -> str | None:

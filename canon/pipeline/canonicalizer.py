@@ -16,8 +16,7 @@ from canonry.canon.references import whatwg
 from canonry.canon.references.resolve import resolve_rfc3986
 from canonry.canon.rules.lossless import encode_disallowed
 from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
-from canonry.canon.rules.rule import Change, Rung
-from canonry.canon.rules.table import STEPS
+from canonry.canon.rules.rule import Change
 from canonry.canon.syntax import grammar
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
@@ -66,9 +65,7 @@ class Canonicalizer:
             RulesError: for rules that cannot be used, or were learned under another policy.
         """
         self.policy = preset(policy) if isinstance(policy, str) else policy
-        self._steps = tuple(
-            step for step in STEPS if step.rung < Rung.PRACTICE or step.name in self.policy.practice
-        )
+        self._steps = self.policy.steps()
         self._functions = tuple(step.apply for step in self._steps)
         self._key = hasher(self.policy.label)
         self._is_clean = clean_pattern(self.policy)
@@ -219,7 +216,7 @@ class Canonicalizer:
         """Return what a browser would request for an absolute URL."""
         text = read
         if self.policy.dialect != "whatwg":
-            text = str(encode_disallowed(Parts.of(read), self.policy))
+            text = str(encode_disallowed(Parts.of(read)))
             with suppress(InvalidURL):  # a URI that no browser fetches is requested as it stands
                 text = whatwg.serialize(text)
         return text.partition("#")[0]
@@ -227,9 +224,8 @@ class Canonicalizer:
     def _identify(self, read: str) -> str:
         """Run every step of the policy over an absolute URL."""
         parts = Parts.of(read)
-        policy = self.policy
         for apply in self._functions:
-            parts = apply(parts, policy)
+            parts = apply(parts)
         return str(parts)
 
     def _account(self, text: str, read: str, identity: str, base: str | None) -> Iterator[Change]:
@@ -261,7 +257,7 @@ class Canonicalizer:
         """Run the steps over a text and yield those that acted."""
         parts = Parts.of(text)
         for step in self._steps:
-            after = step.apply(parts, self.policy)
+            after = step.apply(parts)
             if after is not parts:
                 yield Change.by(step, str(parts), str(after))
                 parts = after

@@ -109,7 +109,7 @@ def shortcut(policy: Policy, steps: Sequence[Step]) -> Callable[[str], str | Non
             return None
         given = parts = Parts(*match.groups())
         for apply in with_escapes if "%" in read else without:
-            parts = apply(parts, policy)
+            parts = apply(parts)
         return read if parts is given else str(parts)
 
     return identify

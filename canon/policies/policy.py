@@ -8,7 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from canonry.canon.policies import presets
-from canonry.canon.rules.table import PRACTICE
+from canonry.canon.rules.parameters import Parameters
+from canonry.canon.rules.table import PRACTICE, STEPS, Step
 
 
 class PolicyError(ValueError):
@@ -35,6 +36,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def label(self) -> str:
         """Return ``name/version``, which goes into the key."""
         return f"{self.name}/{self.version}"
+
+    def steps(self) -> tuple[Step, ...]:
+        """Return the steps that this policy runs, in order, with its lists bound to them."""
+        lists = Parameters(self.tracking, self.tracking_prefixes, self.session, self.index_files)
+        return tuple(s.bound(lists) for s in STEPS if s.lossless or s.name in self.practice)
 
     @property
     def fingerprint(self) -> str:

@@ -1,12 +1,8 @@
 """The lossless rules of single schemes: what their own specifications declare equal."""
 
 import re
-from typing import TYPE_CHECKING
 
 from canonry.canon.syntax.parts import Parts
-
-if TYPE_CHECKING:
-    from canonry.canon.policies.policy import Policy
 
 _FTP_TYPE = re.compile(r";type=[aid]\Z", re.IGNORECASE)
 _URN = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-]{0,30}[A-Za-z0-9]:")
@@ -18,7 +14,7 @@ _FTP = frozenset({"ftp", "ftps", "sftp"})
 _LDAP = frozenset({"ldap", "ldaps"})
 
 
-def fold_mailto(parts: Parts, _policy: "Policy") -> Parts:
+def fold_mailto(parts: Parts) -> Parts:
     """Lower the domains of addresses and the names of headers; never a local part."""
     if parts.scheme != "mailto" or parts.host is not None:
         return parts
@@ -43,7 +39,7 @@ def _lower_domain(address: str) -> str:
     return f"{local}{at}{domain.lower()}" if at and "%" not in domain else address
 
 
-def fold_urn(parts: Parts, _policy: "Policy") -> Parts:
+def fold_urn(parts: Parts) -> Parts:
     """Lower the namespace identifier; leave out what plays no part in URN-equivalence."""
     match = _URN.match(parts.path)
     if parts.scheme != "urn" or parts.host is not None or match is None:
@@ -55,7 +51,7 @@ def fold_urn(parts: Parts, _policy: "Policy") -> Parts:
     return _with(parts, path, query)
 
 
-def strip_phone(parts: Parts, _policy: "Policy") -> Parts:
+def strip_phone(parts: Parts) -> Parts:
     """Leave out the visual separators of a telephone number, and order its parameters."""
     if parts.scheme != "tel" or parts.host is not None:
         return parts
@@ -67,7 +63,7 @@ def strip_phone(parts: Parts, _policy: "Policy") -> Parts:
     return parts if "%" in path else _with(parts, path, parts.query)
 
 
-def name_no_local_host(parts: Parts, _policy: "Policy") -> Parts:
+def name_no_local_host(parts: Parts) -> Parts:
     """Write a local file's URL with an empty authority, and a colon behind a drive letter."""
     if parts.scheme != "file" or parts.userinfo is not None or parts.port is not None:
         return parts
@@ -84,14 +80,14 @@ def name_no_local_host(parts: Parts, _policy: "Policy") -> Parts:
     )
 
 
-def lower_transfer_type(parts: Parts, _policy: "Policy") -> Parts:
+def lower_transfer_type(parts: Parts) -> Parts:
     """Write the type of a file transfer in lower case."""
     if parts.scheme not in _FTP or parts.query is not None:  # to FTP a question mark is a name's
         return parts
     return _with(parts, _FTP_TYPE.sub(lambda match: match[0].lower(), parts.path), parts.query)
 
 
-def name_gopher_type(parts: Parts, _policy: "Policy") -> Parts:
+def name_gopher_type(parts: Parts) -> Parts:
     """Write the type of a Gopher server's first menu, which is 1."""
     if parts.scheme != "gopher" or not parts.host or parts.query is not None:
         return parts
@@ -100,7 +96,7 @@ def name_gopher_type(parts: Parts, _policy: "Policy") -> Parts:
     return parts._replace(path="/1")
 
 
-def shorten_media_type(parts: Parts, _policy: "Policy") -> Parts:
+def shorten_media_type(parts: Parts) -> Parts:
     """Write a media type in lower case, and leave it out where it is the default."""
     head, comma, body = parts.path.partition(",")
     if parts.scheme != "data" or parts.host is not None or not comma:
@@ -124,7 +120,7 @@ def _lower_parameter(parameter: str) -> str:
     return f"{name}{sign}{value.lower() if name == 'charset' and '%' not in value else value}"
 
 
-def strip_ldap_tail(parts: Parts, _policy: "Policy") -> Parts:
+def strip_ldap_tail(parts: Parts) -> Parts:
     """Leave out the question marks at the end, behind which nothing is asked."""
     if parts.scheme not in _LDAP or parts.query is None or not parts.host:
         return parts

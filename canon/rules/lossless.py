@@ -1,14 +1,10 @@
 """The lossless rules: what the specifications guarantee to change no meaning."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from canonry.canon.references.resolve import remove_dot_segments
 from canonry.canon.syntax import host, percent, schemes
 from canonry.canon.syntax.parts import Parts
-
-if TYPE_CHECKING:
-    from canonry.canon.policies.policy import Policy
 
 _NOT_USERINFO = percent.encoder(percent.USERINFO)
 _NOT_HOST = percent.encoder(percent.REG_NAME)
@@ -16,7 +12,7 @@ _NOT_PATH = percent.encoder(percent.PATH)
 _NOT_QUERY = percent.encoder(percent.QUERY)
 
 
-def encode_disallowed(parts: Parts, _policy: "Policy") -> Parts:
+def encode_disallowed(parts: Parts) -> Parts:
     """Percent-encode what the grammar allows nowhere in a component, and a lone percent sign."""
     scheme, userinfo, name, port, path, query, fragment = parts
     if userinfo:
@@ -53,30 +49,30 @@ def _same_or(parts: Parts, changed: Parts) -> Parts:
     return parts if changed == parts else changed
 
 
-def upper_hex(parts: Parts, _policy: "Policy") -> Parts:
+def upper_hex(parts: Parts) -> Parts:
     """Write the digits of escapes in upper case."""
     return _in_escapes(parts, percent.upper_hex)
 
 
-def decode_unreserved(parts: Parts, _policy: "Policy") -> Parts:
+def decode_unreserved(parts: Parts) -> Parts:
     """Decode the escapes of unreserved characters."""
     return _in_escapes(parts, percent.decode_unreserved)
 
 
-def lower_scheme(parts: Parts, _policy: "Policy") -> Parts:
+def lower_scheme(parts: Parts) -> Parts:
     """Write the scheme in lower case."""
     scheme = (parts.scheme or "").lower()
     return parts if scheme == (parts.scheme or "") else parts._replace(scheme=scheme)
 
 
-def lower_host(parts: Parts, _policy: "Policy") -> Parts:
+def lower_host(parts: Parts) -> Parts:
     """Write the host in lower case, except for the digits of its escapes."""
     if not parts.host or parts.host.islower():
         return parts
     return _same_or(parts, parts._replace(host=percent.upper_hex(parts.host.lower())))
 
 
-def remove_dots(parts: Parts, _policy: "Policy") -> Parts:
+def remove_dots(parts: Parts) -> Parts:
     """Remove ``.`` and ``..`` from a path that starts at a root.
 
     A path without a leading slash is no hierarchy but an opaque text (``mailto:``, ``urn:``).
@@ -89,7 +85,7 @@ def remove_dots(parts: Parts, _policy: "Policy") -> Parts:
     return _same_or(parts, parts._replace(path=path))
 
 
-def idna_host(parts: Parts, _policy: "Policy") -> Parts:
+def idna_host(parts: Parts) -> Parts:
     """Write an internationalized domain name in its ASCII form."""
     name = parts.host
     if not name or "%" not in name or not schemes.of(parts.scheme).dns:
@@ -98,33 +94,33 @@ def idna_host(parts: Parts, _policy: "Policy") -> Parts:
     return parts if ascii_name is None else parts._replace(host=ascii_name)
 
 
-def compress_ipv6(parts: Parts, _policy: "Policy") -> Parts:
+def compress_ipv6(parts: Parts) -> Parts:
     """Write an IPv6 address in its one recommended form."""
     if not parts.host or not parts.host.startswith("["):
         return parts
     return _same_or(parts, parts._replace(host=host.compress_ipv6(parts.host)))
 
 
-def drop_empty_port(parts: Parts, _policy: "Policy") -> Parts:
+def drop_empty_port(parts: Parts) -> Parts:
     """Leave out a colon that no port follows."""
     return parts._replace(port=None) if parts.port == "" else parts
 
 
-def strip_port_zeros(parts: Parts, _policy: "Policy") -> Parts:
+def strip_port_zeros(parts: Parts) -> Parts:
     """Write a port without leading zeros: it is a number."""
     if not parts.port or not parts.port.startswith("0"):
         return parts
     return _same_or(parts, parts._replace(port=parts.port.lstrip("0") or "0"))
 
 
-def drop_default_port(parts: Parts, _policy: "Policy") -> Parts:
+def drop_default_port(parts: Parts) -> Parts:
     """Leave out the port that the scheme has anyway."""
     if parts.port is None or parts.port != schemes.of(parts.scheme).port:
         return parts
     return parts._replace(port=None)
 
 
-def root_path(parts: Parts, _policy: "Policy") -> Parts:
+def root_path(parts: Parts) -> Parts:
     """Write the empty path behind an authority as ``/``."""
     if parts.path or not parts.host or not schemes.of(parts.scheme).root:
         return parts

@@ -1,13 +1,11 @@
 """Rules beyond the RFC: what spiders fold in practice, each a guess with a risk."""
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from canonry.canon.rules.parameters import Parameters
 from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
-
-if TYPE_CHECKING:
-    from canonry.canon.policies.policy import Policy
 
 # The guesses about paths and queries are about what web servers do, and about no other scheme.
 _WEB = frozenset({"http", "https"})
@@ -26,19 +24,19 @@ _WWW = re.compile(r"www[0-9]*\.([^.]+\..+)\Z")
 _LETTERS = re.compile(r"%[0-9A-F]{2}|[A-Z]+")
 
 
-def drop_fragment(parts: Parts, _policy: "Policy") -> Parts:
+def drop_fragment(parts: Parts) -> Parts:
     """Leave the fragment out: it is never sent (RFC 3986 section 3.5)."""
     return parts if parts.fragment is None else parts._replace(fragment=None)
 
 
-def drop_plain_fragment(parts: Parts, _policy: "Policy") -> Parts:
+def drop_plain_fragment(parts: Parts) -> Parts:
     """Leave the fragment out unless it begins with ``!``, by which programs name their pages."""
     if parts.fragment is None or parts.fragment.startswith("!"):
         return parts
     return parts._replace(fragment=None)
 
 
-def drop_empty_query(parts: Parts, _policy: "Policy") -> Parts:
+def drop_empty_query(parts: Parts) -> Parts:
     """Leave out a question mark that nothing follows."""
     return parts._replace(query=None) if parts.query == "" and parts.scheme in _WEB else parts
 
@@ -48,44 +46,52 @@ def _keep_fields(parts: Parts, kept: list[str]) -> Parts:
     return parts._replace(query="&".join(kept) if kept else None)
 
 
-def drop_tracking(parts: Parts, policy: "Policy") -> Parts:
-    """Leave out parameters that tell where a visitor came from and never select content."""
-    if not parts.query or parts.scheme not in _WEB:
-        return parts
-    given = query.fields(parts.query)
-    kept = [field for field in given if not is_tracking(query.name(field), policy)]
-    return parts if len(kept) == len(given) else _keep_fields(parts, kept)
+def drop_tracking(lists: Parameters) -> Callable[[Parts], Parts]:
+    """Return the step that removes the parameters which say where a visitor came from."""
+
+    def is_tracking(name: str) -> bool:
+        folded = name.lower()
+        return folded in lists.tracking or folded.startswith(lists.tracking_prefixes)
+
+    def apply(parts: Parts) -> Parts:
+        if not parts.query or parts.scheme not in _WEB:
+            return parts
+        given = query.fields(parts.query)
+        kept = [field for field in given if not is_tracking(query.name(field))]
+        return parts if len(kept) == len(given) else _keep_fields(parts, kept)
+
+    return apply
 
 
-def is_tracking(name: str, policy: "Policy") -> bool:
-    """Say whether a parameter's name is on the policy's list, or has one of its prefixes."""
-    folded = name.lower()
-    return folded in policy.tracking or folded.startswith(policy.tracking_prefixes)
+def drop_session(lists: Parameters) -> Callable[[Parts], Parts]:
+    """Return the step that removes session identifiers: a listed name *and* a value of that shape.
+
+    A ``;jsessionid=`` in the path needs no list: Jakarta Servlet 6.0, section 7.1.3,
+    fixes its name.
+    """
+
+    def is_session(field: str) -> bool:
+        name, _, value = field.partition("=")
+        return name.lower() in lists.session and _SESSION_VALUE.fullmatch(value) is not None
+
+    def apply(parts: Parts) -> Parts:
+        path = parts.path
+        if parts.scheme not in _WEB:
+            return parts
+        if ";" in path:
+            path = _SESSION_SEGMENT.sub("", path)
+        if path != parts.path:
+            parts = parts._replace(path=path)
+        if not parts.query:
+            return parts
+        given = query.fields(parts.query)
+        kept = [field for field in given if not is_session(field)]
+        return parts if len(kept) == len(given) else _keep_fields(parts, kept)
+
+    return apply
 
 
-def drop_session(parts: Parts, policy: "Policy") -> Parts:
-    """Leave out session identifiers: a listed name *and* a value of their shape."""
-    path = parts.path
-    if parts.scheme not in _WEB:
-        return parts
-    if ";" in path:
-        path = _SESSION_SEGMENT.sub("", path)
-    if path != parts.path:
-        parts = parts._replace(path=path)
-    if not parts.query:
-        return parts
-    given = query.fields(parts.query)
-    kept = [field for field in given if not _is_session(field, policy)]
-    return parts if len(kept) == len(given) else _keep_fields(parts, kept)
-
-
-def _is_session(field: str, policy: "Policy") -> bool:
-    """Say whether a field is a session identifier by its name and by its value."""
-    name, _, value = field.partition("=")
-    return name.lower() in policy.session and _SESSION_VALUE.fullmatch(value) is not None
-
-
-def sort_query(parts: Parts, _policy: "Policy") -> Parts:
+def sort_query(parts: Parts) -> Parts:
     """Sort the fields of a form by name; equal names keep their order, which may mean something."""
     if not parts.query or "&" not in parts.query or parts.scheme not in _WEB:
         return parts
@@ -96,7 +102,7 @@ def sort_query(parts: Parts, _policy: "Policy") -> Parts:
     return parts if ordered == given else parts._replace(query="&".join(ordered))
 
 
-def fold_slashes(parts: Parts, _policy: "Policy") -> Parts:
+def fold_slashes(parts: Parts) -> Parts:
     """Write several slashes in a path as one, except behind a colon."""
     if "//" not in parts.path or parts.scheme not in _WEB:
         return parts
@@ -104,29 +110,36 @@ def fold_slashes(parts: Parts, _policy: "Policy") -> Parts:
     return parts if path == parts.path else parts._replace(path=path)
 
 
-def drop_index_file(parts: Parts, policy: "Policy") -> Parts:
-    """Leave out the name of a directory's default document, where no query hangs on it."""
-    if parts.query is not None or parts.scheme not in _WEB:
-        return parts
-    directory, slash, name = parts.path.rpartition("/")
-    return parts._replace(path=directory + slash) if name in policy.index_files else parts
+def drop_index_file(lists: Parameters) -> Callable[[Parts], Parts]:
+    """Return the step that removes the name of a directory's default document.
+
+    A URL with a query keeps it: the query is for the document, not for the directory.
+    """
+
+    def apply(parts: Parts) -> Parts:
+        if parts.query is not None or parts.scheme not in _WEB:
+            return parts
+        directory, slash, name = parts.path.rpartition("/")
+        return parts._replace(path=directory + slash) if name in lists.index_files else parts
+
+    return apply
 
 
-def drop_userinfo(parts: Parts, _policy: "Policy") -> Parts:
+def drop_userinfo(parts: Parts) -> Parts:
     """Leave out user and password."""
     if parts.userinfo is None or parts.scheme == "file":  # a file has no users to log in
         return parts
     return parts._replace(userinfo=None)
 
 
-def fold_scheme(parts: Parts, _policy: "Policy") -> Parts:
+def fold_scheme(parts: Parts) -> Parts:
     """Write https as http, where no port is named."""
     if parts.scheme != "https" or parts.port is not None:
         return parts
     return parts._replace(scheme="http")
 
 
-def drop_host_dot(parts: Parts, _policy: "Policy") -> Parts:
+def drop_host_dot(parts: Parts) -> Parts:
     """Leave out the dot behind a fully qualified domain name."""
     host = parts.host
     if not host or not host.endswith(".") or host.endswith("..") or host == ".":
@@ -136,13 +149,13 @@ def drop_host_dot(parts: Parts, _policy: "Policy") -> Parts:
     return parts._replace(host=host[:-1])
 
 
-def drop_www(parts: Parts, _policy: "Policy") -> Parts:
+def drop_www(parts: Parts) -> Parts:
     """Leave out a first label ``www`` or ``www2``, where a domain is left without it."""
     found = _WWW.match(parts.host or "")
     return parts if found is None else parts._replace(host=found[1])
 
 
-def lower_letters(parts: Parts, _policy: "Policy") -> Parts:
+def lower_letters(parts: Parts) -> Parts:
     """Write path and query in lower case, except for the digits of escapes."""
     path = _LETTERS.sub(_lowered, parts.path)
     query_text = parts.query and _LETTERS.sub(_lowered, parts.query)
@@ -156,7 +169,7 @@ def _lowered(match: re.Match[str]) -> str:
     return match[0] if match[0].startswith("%") else match[0].lower()
 
 
-def drop_trailing_slash(parts: Parts, _policy: "Policy") -> Parts:
+def drop_trailing_slash(parts: Parts) -> Parts:
     """Leave out a slash at the end of a path that is not the root."""
     path = parts.path
     if not path.endswith("/") or not path.strip("/") or parts.scheme not in _WEB:

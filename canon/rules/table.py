@@ -5,22 +5,32 @@ do. The steps stand in the order in which they run; those below Rung.PRACTICE ru
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from canonry.canon.rules import by_scheme, lossless, practice
+from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.rule import Rule, Rung
 from canonry.canon.syntax.parts import Parts
 
-if TYPE_CHECKING:
-    from canonry.canon.policies.policy import Policy
+
+def unchanged(parts: Parts) -> Parts:
+    """Return the parts as they are: the ``apply`` of a row that waits for its lists."""
+    return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step(Rule):
-    """A row of the table: the rule and the function that obeys it."""
+    """A row of the table: the rule, and ``apply``, the function that obeys it.
 
-    apply: Callable[[Parts, "Policy"], Parts]
+    A rule that reads lists has ``bind`` instead, which makes its ``apply`` from them.
+    """
+
+    apply: Callable[[Parts], Parts] = unchanged
+    bind: Callable[[Parameters], Callable[[Parts], Parts]] | None = None
+
+    def bound(self, lists: Parameters) -> "Step":
+        """Return the step, ready to run with these lists."""
+        return self if self.bind is None else replace(self, apply=self.bind(lists))
 
 
 STEPS: tuple[Step, ...] = (
@@ -282,7 +292,7 @@ STEPS: tuple[Step, ...] = (
         cites="docs/decisions/0004-practice-rules.md",
         rung=Rung.PRACTICE,
         lossless=False,
-        apply=practice.drop_tracking,
+        bind=practice.drop_tracking,
     ),
     Step(
         name="session-id",
@@ -292,7 +302,7 @@ STEPS: tuple[Step, ...] = (
         cites="docs/decisions/0004-practice-rules.md",
         rung=Rung.PRACTICE,
         lossless=False,
-        apply=practice.drop_session,
+        bind=practice.drop_session,
     ),
     Step(
         name="sorted-query",
@@ -332,7 +342,7 @@ STEPS: tuple[Step, ...] = (
         cites="docs/decisions/0004-practice-rules.md",
         rung=Rung.PRACTICE,
         lossless=False,
-        apply=practice.drop_index_file,
+        bind=practice.drop_index_file,
     ),
     Step(
         name="trailing-slash",
@@ -366,4 +376,5 @@ STEPS: tuple[Step, ...] = (
     ),
 )
 
+# The names of the guesses, among which a policy chooses.
 PRACTICE = frozenset(step.name for step in STEPS if step.rung == Rung.PRACTICE)

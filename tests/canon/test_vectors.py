@@ -5,12 +5,16 @@ from support.vectorfiles import cases
 
 import canonry
 from canonry.canon.policies.policy import from_toml, preset
-from canonry.canon.policies.presets import names
+from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.repair import REPAIRS, Repair
-from canonry.canon.rules.table import STEPS, Step
+from canonry.canon.rules.table import STEPS, Step, unchanged
 from canonry.canon.syntax.parts import Parts
 
 _BASE = "http://a/b/c/d;p?q"
+_SEARCH = preset("search")
+LISTS = Parameters(
+    _SEARCH.tracking, _SEARCH.tracking_prefixes, _SEARCH.session, _SEARCH.index_files
+)
 
 
 @pytest.mark.parametrize(("why", "reference", "strict", "lenient"), cases("resolve_rfc3986.txt", 3))
@@ -47,12 +51,22 @@ def test_pairs_that_must_stay_apart(why: str, policy: str, one: str, other: str)
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_every_rule_does_what_its_example_says(step: Step) -> None:
-    taken = (preset(name) for name in names())
-    chosen = (p for p in taken if step.lossless or step.name in p.practice)
-    policy = next(chosen, preset("web"))  # a rule on request needs no list of ours
+    apply = step.bound(LISTS).apply
     before, after = (Parts.of(text) for text in (step.before, step.after))
-    assert str(step.apply(before, policy)) == step.after
-    assert step.apply(after, policy) is after, "a rule with nothing to do returns the same object"
+    assert str(apply(before)) == step.after
+    assert apply(after) is after, "a rule with nothing to do returns the same object"
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_every_step_has_a_function_or_makes_one_from_lists(step: Step) -> None:
+    assert (step.apply is unchanged) == (step.bind is not None)
+
+
+def test_without_lists_a_rule_that_reads_them_removes_nothing() -> None:
+    for step in STEPS:
+        if step.bind is not None:
+            before = Parts.of(step.before)
+            assert step.bound(Parameters()).apply(before) is before
 
 
 @pytest.mark.parametrize("repair", REPAIRS, ids=lambda repair: repair.name)
