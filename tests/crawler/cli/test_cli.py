@@ -273,7 +273,7 @@ def test_the_list_of_commands_quotes_their_own_help() -> None:
         command = main.get_command(click.Context(main), name)
         assert command is not None
         assert command.name == name
-        assert command.get_short_help_str(limit=200) == listed.help
+        assert command.get_short_help_str(limit=200).rstrip(".") == listed.help
 
 
 @pytest.mark.parametrize("words", ["--version", "--help", "nonsense"])
