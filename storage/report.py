@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
@@ -12,7 +11,7 @@ from sqlalchemy.exc import DatabaseError
 from canonry.canon import redact
 from canonry.storage.learned import equivalences
 from canonry.storage.sql import counts
-from canonry.storage.sql.engine import open_engine, read_url
+from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import (
     State,
     aliases,
@@ -36,10 +35,6 @@ def reading(url: str) -> Iterator[Connection]:
     Raises:
         StoreError: when there is none.
     """
-    parsed = read_url(url)
-    file = parsed.database if parsed.get_backend_name() == "sqlite" else None
-    if file and not Path(file).exists():
-        raise StoreError(f"there is no store {file}; 'canonry crawl' makes one, --store names it")
     engine = open_engine(url, read_only=True)
     try:
         with engine.begin() as connection:

@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -19,11 +20,11 @@ _WRITERS_TURN = int.from_bytes(b"canonry")  # names the lock of PostgreSQL that 
 
 
 def read_url(url: str) -> URL:
-    """Read a store's URL.
+    """Parse a store's URL.
 
     Raises:
-        ArgumentError: for what is no URL.
-        StoreError: for a URL of no database that can hold a store.
+        ArgumentError: if it is not a URL.
+        StoreError: if it names a database that cannot hold a store.
     """
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
@@ -36,17 +37,26 @@ def read_url(url: str) -> URL:
     return parsed
 
 
-def open_engine(url: str, *, read_only: bool = False) -> Engine:
+def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> Engine:
     """Return an engine for a store.
 
-    A writing transaction takes the one lock of all writers when it begins: what it reads cannot be
-    changed by another process before it commits, which is what claiming rests on. Readers are not
-    kept waiting, and see the store at one moment of its life.
+    A writing transaction takes the one lock of all writers when it begins. No other process can
+    change what it reads before it commits; claiming depends on that. Readers never wait, and they
+    see the store as it was at one moment.
+
+    Args:
+        url: a SQLAlchemy URL.
+        read_only: for readers; the file must exist.
+        create: False if the file must exist, also for writing.
 
     Raises:
-        StoreError: for a URL of no database that can hold a store, or without its driver.
+        StoreError: if no store can be kept there, its driver is missing, or the file must exist
+            and does not.
     """
     parsed = read_url(url)
+    file = parsed.database if parsed.get_backend_name() == "sqlite" else None
+    if file and (read_only or not create) and not Path(file).exists():
+        raise StoreError(f"there is no store {file}; 'canonry crawl' makes one, --store names it")
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed, read_only=read_only)
     return _postgresql(parsed, read_only=read_only)

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-VERSION = 4  # raise it with every change, and write the way from the last in migrations.py
+VERSION = 4  # raise it with every change, and add its step to migrations
 
 
 class State(IntEnum):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from support import databases
 
-_BOTH = {"test_store", "test_seen", "test_classes", "test_equivalences"}
+_BOTH = {"test_store", "test_seen", "test_classes", "test_equivalences", "test_migrations"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

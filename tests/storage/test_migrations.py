@@ -1,12 +1,16 @@
-"""Stores of every schema that was released become today's, with all that they hold."""
+"""Stores of every earlier schema are upgraded to the current one, with all that they hold."""
 
+import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import inspect
+from sqlalchemy.engine.interfaces import ReflectedIndex
 from support.databases import url_of
 from support.stores import admit, assert_counts_are_right, lease, open_store
 
@@ -16,27 +20,55 @@ from canonry.storage.sql.schema import VERSION
 
 _SCHEMAS = Path(__file__).parent / "schemas"
 _OLD = sorted(int(path.stem) for path in _SCHEMAS.glob("*.sql"))
+Shape = dict[str, tuple[object, ...]]
 
 
 def make(folder: Path, schema: int) -> None:
-    """Make a store as it was written by an earlier version."""
-    with sqlite3.connect(folder / "store.db") as connection:
-        connection.executescript((_SCHEMAS / f"{schema}.sql").read_text(encoding="utf-8"))
-    connection.close()
+    """Make a store as an earlier version wrote it."""
+    script = (_SCHEMAS / f"{schema}.sql").read_text(encoding="utf-8")
+    url = url_of(folder)
+    if url.startswith("postgresql"):
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(for_postgresql(script).encode())
+        return
+    with closing(sqlite3.connect(folder / "store.db")) as connection:
+        connection.executescript(script)
 
 
-def shape(folder: Path) -> dict[str, tuple[list[str], set[str]]]:
-    """Return each table's columns and named indexes."""
+def for_postgresql(script: str) -> str:
+    """Translate a dump of SQLite: types, binary values, and no references to later tables."""
+    script = re.sub(r",\s*FOREIGN KEY\(\w+\) REFERENCES \w+ \(\w+\)", "", script)
+    script = re.sub(r"\b(id|\w+_id) INTEGER", r"\1 BIGINT", script).replace(" BLOB", " BYTEA")
+    return re.sub(r"\bX'([0-9A-F]+)'", r"'\\x\1'", script)
+
+
+def where(index: ReflectedIndex) -> list[str]:
+    """Return the conditions of a partial index."""
+    return [str(option) for option in index.get("dialect_options", {}).values()]
+
+
+def shape(folder: Path) -> Shape:
+    """Return each table's columns, keys, constraints and indexes."""
     engine = open_engine(url_of(folder))
     found = inspect(engine)
-    shapes = {
+    shapes: Shape = {
         table: (
             [f"{c['name']} {c['type']} {c['nullable']}" for c in found.get_columns(table)],
-            {str(index["name"]) for index in found.get_indexes(table)},
+            found.get_pk_constraint(table)["constrained_columns"],
+            sorted(c["column_names"] for c in found.get_unique_constraints(table)),
+            sorted(
+                (str(i["name"]), i["column_names"], bool(i["unique"]), where(i))
+                for i in found.get_indexes(table)
+            ),
         )
         for table in found.get_table_names()
     }
     engine.dispose()
+    if "hosts" in shapes and engine.dialect.name == "sqlite":
+        columns, key, _unique, indexes = shapes["hosts"]
+        # Schemas 1 to 3 had an unnamed UNIQUE here, which SQLite cannot drop. It does no harm:
+        # the index "hosts_by_name" says the same.
+        shapes["hosts"] = (columns, key, indexes)
     return shapes
 
 
@@ -45,7 +77,11 @@ def test_every_schema_before_this_one_is_there() -> None:
 
 
 @pytest.mark.parametrize("schema", _OLD)
-def test_an_old_store_is_refused_upgraded_and_goes_on(tmp_path: Path, schema: int) -> None:
+def test_an_old_store_is_refused_then_upgraded_and_works(
+    tmp_path: Path, schema: int, database: str
+) -> None:
+    if database == "postgresql" and schema > 1:
+        pytest.skip("one store is enough: it takes every step")
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     new.mkdir()
@@ -53,9 +89,9 @@ def test_an_old_store_is_refused_upgraded_and_goes_on(tmp_path: Path, schema: in
     for use in (open_store, lambda folder: report.reading(url_of(folder)).__enter__()):
         with pytest.raises(StoreError, match="bring it there: canonry upgrade --store"):
             use(old)
-    said: list[str] = []
-    assert migrations.upgrade(url_of(old), said.append) == schema
-    assert said
+    notices: list[str] = []
+    assert migrations.upgrade(url_of(old), notices.append) == schema
+    assert len(notices) == VERSION - schema
     open_store(new).close()
     assert shape(old) == shape(new)
     with report.reading(url_of(old)) as connection:
@@ -68,18 +104,47 @@ def test_an_old_store_is_refused_upgraded_and_goes_on(tmp_path: Path, schema: in
     assert [answer.new for answer in admit(store, urls)] == [False, False, True]
     assert {host.name for host in lease(store)} == {"a.example", "c.example", "new.example"}
     store.close()
-    assert migrations.upgrade(url_of(old), said.append) == VERSION
+    assert migrations.upgrade(url_of(old), notices.append) == VERSION
 
 
+_WITH_ANOTHER_SCHEMA = """
+import sys
+from sqlalchemy import Column, Integer, Table
+from canonry.storage import migrations
+from canonry.storage.sql import schema
+
+for table in schema.metadata.tables.values():
+    table.append_column(Column("from_the_future", Integer, nullable=False))
+Table("future", schema.metadata, Column("id", Integer, primary_key=True))
+for name in ("counts", "rules", "budgets"):
+    schema.metadata.remove(schema.metadata.tables[name])
+schema.State = None
+migrations.upgrade(sys.argv[1], print)
+"""
+
+
+def test_the_current_schema_cannot_change_an_old_step(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    make(old, 1)
+    subprocess.run([sys.executable, "-c", _WITH_ANOTHER_SCHEMA, url_of(old)], check=True)
+    open_store(new).close()
+    assert shape(old) == shape(new)
+    with report.reading(url_of(old)) as connection:
+        assert_counts_are_right(connection)
+
+
+@pytest.mark.sqlite
 def test_a_later_schema_is_left_alone(tmp_path: Path) -> None:
     open_store(tmp_path).close()
-    with sqlite3.connect(tmp_path / "store.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
-    connection.close()
     with pytest.raises(StoreError, match="it has schema 99, and this program reads up to"):
         migrations.upgrade(url_of(tmp_path), print)
 
 
+@pytest.mark.sqlite
 def test_the_command(tmp_path: Path) -> None:
     make(tmp_path, 1)
     words = [sys.executable, "-m", "canonry"]
@@ -90,3 +155,10 @@ def test_the_command(tmp_path: Path) -> None:
     done = subprocess.run([*words, "upgrade", *store], capture_output=True, check=True)
     assert b"it had schema 1" in done.stderr
     subprocess.run([*words, "status", *store], capture_output=True, check=True)
+
+
+@pytest.mark.sqlite
+def test_a_missing_store_is_not_created(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no store"):
+        migrations.upgrade(url_of(tmp_path), print)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,63 @@
+"""Upgrading a store: all steps from its schema to the current one, in one transaction."""
+
+from collections.abc import Callable
+
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Connection, update
+from sqlalchemy.exc import DatabaseError
+
+from canonry.storage.migrations import from_1, from_2, from_3
+from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.schema import VERSION, meta
+from canonry.storage.store import read_facts
+from canonry.storage.store_errors import StoreError
+
+# The step from each schema to the next.
+_STEPS: dict[int, Callable[[Connection, Operations], None]] = {
+    1: from_1.upgrade,
+    2: from_2.upgrade,
+    3: from_3.upgrade,
+}
+
+
+def upgrade(url: str, notify: Callable[[str], None]) -> int:
+    """Upgrade a store to the schema that this program reads.
+
+    Keys, URLs and queue stay as they are. If the process is killed, the store stays as it was.
+
+    Args:
+        url: a SQLAlchemy URL.
+        notify: receives one sentence for people before each step.
+
+    Returns:
+        The schema that the store had.
+
+    Raises:
+        StoreError: if there is no store, or it has a later schema.
+    """
+    engine = open_engine(url, create=False)
+    name = engine.url.render_as_string()
+    try:
+        with engine.begin() as connection:
+            return _upgrade(connection, notify)
+    except DatabaseError as error:
+        raise StoreError(f"store {name}: {error.orig}") from None
+    except StoreError as error:
+        raise StoreError(f"store {name}: {error}") from None
+    finally:
+        engine.dispose()
+
+
+def _upgrade(connection: Connection, notify: Callable[[str], None]) -> int:
+    """Run every step from the store's schema to the current one; return the schema it had."""
+    before = int(read_facts(connection)["schema"])
+    if before > VERSION:
+        raise StoreError(f"it has schema {before}, and this program reads up to {VERSION}")
+    operations = Operations(MigrationContext.configure(connection))
+    for schema in range(before, VERSION):
+        notify(f"from schema {schema} to schema {schema + 1}")
+        _STEPS[schema](connection, operations)
+    fact = update(meta).where(meta.c.name == "schema")
+    connection.execute(fact.values(value=str(VERSION)))
+    return before
