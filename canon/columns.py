@@ -8,6 +8,7 @@ from canonry.canon.errors import InvalidURL
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.pipeline.keys import KEY_BYTES
 from canonry.canon.policies.policy import Policy
+from canonry.extras import require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +52,7 @@ def canonicalize(
     Raises:
         PolicyError: for a policy that does not exist.
         ValueError: for a column that does not exist.
-        ImportError: for Arrow data where pyarrow is not installed (``pip install pyarrow``).
+        MissingExtraError: for Arrow data, if pyarrow is not installed.
     """
     if unknown := [name for name in columns if name not in Columns._fields]:
         message = f"no column {unknown[0]!r}; allowed: {', '.join(Columns._fields)}"
@@ -118,7 +119,8 @@ def _arrow_table(
     make: Canonicalizer, urls: object, base: str | None, wanted: Sequence[str]
 ) -> "pa.Table":
     """Return the wanted columns as an Arrow table, chunk by chunk as they came."""
-    import pyarrow as pa  # noqa: PLC0415 - who has no Arrow data needs no pyarrow
+    require("arrow", "Arrow data")
+    import pyarrow as pa  # noqa: PLC0415 - optional
 
     types = {"key": pa.binary(KEY_BYTES)}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in wanted])

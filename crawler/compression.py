@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 
 gz: ModuleType = zlib
 _LEVEL = 6
@@ -88,7 +88,7 @@ def unpacked(file: IO[bytes]) -> Stream:
         file: buffered, at its beginning.
 
     Raises:
-        SettingsError: for zst where pyarrow is not installed.
+        MissingExtraError: for zst, if pyarrow is not installed.
     """
     head = file.peek(10)[:10]  # type: ignore[attr-defined]  # a buffered file has it
     if head.startswith(b"\x1f\x8b\x08"):
@@ -104,10 +104,9 @@ def unpacked(file: IO[bytes]) -> Stream:
 
 def _zstandard(file: IO[bytes]) -> Any:  # noqa: ANN401 - pyarrow ships no types
     """Return a zst file's content."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415 - who reads no zst needs no pyarrow
-    except ImportError:
-        raise SettingsError("zst needs pyarrow: pip install 'canonry[arrow]'") from None
+    require("arrow", "zst")
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
     return pa.CompressedInputStream(_Lent(file), "zstd")
 
 

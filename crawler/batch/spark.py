@@ -24,6 +24,7 @@ from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import Form
 from canonry.crawler.files.lines import Cut
 from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,15 +56,15 @@ def session(workers: int | None = None) -> "SparkSession":
         workers: tasks at once, on this machine.
 
     Raises:
-        SettingsError: where PySpark or Java is missing.
+        MissingExtraError: if PySpark is not installed.
+        SettingsError: if Java is not installed.
     """
     if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = _java()
-    try:
-        from pyspark.conf import SparkConf  # noqa: PLC0415 - who wants no cluster needs no Spark
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - same
-    except ImportError:
-        raise SettingsError("--engine spark: pip install 'canonry[spark]'") from None
+    require("spark", "--engine spark")
+    from pyspark.conf import SparkConf  # noqa: PLC0415 - optional
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - optional
+
     if not SparkConf().contains("spark.master"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = SparkSession.builder.master(f"local[{workers or '*'}]").config(map=_LOCAL)

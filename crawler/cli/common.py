@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError
 from canonry.canon import InvalidURL, PolicyError, RulesError
 from canonry.crawler.cli import render
 from canonry.crawler.settings import SettingsError
+from canonry.extras import MissingExtraError
 from canonry.storage import StoreError
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 3
@@ -28,7 +29,7 @@ def answering(command: Callable[_P, int]) -> Callable[_P, None]:
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         try:
             code = command(*args, **kwargs)
-        except (SettingsError, PolicyError, RulesError) as error:
+        except (SettingsError, PolicyError, RulesError, MissingExtraError) as error:
             render.notify(f"canonry: {error}")
             code = USAGE
         except ArgumentError as error:

@@ -18,6 +18,7 @@ from canonry.crawler.compression import Stream
 from canonry.crawler.documents import feeds
 from canonry.crawler.files.lines import LONGEST
 from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 
 HEAD = 4096  # bytes that are looked at
 
@@ -165,11 +166,10 @@ def _read_csv(stream: Stream, column: str | None) -> Iterator[bytes | None]:
 
 def _read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
     """Yield a column of strings; without a name "url", or the only one that there is."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415 - who reads no Parquet needs no pyarrow
-        from pyarrow import parquet  # noqa: PLC0415 - same
-    except ImportError:
-        raise SettingsError("Parquet needs pyarrow: pip install 'canonry[arrow]'") from None
+    require("arrow", "Parquet")
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    from pyarrow import parquet  # noqa: PLC0415 - optional
+
     with tempfile.TemporaryFile() as spool:
         file = stream.source
         if not (isinstance(file, io.BufferedReader) and file.seekable()):  # packed, or a pipe
@@ -200,11 +200,10 @@ _CAPTURES = frozenset({"response", "resource", "revisit"})
 
 def _read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
     """Yield the target of each capture, redirects among them (ISO 28500)."""
-    try:
-        from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - few need it
-        from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - same
-    except ImportError:
-        raise SettingsError("WARC needs warcio: pip install 'canonry[warc]'") from None
+    require("warc", "WARC")
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
+    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - optional
+
     try:
         for record in ArchiveIterator(io.BufferedReader(stream), no_record_parse=True):
             if record.rec_type in _CAPTURES:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from canonry.crawler.compression import gzip_member, write_all
-from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 
 _MEMBER = 1 << 21  # bytes before they are packed
 _AHEAD = 8  # members in memory
@@ -77,10 +77,9 @@ def _packing(file: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
         with bz2.open(file, "wb") if ending == ".bz2" else lzma.open(file, "wb") as packed:
             yield packed
     elif ending == ".zst":
-        try:
-            import pyarrow as pa  # noqa: PLC0415 - who writes no zst needs no pyarrow
-        except ImportError:
-            raise SettingsError("zst needs pyarrow: pip install 'canonry[arrow]'") from None
+        require("arrow", "zst")
+        import pyarrow as pa  # noqa: PLC0415 - optional
+
         with pa.CompressedOutputStream(_Lasting(file), "zstd") as packed:
             yield packed
     else:

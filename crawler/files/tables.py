@@ -10,7 +10,7 @@ import msgspec
 
 from canonry.canon.syntax.percent import to_text
 from canonry.crawler.compression import PACKED, write_all
-from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 
 Row = Sequence[Any]
 _ROW_GROUP = 50_000
@@ -92,11 +92,10 @@ class _Parquet(_Rows):
 
     def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
         super().__init__(file, columns)
-        try:
-            import pyarrow as pa  # noqa: PLC0415 - who wants no Parquet needs no pyarrow
-            from pyarrow import parquet  # noqa: PLC0415 - same
-        except ImportError:
-            raise SettingsError("Parquet needs pyarrow: pip install 'canonry[arrow]'") from None
+        require("arrow", "Parquet")
+        import pyarrow as pa  # noqa: PLC0415 - optional
+        from pyarrow import parquet  # noqa: PLC0415 - optional
+
         types = {str: pa.string(), int: pa.int64(), float: pa.float64()}
         schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
         self._writer = parquet.ParquetWriter(file, schema, compression="zstd")
@@ -144,6 +143,6 @@ def table(file: IO[bytes], form: str, columns: Mapping[str, type]) -> Table:
         columns: names and types (str, int, float).
 
     Raises:
-        SettingsError: for Parquet where pyarrow is not installed.
+        MissingExtraError: for Parquet, if pyarrow is not installed.
     """
     return _TABLES[form](file, columns)

@@ -17,7 +17,7 @@ from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence import Case
 from canonry.crawler.learn.learner import Learner, Moved
 from canonry.crawler.learn.thresholds import Thresholds
-from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 
 _PERMANENT = frozenset({"301", "308"})
 _WORTH = frozenset({"probation", "active"})
@@ -103,14 +103,13 @@ def read_warc(file: IO[bytes]) -> Iterator[Pair]:
         file: WARC, plain or gzip by record.
 
     Raises:
-        SettingsError: where warcio is not installed.
+        MissingExtraError: if warcio is not installed.
         OSError: where the file breaks off.
     """
-    try:
-        from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - few need it
-        from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - same
-    except ImportError:
-        raise SettingsError("WARC needs warcio: pip install 'canonry[warc]'") from None
+    require("warc", "WARC")
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
+    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - optional
+
     try:
         for number, record in enumerate(ArchiveIterator(file), 1):
             if record.rec_type == "response" and record.http_headers is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 from canonry.storage import StoreError, report
 
 if TYPE_CHECKING:
@@ -87,16 +88,15 @@ def served(where: str, store: str, progress: Callable[[], Progress]) -> Iterator
         progress: returns where the run stands.
 
     Raises:
-        SettingsError: where nothing can be served there, or prometheus_client is not installed.
+        MissingExtraError: if prometheus_client is not installed.
+        SettingsError: if the port cannot be opened.
     """
     if not where:
         yield
         return
-    try:
-        from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415
-    except ImportError:
-        message = "--metrics needs prometheus_client: pip install 'canonry[metrics]'"
-        raise SettingsError(message) from None
+    require("metrics", "--metrics")
+    from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - optional
+
     host, _, port = where.rpartition(":")
     registry = CollectorRegistry()
     registry.register(Collector(store, progress))

@@ -20,6 +20,7 @@ from canonry.canon import redact
 from canonry.canon.syntax.uri import split
 from canonry.crawler.fetch.client import Get, Response
 from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 from canonry.storage import StoreError
 
 _SPECIFICATION = "https://iipc.github.io/warc-specifications/specifications/warc-format"
@@ -47,12 +48,10 @@ class Archive:
             agent: the user agent, for the file's own description.
 
         Raises:
-            SettingsError: where warcio is not installed, or the folder cannot be written.
+            MissingExtraError: if warcio is not installed.
+            SettingsError: if the folder cannot be written.
         """
-        try:
-            from warcio import warcwriter  # noqa: F401, PLC0415 - few need it
-        except ImportError:
-            raise SettingsError("--warc needs warcio: pip install 'canonry[warc]'") from None
+        require("warc", "--warc")
         self._folder = Path(folder)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
+from canonry.extras import MissingExtraError, require
 from canonry.storage.store_errors import StoreError
 
 BESIDE = "canonry_beside"  # execution option of what runs beside the one writer
@@ -112,10 +113,10 @@ def _postgresql(url: URL, *, read_only: bool) -> Engine:
     """
     level = "REPEATABLE READ" if read_only else "READ COMMITTED"
     try:
-        engine = create_engine(url, pool_pre_ping=True, isolation_level=level)
-    except ModuleNotFoundError:
-        message = "PostgreSQL needs its driver: pip install 'canonry[postgresql]'"
-        raise StoreError(message) from None
+        require("postgresql", "PostgreSQL")
+    except MissingExtraError as error:
+        raise StoreError(str(error)) from None
+    engine = create_engine(url, pool_pre_ping=True, isolation_level=level)
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:

@@ -127,7 +127,7 @@ def test_wrong_urls_are_answered_and_show_no_password() -> None:
 
 def test_without_the_driver_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(StoreError, match=r"pip install 'canonry\[postgresql\]'"):
+    with pytest.raises(StoreError, match=r"PostgreSQL needs psycopg; .*'\.\[postgresql\]'"):
         open_engine("postgresql://h/d")
 
 

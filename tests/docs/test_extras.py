@@ -1,0 +1,79 @@
+"""Extras: a missing package is named, with a hint that does not rely on a name on PyPI."""
+
+import re
+import sys
+import tomllib
+from collections.abc import Callable
+from io import BufferedReader, BytesIO
+from pathlib import Path
+from subprocess import run
+
+import pyarrow as pa
+import pytest
+
+from canonry import columns
+from canonry.crawler.compression import unpacked
+from canonry.crawler.observe import metrics, warc
+from canonry.crawler.observe.progress import Progress
+from canonry.extras import PACKAGES, MissingExtraError, require
+
+ROOT = Path(__file__).parents[2]
+
+
+def serve_metrics() -> None:
+    with metrics.served("9100", "sqlite://", Progress):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "feature", "use"),
+    [
+        ("pyarrow", "arrow", "Arrow data", lambda: columns.canonicalize(pa.array(["x"]))),
+        ("pyarrow", "arrow", "zst", lambda: unpacked(BufferedReader(BytesIO(b"\x28\xb5\x2f\xfd")))),
+        ("prometheus_client", "metrics", "--metrics", serve_metrics),
+        ("warcio", "warc", "--warc", lambda: warc.Archive("folder", "agent")),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+    package: str,
+    extra: str,
+    feature: str,
+    use: Callable[[], object],
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError) as caught:
+        use()
+    assert str(caught.value) == (
+        f"{feature} needs {package}; in a checkout of Canonry: pip install '.[{extra}]'"
+    )
+
+
+def test_a_missing_package_is_wrong_usage(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['warcio'] = None\n"
+        "from canonry.crawler.cli.commands import main\n"
+        "main(['crawl', 'http://a.example/', '--warc', 'folder'])\n"
+    )
+    done = run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert b"canonry: --warc needs warcio; " in done.stderr
+
+
+def test_the_extras_are_those_of_the_distribution() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(PACKAGES) == set(project["optional-dependencies"]) - {"test", "check", "bench"}
+    for extra in PACKAGES:
+        require(extra, "this test")
+
+
+def test_no_hint_relies_on_a_name_on_pypi() -> None:
+    """Canonry is not published. Until it is, anybody could take the name."""
+    folders = ("canon", "crawler", "storage", "config", "docs", "canonry", "benchmarks")
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    for path in [*paths, *ROOT.glob("*.*")]:
+        if path.suffix in {".py", ".md", ".toml"}:
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"pip\s+install\s+['\"]?canonry", text), path
