@@ -47,6 +47,18 @@ forms = st.builds(
     st.lists(st.sampled_from(_SIGNS), max_size=8),
 )
 anything = st.one_of(texts, urls, forms, st.text(max_size=40))
+_SOUND = [
+    "example.com", "Example.COM.", "a_b.example", "xn--bcher-kva.example", "1.2.3.4", "[::1]",
+    "[::FFFF:1.2.3.4]", "user@h", "u:p%40@h", "%61.example",
+]  # fmt: skip
+# URLs that every policy has to accept: scheme, host and port are right, and the rest is anything.
+sound = st.builds(
+    lambda scheme, host, port, rest: f"{scheme}://{host}{port}{rest}",
+    st.sampled_from(["http", "https", "HTTP", "Https", "ftp", "ws", "foo"]),
+    st.sampled_from(_SOUND),
+    st.sampled_from(["", "", ":", ":80", ":443", ":080", ":65535"]),
+    st.just("") | st.builds("{}{}".format, st.sampled_from("/?#"), texts),
+)
 raw = st.one_of(
     st.binary(max_size=40),
     anything.map(lambda text: text.encode("utf-8", "surrogatepass")),
