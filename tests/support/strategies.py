@@ -1,6 +1,12 @@
 """URLs from tokens: characters at random never spell what breaks a canonicalizer; tokens do."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+_T = TypeVar("_T")
 
 TOKENS = [
     *"%/?#:@[].;,=&+~-_!$'()*|\\^`{}<>\" \t\n\r\0",
@@ -128,3 +134,28 @@ tidy = st.builds(
     st.none() | st.lists(st.sampled_from(_FIELDS), max_size=3),
     st.sampled_from(["", "", "", "#", "#x", "\n", "é"]),
 )
+
+
+def share(
+    made_by: st.SearchStrategy[_T], holds: Callable[[_T], bool], examples: int = 300
+) -> float:
+    """Return the share of a strategy's examples for which a condition holds.
+
+    A law that only asserts something for some of its examples needs a test that there are enough
+    of them. The examples are the same in each run, so such a test either passes or fails.
+    """
+    answers: list[bool] = []
+
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    @given(made_by)
+    def count(example: _T) -> None:
+        answers.append(holds(example))
+
+    count()
+    assert len(answers) >= examples
+    return sum(answers) / len(answers)

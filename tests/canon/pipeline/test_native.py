@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import anything, raw, texts, tidy, urls
+from support.strategies import anything, raw, share, texts, tidy, urls
 
 import canonry
 from canonry.canon.pipeline import native
@@ -54,6 +54,13 @@ def test_the_kernel_answers_as_the_plain_pipeline(
         assert type(found) is Canonical
         assert make.native.identity(url) == found.identity
     assert make.native.canonicals([url]) == [found]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: str(sorted(make.policy.practice)))
+def test_the_kernel_answers_for_many_urls(make: canonry.Canonicalizer) -> None:
+    """Else the law above would hold for a kernel that never answers."""
+    assert make.native is not None
+    assert share(tidy, lambda url: make.native.canonical(url) is not None) > 0.2
 
 
 @given(lines=st.lists(tidy.map(str.encode) | raw | st.binary(max_size=300), max_size=12))

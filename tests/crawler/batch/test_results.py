@@ -166,6 +166,7 @@ def test_groups_are_all_spellings_of_what_has_several_lines(tmp_path: Path, memo
         if spelled.total() > 1
         for line, n in spelled.items()
     ]
+    assert len(expected) > 1000
     assert [tuple(row.split("\t")) for row in out.getvalue().decode().splitlines()] == expected
 
 

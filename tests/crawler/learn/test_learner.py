@@ -5,6 +5,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.strategies import share
 
 from canonry.canon.learned.families import Lesson, act
 from canonry.canon.learned.validate import fault
@@ -121,6 +122,11 @@ _PARTS = st.builds(
     _PATHS,
     _QUERIES,
 )
+
+
+def test_many_pairs_teach_something() -> None:
+    """Else the law below would say nothing."""
+    assert share(st.tuples(_PARTS, _PARTS), lambda pair: bool(lessons_from(*pair))) > 0.08
 
 
 @given(_PARTS, _PARTS)

@@ -193,6 +193,7 @@ def test_a_rule_that_people_revoke_gives_back_what_it_spared(tmp_path: Path) -> 
     with served(site) as raw:
         run_command(*words(raw), folder=tmp_path)
         listed = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)
+        assert listed
         for rule in listed:
             done = run_command("rules", "revoke", rule["id"][:7], folder=tmp_path)
             assert done.returncode == 0, done.stderr
