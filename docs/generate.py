@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from click import Context, Group, Option, Parameter
 from disagreements import DISAGREEMENTS, answers
-from robots import FETCHED, ROWS
+from rfc9309 import FETCHED, ROWS
 
 from canonry.canon.learned.families import FAMILIES
 from canonry.canon.policies.policy import preset
@@ -187,8 +187,8 @@ def robots_page() -> str:
     lines = [
         "# robots.txt",
         "",
-        "Made from `docs/robots.py` by `make docs`: RFC 9309 row by row. The test suite asks every",
-        "row, as a crawler whose product token is `canonry`.",
+        "RFC 9309 row by row; `make docs` makes this page from `docs/rfc9309.py`. The tests run",
+        "every row with the product token `canonry`.",
         "",
         "| section | rule | file | path | |",
         "|---|---|---|---|---|",
@@ -199,13 +199,13 @@ def robots_page() -> str:
         lines.append(f"| {row.section} | {row.says} | {file} | {_code(row.path)} | {answer} |")
     lines += [
         "",
-        "## The file itself",
+        "## Fetching the file",
         "",
         "| section | what is done | test |",
         "|---|---|---|",
         *(f"| {row.section} | {row.says} | `{row.test}` |" for row in FETCHED),
         "",
-        "A group for `canon` is not for `canonry` (section 2.2.1), though many readers take it so.",
+        "A group for `canon` is not for `canonry` (section 2.2.1); many parsers take it so.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from canonry.canon import InvalidURL, redact
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.documents import read
-from canonry.crawler.documents.directives import forbids_following, related
-from canonry.crawler.documents.html import FOLLOWED, Document
-from canonry.crawler.fetch.client import Response
+from canonry.crawler.documents.by_type import read_document
+from canonry.crawler.documents.directives import header_forbids_following, link_headers
+from canonry.crawler.documents.document import FOLLOWED, Document
+from canonry.crawler.fetch.response import Response
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Queued
 
@@ -36,20 +36,20 @@ class Links:
 
     def of(self, queued: Queued, response: Response) -> Found:
         """Return what an answer leads to: by its document, and by its ``Link`` headers."""
-        document = read.read(
+        document = read_document(
             response.body,
             response.headers,
             response.url,
             own_name=self._crawl.token,
             embeds=self._crawl.embeds,
-            longest=self._longest,
+            max_unpacked=self._longest,
         )
-        named = list(related(_all(response.headers, "Link")))
+        named = list(link_headers(_all(response.headers, "Link")))
         followed = document.links if document else ()
         unfollowed = document.unfollowed if document else ()
         linked = [reference for reference, relations in named if relations & FOLLOWED]
         if self._crawl.respect_nofollow:
-            if forbids_following(_all(response.headers, "X-Robots-Tag"), self._crawl.token):
+            if header_forbids_following(_all(response.headers, "X-Robots-Tag"), self._crawl.token):
                 followed, linked, unfollowed = (), [], (*linked, *followed, *unfollowed)
         else:
             followed, unfollowed = (*followed, *unfollowed), ()

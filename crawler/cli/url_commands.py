@@ -123,7 +123,7 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     relative links are left out and counted: give --base.
     """
     body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    if html.looks_like(body):
+    if html.looks_like_html(body):
         found, relative = html.absolute_links(body, base)
         if relative:
             render.notify(f"canonry: {relative:,} relative links left out; give their --base")

@@ -1,1 +1,1 @@
-"""Reading documents: links and the base they are relative to."""
+"""Reading documents: their links, and the base that these are relative to."""

@@ -1,27 +1,27 @@
-"""What a page or its server asks of crawlers: nofollow, and the links of headers."""
+"""Directives for crawlers (nofollow), and the links in ``Link`` headers."""
 
 import re
 from collections.abc import Iterable, Iterator
 
-# A link of a Link header and its parameters, with tokens or quoted values (RFC 8288 section 3).
+# A link in a Link header, and its parameters: tokens or quoted strings (RFC 8288 section 3).
 _NAME = r"[!#$&+\-.^_`|~0-9A-Za-z]++"
 _PARAMETER = re.compile(
     rf""";\s*+({_NAME})\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?\s*+"""
 )
 _LINK = re.compile(rf"<([^>]*+)>\s*+((?:{_PARAMETER.pattern})*+)")
-# Directives with a value of their own; any other "word:" names the crawler that is meant.
+# Directives that take a value. Any other "word:" names the crawler that is addressed.
 _WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
 )
 _FORBIDS = frozenset({"nofollow", "none"})
 
 
-def forbids_following(values: Iterable[str], token: str) -> bool:
-    """Say whether ``X-Robots-Tag`` headers ask that no link of the answer be followed.
+def header_forbids_following(values: Iterable[str], token: str) -> bool:
+    """Return True if ``X-Robots-Tag`` headers ask us not to follow any link of the response.
 
     Args:
-        values: of all such headers. ``name: directive, ...`` is meant for that crawler alone.
-        token: our own name.
+        values: the values of all such headers. ``name: directive, ...`` addresses one crawler only.
+        token: our own product token.
     """
     return any(
         directive in _FORBIDS
@@ -32,7 +32,7 @@ def forbids_following(values: Iterable[str], token: str) -> bool:
 
 
 def _directives(value: str) -> Iterator[tuple[str, str]]:
-    """Yield the crawler that is meant, "" for all, and what it is told."""
+    """Yield pairs of a crawler's name ("" for all crawlers) and a directive."""
     name = ""
     for item in value.lower().split(","):
         head, colon, rest = item.partition(":")
@@ -42,15 +42,15 @@ def _directives(value: str) -> Iterator[tuple[str, str]]:
         yield name, directive
 
 
-def content_forbids_following(content: str) -> bool:
-    """Say whether the content of a ``<meta name="robots">`` asks that no link be followed."""
+def meta_forbids_following(content: str) -> bool:
+    """Return True if a ``<meta name="robots">`` with this content forbids following links."""
     return not _FORBIDS.isdisjoint(word.strip() for word in content.lower().split(","))
 
 
-def related(values: Iterable[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the targets of ``Link`` headers, as written, and their relations.
+def link_headers(values: Iterable[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the target of each link in ``Link`` headers, as written, and its relations.
 
-    Source: RFC 8288 section 3. One that speaks of another context ("anchor") is passed over.
+    Source: RFC 8288 section 3. Links with another context ("anchor") are skipped.
     """
     for value in values:
         for link in _LINK.finditer(value):

@@ -1,4 +1,4 @@
-"""Encodings of pages, as the Encoding Standard has them; and of the queries in their links."""
+"""Decode pages, and encode the queries of their links, as the Encoding Standard says."""
 
 import codecs
 import re
@@ -16,20 +16,20 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16le"),
     (codecs.BOM_UTF16_BE, "utf-16be"),
 )
-# What a <meta> cannot mean: it could be read (HTML Standard section 13.2.3.2).
-_OF_META = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
-# Encodings whose queries go as UTF-8 ("get an output encoding", Encoding Standard section 4.3).
+# A <meta> that could be read cannot be in these; what they are read as instead (same section).
+_META_INSTEAD = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
+# Pages whose queries are sent as UTF-8 (Encoding Standard section 4.3, "get an output encoding").
 _SENT_AS_UTF8 = frozenset({"utf-8", "utf-16le", "utf-16be", "replacement"})
 _QUERY = re.compile(r"[^?#]*\?([^#]*)")
 _BEYOND_ASCII = re.compile(r"[^\0-\x7f]+")
-# What a query may show of an encoded character (URL Standard, special-query percent-encode set).
-_SHOWN = frozenset(range(0x21, 0x7F)) - frozenset(b"\"#<>'")
+# Bytes that a query does not percent-encode (URL Standard, special-query percent-encode set).
+_UNESCAPED = frozenset(range(0x21, 0x7F)) - frozenset(b"\"#<>'")
 
 
-def _of_its_own(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Take a byte that windows-1252 leaves open as the control character of its number, and back.
+def _c1_controls(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Map the five bytes that windows-1252 leaves undefined to C1 control characters, and back.
 
-    So has the Encoding Standard; Python's codec refuses these five.
+    The Encoding Standard defines them so; Python's codec rejects them.
     """
     if isinstance(error, UnicodeDecodeError):
         return chr(error.object[error.start]), error.start + 1
@@ -38,47 +38,47 @@ def _of_its_own(error: UnicodeError) -> tuple[str | bytes, int]:
     raise error
 
 
-codecs.register_error("canonry-open", _of_its_own)
+codecs.register_error("canonry-c1", _c1_controls)
 
 
-class Text(NamedTuple):
+class DecodedText(NamedTuple):
     """A decoded body, and the name of its encoding in the Encoding Standard."""
 
     text: str
     encoding: str
 
 
-def decode(body: bytes, content_type: str | None) -> Text:
-    """Decode a page: by its byte order mark, its header, its <meta>, as UTF-8, as windows-1252.
+def decode(body: bytes, content_type: str | None) -> DecodedText:
+    """Decode a page by its byte order mark, header or <meta>; else as UTF-8 or windows-1252.
 
     Source: HTML Standard section 13.2.3; the labels are the Encoding Standard's.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
-            return Text(body[len(mark) :].decode(name, "replace"), name)
+            return DecodedText(body[len(mark) :].decode(name, "replace"), name)
     header = _HEADER.search(content_type or "")
     name = _named(header[1]) if header else ""
     if not name and (meta := _META.search(body[:_PRESCAN])):
         name = _named(meta[1].decode("ascii"))
-        name = _OF_META.get(name, name)
+        name = _META_INSTEAD.get(name, name)
     if name:
-        return Text(_decode(body, name), name)
+        return DecodedText(_decode(body, name), name)
     try:
-        return Text(body.decode("utf-8"), "utf-8")
+        return DecodedText(body.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        return Text(_decode(body, "windows-1252"), "windows-1252")
+        return DecodedText(_decode(body, "windows-1252"), "windows-1252")
 
 
 def _named(label: str) -> str:
-    """Return the encoding that a label stands for; "" for a label of none."""
+    """Return the name of the encoding with a label; "" if there is none."""
     found = webencodings.lookup(label)
     return "" if found is None else str(found.name)
 
 
 def _decode(body: bytes, name: str) -> str:
-    """Decode by an encoding of the Encoding Standard."""
+    """Decode with an encoding of the Encoding Standard."""
     if name == "windows-1252":
-        return body.decode("cp1252", "canonry-open")
+        return body.decode("cp1252", "canonry-c1")
     if name == "gbk":  # its decoder is that of gb18030 (section 10.1)
         return body.decode("gb18030", "replace")
     text, _length = webencodings.lookup(name).codec_info.decode(body, "replace")
@@ -86,13 +86,13 @@ def _decode(body: bytes, name: str) -> str:
 
 
 def encode_query(reference: str, encoding: str) -> str:
-    """Return a reference with its query as a browser sends it from a page of some encoding.
+    """Encode the query of a reference as a browser does on a page in this encoding.
 
-    In a page in windows-1252, ``?q=é`` asks for ``?q=%E9``, and not for ``?q=%C3%A9``.
+    On a page in windows-1252, ``?q=é`` requests ``?q=%E9`` and not ``?q=%C3%A9``.
 
     Args:
         reference: as written in the page.
-        encoding: of the page, by its name in the Encoding Standard.
+        encoding: the page's encoding, by its name in the Encoding Standard.
 
     Source: URL Standard, query state, "percent-encode after encoding".
     """
@@ -107,23 +107,23 @@ def encode_query(reference: str, encoding: str) -> str:
 
 
 def _percent(text: str, encoding: str) -> str:
-    """Percent-encode characters by an encoding; those that it lacks as decimal references."""
-    shown = []
+    """Percent-encode text; a character that the encoding lacks becomes a decimal reference."""
+    escaped = []
     for character in text:
         try:
             encoded = _encode(character, encoding)
         except (UnicodeError, LookupError):
-            shown.append(f"%26%23{ord(character)}%3B")
+            escaped.append(f"%26%23{ord(character)}%3B")
             continue
-        shown += [chr(byte) if byte in _SHOWN else f"%{byte:02X}" for byte in encoded]
-    return "".join(shown)
+        escaped += [chr(byte) if byte in _UNESCAPED else f"%{byte:02X}" for byte in encoded]
+    return "".join(escaped)
 
 
 def _encode(character: str, name: str) -> bytes:
-    """Encode a character by an encoding of the Encoding Standard."""
+    """Encode a character with an encoding of the Encoding Standard."""
     if name == "windows-1252":
         return character.encode(
-            "cp1252", "canonry-open" if "\x80" <= character < "\xa0" else "strict"
+            "cp1252", "canonry-c1" if "\x80" <= character < "\xa0" else "strict"
         )
     encoded, _length = webencodings.lookup(name).codec_info.encode(character, "strict")
     return bytes(encoded)

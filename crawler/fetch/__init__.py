@@ -1,1 +1,1 @@
-"""Asking servers: the HTTP client, addresses that may be asked, robots.txt."""
+"""Requests to servers: the HTTP client, the address guard, robots.txt and faults."""

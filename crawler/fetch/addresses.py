@@ -1,4 +1,4 @@
-"""Which addresses may be asked, and which hosts are reached elsewhere."""
+"""The address guard: which addresses may be connected to; and ``--connect-to``."""
 
 import ipaddress
 import socket
@@ -10,20 +10,20 @@ from typing import NamedTuple
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 _CONNECT_TO_PARTS = 4
-_KEPT_SECONDS, _KEPT_NAMES = 60.0, 20_000  # answers of name servers
+_CACHE_SECONDS, _CACHE_SIZE = 60.0, 20_000  # for answers of name servers
 _Name = tuple[str, socket.AddressFamily]
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class AddressRefusedError(OSError):
-    """A host all of whose addresses are ones that may not be asked."""
+    """None of the host's addresses may be connected to."""
 
 
 def is_public(address: str) -> bool:
-    """Say whether an address is one of the public internet.
+    """Return True if an address belongs to the public internet.
 
-    Loopback, private, link-local (with the metadata services), multicast and reserved addresses are
-    not, nor are IPv6 addresses that carry such an IPv4 address (mapped, 6to4, NAT64).
+    Loopback, private, link-local (also metadata services), multicast and reserved addresses do
+    not, nor do IPv6 addresses that contain such an IPv4 address (mapped, 6to4, NAT64).
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
@@ -36,7 +36,7 @@ def is_public(address: str) -> bool:
 
 
 def is_literal(host: str) -> bool:
-    """Say whether a host is an address already."""
+    """Return True if a host is an IP address."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -45,7 +45,7 @@ def is_literal(host: str) -> bool:
 
 
 class ConnectTo(NamedTuple):
-    """One ``--connect-to HOST:PORT:ADDRESS:PORT``, with curl's meaning: "" is any, or the same."""
+    """One ``--connect-to HOST:PORT:ADDRESS:PORT``, as in curl; "" means any, or unchanged."""
 
     host: str
     port: str
@@ -54,10 +54,10 @@ class ConnectTo(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "ConnectTo":
-        """Read the option; IPv6 addresses stand in brackets.
+        """Parse the option's value; IPv6 addresses are in brackets.
 
         Raises:
-            ValueError: when it has not four parts, or a port is no number.
+            ValueError: if it does not have four parts, or a port is not a number.
         """
         parts: list[str] = [""]
         depth = 0
@@ -69,12 +69,12 @@ class ConnectTo(NamedTuple):
                 parts[-1] += character
         ports = parts[1::2]
         if len(parts) != _CONNECT_TO_PARTS or not all(p == "" or p.isdecimal() for p in ports):
-            raise ValueError(f"connect-to {text!r}: HOST:PORT:ADDRESS:PORT is allowed")
+            raise ValueError(f"connect-to {text!r}: HOST:PORT:ADDRESS:PORT is expected")
         return cls(parts[0].lower(), parts[1], parts[2], parts[3])
 
 
-def find(rules: Sequence[ConnectTo], host: str, port: int) -> tuple[str, int] | None:
-    """Return where to reach a host and port instead, by the first rule that speaks of them."""
+def connect_target(rules: Sequence[ConnectTo], host: str, port: int) -> tuple[str, int] | None:
+    """Return the host and port to connect to instead, by the first rule that matches, or None."""
     for rule in rules:
         if rule.host in {"", host} and rule.port in {"", str(port)}:
             return rule.to_host or host, int(rule.to_port or port)
@@ -82,18 +82,17 @@ def find(rules: Sequence[ConnectTo], host: str, port: int) -> tuple[str, int] | 
 
 
 class GuardedResolver(AbstractResolver):
-    """Resolves names by itself, and hands out only addresses that may be asked.
+    """Resolves names, and returns only addresses that may be connected to.
 
-    The connection is made to the very address that was checked, so that a name that changes its
-    answer in between gains nothing. What ``--connect-to`` names was chosen by the user: it is not
-    checked.
+    The connection goes to the address that was checked, so DNS rebinding gains nothing. Targets of
+    ``--connect-to`` were chosen by the user and are not checked.
     """
 
     def __init__(
         self, inner: AbstractResolver, rules: Sequence[ConnectTo], *, allow_private: bool
     ) -> None:
-        """Wrap a resolver; what it answers is kept for a while."""
-        self._known: OrderedDict[_Name, tuple[float, list[ResolveResult]]] = OrderedDict()
+        """Wrap a resolver and cache its answers."""
+        self._cache: OrderedDict[_Name, tuple[float, list[ResolveResult]]] = OrderedDict()
         self._inner = inner
         self._rules = rules
         self._allow_private = allow_private
@@ -101,29 +100,29 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Return the addresses of a host that may be asked.
+        """Return the addresses of a host that may be connected to.
 
         Raises:
-            AddressRefusedError: when it has addresses, and none may.
-            OSError: when it has none.
+            AddressRefusedError: if it has addresses, and none of them is allowed.
+            OSError: if it has none.
         """
-        mapped = find(self._rules, host.lower(), port)
+        mapped = connect_target(self._rules, host.lower(), port)
         if mapped is not None:
             found = await self._inner.resolve(*mapped, family)
             return [ResolveResult(**{**entry, "hostname": host}) for entry in found]
-        until, known = self._known.get((host.lower(), family), (0.0, []))
+        until, known = self._cache.get((host.lower(), family), (0.0, []))
         if until <= time.monotonic():
-            known = await self._ask(host, port, family)
-            self._known[host.lower(), family] = time.monotonic() + _KEPT_SECONDS, known
-            while len(self._known) > _KEPT_NAMES:
-                self._known.popitem(last=False)
+            known = await self._look_up(host, port, family)
+            self._cache[host.lower(), family] = time.monotonic() + _CACHE_SECONDS, known
+            while len(self._cache) > _CACHE_SIZE:
+                self._cache.popitem(last=False)
         return [ResolveResult(**{**entry, "port": port}) for entry in known]
 
     async def address_of(self, host: str) -> str | None:
-        """Return the address of a host, one of those that it has; None for one that is mapped.
+        """Return the lowest address of a host; None if ``--connect-to`` maps the host.
 
         Raises:
-            OSError: when it has none that may be asked.
+            OSError: if it has none that may be connected to.
         """
         bare = host.strip("[]")
         if any(rule.host in {"", bare} for rule in self._rules):
@@ -132,12 +131,14 @@ class GuardedResolver(AbstractResolver):
             return bare
         return min(entry["host"] for entry in await self.resolve(host, 80))
 
-    async def _ask(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
-        """Resolve a name, and keep what may be asked."""
+    async def _look_up(
+        self, host: str, port: int, family: socket.AddressFamily
+    ) -> list[ResolveResult]:
+        """Resolve a name to its allowed addresses."""
         found = await self._inner.resolve(host, port, family)
         allowed = [entry for entry in found if self._allow_private or is_public(entry["host"])]
         if not allowed:
-            raise AddressRefusedError(f"{host} is {found[0]['host'] if found else 'nowhere'}")
+            raise AddressRefusedError(f"{host} has {found[0]['host'] if found else 'no address'}")
         return allowed
 
     async def close(self) -> None:

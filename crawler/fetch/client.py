@@ -1,11 +1,11 @@
-"""The one HTTP client: one hop at a time, each URL sent to the byte as it was resolved."""
+"""The only HTTP client: one hop per request; each URL is sent byte for byte as resolved."""
 
 import asyncio
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 import aiohttp
 from aiohttp.connector import Connection
@@ -18,44 +18,21 @@ from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.ports import is_web_port
+from canonry.crawler.fetch.response import Exchange, Response
 from canonry.crawler.settings import Settings
 
-REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
 _CHUNK = 1 << 16
 
 
-class Exchange(NamedTuple):
-    """What went over the wire beside the answer itself."""
-
-    reason: str = ""
-    address: str = ""  # that answered
-    request: Mapping[str, str] = CIMultiDict()  # headers that were sent
-
-
-class Response(NamedTuple):
-    """An answer: one hop, its body decoded from its content-encoding."""
-
-    url: str
-    status: int
-    headers: Mapping[str, str]
-    cookies: Mapping[str, str]
-    body: bytes
-    elapsed: float
-    exchange: Exchange = Exchange()
-
-
-Get = Callable[..., Awaitable[Response]]  # `Client.get`, or what stands in for it
-
-
 class Client:
-    """Asks for URLs; follows nothing, remembers no cookies, re-quotes nothing."""
+    """Sends requests; follows no redirects, keeps no cookies, re-quotes nothing."""
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare; connections are made once it is entered.
+        """Prepare; enter the client as a context manager before use.
 
         Raises:
-            ValueError: for a ``connect_to`` that cannot be read.
-            OSError: for a ``ca_file`` that cannot be read.
+            ValueError: if a ``connect_to`` cannot be parsed.
+            OSError: if the ``ca_file`` cannot be read.
         """
         fetch, crawl = settings.fetch, settings.crawl
         self._fetch = fetch
@@ -85,7 +62,7 @@ class Client:
                 total=self._fetch.timeout, sock_connect=self._fetch.connect_timeout
             ),
             headers=self._headers,
-            response_class=_Answer,
+            response_class=_AddressedResponse,
         )
         return self
 
@@ -102,32 +79,33 @@ class Client:
         self,
         url: str,
         cookies: Mapping[str, str] | None = None,
-        more: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        /,
     ) -> Response:
-        """Ask for one URL and read the whole answer.
+        """Request one URL and read the whole response.
 
         Args:
-            url: as `canon.Canonical.url` gives it.
-            cookies: to send along.
-            more: further headers.
+            url: the URL as in `canonry.Canonical.url`.
+            cookies: cookies to send.
+            headers: further headers to send.
 
         Raises:
-            FetchError: when no complete answer came.
+            FetchError: if no complete response came.
         """
         start = time.monotonic()
-        headers = dict(more or {})
+        sent = dict(headers or {})
         if cookies:
-            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
-        target = self._pin(_exact(url), headers)
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        target = self._pin(_exact(url), sent)
         try:
-            async with self._session.get(target, allow_redirects=False, headers=headers) as answer:
-                exchange = _exchange(answer)
-                body = await self._read(answer)
+            async with self._session.get(target, allow_redirects=False, headers=sent) as response:
+                exchange = _exchange(response)
+                body = await self._read(response)
                 return Response(
                     url,
-                    answer.status,
-                    _clean(answer.headers),
-                    {name: morsel.value for name, morsel in answer.cookies.items()},
+                    response.status,
+                    _clean(response.headers),
+                    {name: morsel.value for name, morsel in response.cookies.items()},
                     body,
                     time.monotonic() - start,
                     exchange,
@@ -136,24 +114,24 @@ class Client:
             raise FetchError(fault_of(error), type(error).__name__) from error
 
     async def address_of(self, host: str) -> str | None:
-        """Return the address of a host; None for one that ``--connect-to`` maps elsewhere.
+        """Return the address of a host; None if ``--connect-to`` maps the host.
 
         Raises:
-            OSError: when it has none that may be asked.
+            OSError: if it has none that may be connected to.
         """
         return await self._resolver.address_of(host)
 
     def _pin(self, url: URL, headers: dict[str, str]) -> URL:
-        """Refuse ports; apply guard and ``--connect-to`` where the host is an address already.
+        """Check the port; apply the guard and ``--connect-to`` if the host is an IP address.
 
-        No resolver is asked for these.
+        The resolver, which does so for names, is not called for addresses.
         """
         host = url.host or ""
         if not is_web_port(str(url.port or "")):
             raise FetchError(Fault.ADDRESS, f"port {url.port}")
         if not addresses.is_literal(host):
             return url
-        mapped = addresses.find(self._rules, host, url.port or 0)
+        mapped = addresses.connect_target(self._rules, host, url.port or 0)
         if mapped is not None:
             headers["Host"] = url.authority
             return url.with_host(mapped[0]).with_port(mapped[1])
@@ -161,48 +139,48 @@ class Client:
             raise FetchError(Fault.ADDRESS, host)
         return url
 
-    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
-        """Read the body, and count what comes out of the decompressor."""
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """Read the body; the limit counts decompressed bytes."""
         body = bytearray()
-        async for chunk in answer.content.iter_chunked(_CHUNK):
+        async for chunk in response.content.iter_chunked(_CHUNK):
             body += chunk
             if len(body) > self._fetch.max_body:
-                answer.close()
+                response.close()
                 raise FetchError(Fault.TOO_LARGE, f"over {self._fetch.max_body:,} bytes")
         return bytes(body)
 
 
-class _Answer(aiohttp.ClientResponse):
-    """An answer that knows whose it is: its connection may be another's once the body is there."""
+class _AddressedResponse(aiohttp.ClientResponse):
+    """A response that knows its server's address: its connection may be reused after the body."""
 
     address = ""
 
     async def start(self, connection: Connection) -> Self:
-        """Read the head."""
+        """Note the address, and read the response's head."""
         peer = connection.transport and connection.transport.get_extra_info("peername")
         self.address = peer[0] if peer else ""
         await super().start(connection)
         return self
 
 
-def _exchange(answer: aiohttp.ClientResponse) -> Exchange:
-    """Return what went over the wire beside the answer."""
-    address = answer.address if isinstance(answer, _Answer) else ""
-    return Exchange(to_text(answer.reason or ""), address, answer.request_info.headers)
+def _exchange(response: aiohttp.ClientResponse) -> Exchange:
+    """Return what went over the wire besides the response."""
+    address = response.address if isinstance(response, _AddressedResponse) else ""
+    return Exchange(to_text(response.reason or ""), address, response.request_info.headers)
 
 
 def _clean(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Return headers as text: a byte that is not UTF-8, which no store takes, becomes an escape.
+    """Return headers as text; bytes that are not UTF-8, which no store takes, are percent-encoded.
 
-    In a Location that is what a URL makes of it anyway. Names stay case-insensitive.
+    In a ``Location``, a URL parser does the same. Names stay case-insensitive.
     """
     return CIMultiDict((name, to_text(value)) for name, value in headers.items())
 
 
 def _exact(url: str) -> URL:
-    """Return a URL that goes into the request line byte for byte.
+    """Build a URL that goes into the request line byte for byte.
 
-    The library drops the "?" of an empty query, so path and query are given to it as one path.
+    yarl drops the "?" of an empty query, so path and query are passed to it as one path.
     """
     scheme, authority, path, query, _fragment = split(url)
     target = path if query is None else f"{path}?{query}"
@@ -210,7 +188,7 @@ def _exact(url: str) -> URL:
 
 
 def fault_of(error: BaseException) -> Fault:
-    """Return what an error of the HTTP library amounts to."""
+    """Return the fault for an error of aiohttp or the system."""
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
     if isinstance(cause, AddressRefusedError):
         return Fault.ADDRESS
@@ -220,7 +198,7 @@ def fault_of(error: BaseException) -> Fault:
     return Fault.PROTOCOL
 
 
-# In this order: many of the library's errors are of several of these kinds.
+# The order counts: many of aiohttp's errors belong to several of these classes.
 _FAULTS: tuple[tuple[tuple[type[BaseException], ...], Fault], ...] = (
     ((asyncio.TimeoutError,), Fault.TIMEOUT),
     ((aiohttp.ClientConnectorDNSError,), Fault.DNS),

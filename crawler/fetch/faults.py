@@ -1,33 +1,33 @@
-"""Every way a fetch can fail; the value is the sentence that people read."""
+"""Every way a fetch can fail; the enum's value is the sentence that people read."""
 
 from enum import Enum
 
 
 class Fault(Enum):
-    """Why no answer came of a request."""
+    """The reason why a request got no usable response."""
 
     DNS = "the host name could not be resolved"
     ADDRESS = (
-        "the host has no address that may be asked (--allow-private), or the port is not the web's"
+        "the host has no public address (--allow-private), or the port belongs to another protocol"
     )
     CONNECT = "the server could not be reached"
-    TLS = "the server's certificate or its TLS was not acceptable"
-    TIMEOUT = "the answer took too long"
-    PROTOCOL = "the answer was not HTTP"
-    BODY = "the body broke off or could not be decoded"
+    TLS = "the server's certificate or TLS was not accepted"
+    TIMEOUT = "the response took too long"
+    PROTOCOL = "the response was not HTTP"
+    BODY = "the body was incomplete or could not be decoded"
     TOO_LARGE = "the body was larger than allowed"
     SERVER = "the server kept failing"
     LOOP = "the redirect leads back to itself"
-    ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be asked (RFC 9309)"
+    ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be fetched (RFC 9309)"
 
     @property
     def label(self) -> str:
-        """Return the name under which it is stored and counted."""
+        """The name in the store, in reports and in metrics."""
         return self.name.lower().replace("_", "-")
 
 
-# What may pass, so that another try is worth it.
-PASSING = frozenset(
+# Faults that may go away, so that a retry makes sense.
+TRANSIENT = frozenset(
     {
         Fault.DNS,
         Fault.CONNECT,
@@ -41,7 +41,7 @@ PASSING = frozenset(
 
 
 class FetchError(Exception):
-    """A request that got no answer."""
+    """A request got no usable response."""
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class FetchError(Exception):
         retry_after: float | None = None,
         busy: bool = False,
     ) -> None:
-        """Keep what happened.
+        """Create the error.
 
         Args:
-            fault: of which kind.
-            detail: for people.
-            retry_after: seconds, when the server named them.
-            busy: the server has too much to do, so that all its pages have to wait.
+            fault: the reason.
+            detail: more about it, for people.
+            retry_after: seconds to wait, if the server named them.
+            busy: True if the server is overloaded, so that all its pages have to wait.
         """
         super().__init__(fault, detail)
         self.busy = busy
@@ -66,5 +66,5 @@ class FetchError(Exception):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        """Return the sentence, and the detail."""
+        """Return the reason's sentence, with the detail."""
         return f"{self.fault.value} ({self.detail})" if self.detail else self.fault.value

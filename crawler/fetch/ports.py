@@ -1,7 +1,7 @@
-"""Which ports may be asked: none of those that belong to other protocols."""
+"""The ports that may be requested: none that belongs to another protocol."""
 
-# Ports of other protocols, which requests must not be sent to (Fetch Standard section 2.9).
-_OTHERS_PORTS = frozenset({
+# Ports of other protocols; no request may go to them (Fetch Standard section 2.9).
+_BAD_PORTS = frozenset({
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
     102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
     465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990,
@@ -11,5 +11,5 @@ _OTHERS_PORTS = frozenset({
 
 
 def is_web_port(port: str | None) -> bool:
-    """Say whether requests may go to a port; None and "" are the scheme's own."""
-    return not port or not port.isdecimal() or int(port) not in _OTHERS_PORTS
+    """Return True if requests may go to a port; None and "" are the scheme's default."""
+    return not port or not port.isdecimal() or int(port) not in _BAD_PORTS

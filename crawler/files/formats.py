@@ -215,7 +215,7 @@ def _read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
 
 def _read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
     """Yield what ``loc`` says of each page and sitemap (sitemaps.org); no entity is expanded."""
-    reader = feeds.Reader()
+    reader = feeds.FeedReader()
     try:
         while part := stream.read1(1 << 20):
             yield from (_utf8(one.reference) for one in reader.feed(part))

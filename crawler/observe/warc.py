@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 
 from canonry.canon import redact
 from canonry.canon.syntax.uri import split
-from canonry.crawler.fetch.client import Get, Response
+from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
 from canonry.storage import StoreError
@@ -86,9 +86,10 @@ class Archive:
         async def kept(
             url: str,
             cookies: Mapping[str, str] | None = None,
-            more: Mapping[str, str] | None = None,
+            headers: Mapping[str, str] | None = None,
+            /,
         ) -> Response:
-            response = await get(url, cookies, more)
+            response = await get(url, cookies, headers)
             await self.keep(response)
             return response
 

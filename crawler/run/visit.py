@@ -10,9 +10,9 @@ from typing import NamedTuple
 from canonry.canon import InvalidURL, redact
 from canonry.crawler.admission.links import Found, Links, Refused
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.fetch.client import REDIRECTS, Get, Response
-from canonry.crawler.fetch.faults import PASSING, Fault, FetchError
-from canonry.crawler.fetch.robots import Robots, origin_of
+from canonry.crawler.fetch.faults import TRANSIENT, Fault, FetchError
+from canonry.crawler.fetch.response import REDIRECTS, Get, Response
+from canonry.crawler.fetch.robots import RobotsChecker, origin_of
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State
@@ -40,7 +40,7 @@ class Visitor:
     def __init__(
         self,
         get: Get,
-        robots: Robots,
+        robots: RobotsChecker,
         url_filter: URLFilter,
         settings: Settings,
         clock: Callable[[], float],
@@ -66,8 +66,8 @@ class Visitor:
                 turn: the first was spent on that file.
         """
         try:
-            known = self._robots.knows(queued.url)
-            verdict = await self._robots.ask(queued.url)
+            known = self._robots.is_cached(queued.url)
+            verdict = await self._robots.check(queued.url)
             if not verdict.allowed:
                 return Visited(Outcome(queued.row, State.HELD, Refusal.ROBOTS.label), 0.0)
             if not known:
@@ -121,7 +121,7 @@ class Visitor:
             cookies.update(response.cookies)
             if (url, tuple(sorted(cookies.items()))) in asked:
                 break
-            if not (await self._robots.ask(url)).allowed:
+            if not (await self._robots.check(url)).allowed:
                 held = Outcome(queued.row, State.HELD, Refusal.ROBOTS.label, hops=tuple(hops))
                 return held, elapsed
         failed = Outcome(queued.row, State.FAILED, Fault.LOOP.label, hops=tuple(hops))
@@ -212,7 +212,7 @@ class Visitor:
         """Make an outcome of a fault: another try where it is worth one, later each time."""
         now = self._clock()
         elapsed = self._settings.timeout if error.fault is Fault.TIMEOUT else None
-        if error.fault not in PASSING or queued.attempts >= self._settings.retries:
+        if error.fault not in TRANSIENT or queued.attempts >= self._settings.retries:
             failed = Outcome(queued.row, State.FAILED, error.fault.label)
             return Visited(failed, 0.0, elapsed)
         wait = self._settings.retry_wait * 2**queued.attempts

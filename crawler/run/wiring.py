@@ -15,8 +15,9 @@ from canonry.canon import Canonicalizer
 from canonry.canon.errors import InvalidURL
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.fetch.client import Client, Get
-from canonry.crawler.fetch.robots import Robots
+from canonry.crawler.fetch.client import Client
+from canonry.crawler.fetch.response import Get
+from canonry.crawler.fetch.robots import RobotsChecker
 from canonry.crawler.learn import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
@@ -252,7 +253,7 @@ def _wire(
 ) -> Crawl:
     """Join the parts of a crawl."""
     kept = _RobotsInStore(store, writer)
-    rules = Robots(get, kept, time.time, settings.crawl.token, settings.fetch.retry_wait)
+    rules = RobotsChecker(get, kept, time.time, settings.crawl.token, settings.fetch.retry_wait)
     visitor = Visitor(get, rules, url_filter, settings, time.time)
     store_session = StoreSession(
         store,

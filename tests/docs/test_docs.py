@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click import Context
-from robots import FETCHED
+from rfc9309 import FETCHED
 
 from canonry.crawler.cli.commands import COMMANDS, main
 from canonry.crawler.compression import PACKED

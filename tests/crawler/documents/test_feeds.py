@@ -1,4 +1,4 @@
-"""Sitemaps, feeds and texts: every URL that they list is found, and nothing else."""
+"""Sitemaps, feeds and plain text: all listed URLs are found, and nothing else."""
 
 import gzip
 import json
@@ -86,9 +86,9 @@ CASES: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_listed_is_found(name: str) -> None:
+def test_listed_urls_are_found(name: str) -> None:
     text, expected = CASES[name]
-    assert feeds.is_one("text/xml", text.encode()) or name == "entities"
+    assert feeds.is_feed("text/xml", text.encode()) or name == "entities"
     found = feeds.read(text.encode(), "application/xml", URL)
     assert list(found.links) == expected
     assert (found.unfollowed, found.canonical, found.title) == ((), None, None)
@@ -101,7 +101,7 @@ def test_what_is_listed_is_found(name: str) -> None:
         (b"<urlset>{}</urlset>", "text/xml; charset=windows-1251"),
     ],
 )
-def test_it_is_read_in_its_own_encoding(body: bytes, kind: str) -> None:
+def test_a_feed_is_read_in_its_own_encoding(body: bytes, kind: str) -> None:
     path = "\N{CYRILLIC SMALL LETTER YA}"
     item = f"<url><loc>http://h.example/{path}</loc></url>".encode("cp1251")
     [found] = feeds.read(body.replace(b"{}", item), kind, URL).links
@@ -121,19 +121,19 @@ def test_it_is_read_in_its_own_encoding(body: bytes, kind: str) -> None:
         ("application/json", b"<feed>", False),
     ],
 )
-def test_what_is_a_list_of_urls(kind: str | None, body: bytes, expected: bool) -> None:
-    assert feeds.is_one(kind, body) is expected
+def test_which_responses_are_feeds(kind: str | None, body: bytes, expected: bool) -> None:
+    assert feeds.is_feed(kind, body) is expected
 
 
 @given(st.binary(max_size=200), st.sampled_from([*CASES]), st.integers(0, 400))
 @settings(max_examples=500)
-def test_nothing_in_it_is_an_error(noise: bytes, name: str, place: int) -> None:
+def test_no_content_raises_an_error(noise: bytes, name: str, place: int) -> None:
     body = CASES[name][0].encode()
     feeds.read(body[:place] + noise + body[place:], "text/xml", URL)
 
 
 def test_a_crawl_follows_sitemaps_feeds_and_texts(tmp_path: Path) -> None:
-    """The home page names nothing: all is found by what the robots.txt names."""
+    """The home page has no links: everything is found through the sitemaps in robots.txt."""
 
     def page(number: int) -> str:
         return f"http://h.example/page/{number}"
@@ -167,11 +167,11 @@ def test_a_crawl_follows_sitemaps_feeds_and_texts(tmp_path: Path) -> None:
         ),
         "/texts.txt": (f"{page(3)}\nand <{page(1)}#x>.".encode(), "text/plain; charset=utf-8"),
     }
-    asked: list[str] = []
+    requested: list[str] = []
 
     def site(head: bytes) -> Answer:
         path = head.split(b" ")[1].decode()
-        asked.append(path)
+        requested.append(path)
         body, kind = answers.get(path, (b"<p>a page", "text/html"))
         return ok(body, f"Content-Type: {kind}")
 
@@ -183,27 +183,27 @@ def test_a_crawl_follows_sitemaps_feeds_and_texts(tmp_path: Path) -> None:
 
     with from_thread(raw_server(site)) as raw:
         crawl(raw, "--max-pages", "1")
-        crawl(raw)  # the robots.txt is known, and its sitemaps are all the same
+        crawl(raw)  # robots.txt is cached; its sitemaps are followed all the same
         expected = [*answers, "/page/1", "/page/2", "/page/3"]
-        assert sorted(asked) == sorted(expected), "each once"
+        assert sorted(requested) == sorted(expected), "each once"
         refused = {row["url"]: row["reason"] for row in exported(tmp_path, "refused")}
         assert refused == {page(4): "robots", "http://elsewhere.example/s.xml": "out-of-scope"}
-        asked.clear()
+        requested.clear()
         (tmp_path / "no.toml").write_text("[crawl]\nsitemaps = false\n")
         crawl(raw, "--store", "sqlite:///other.db", "--config", "no.toml")
-    assert asked == ["/robots.txt", "/"]
+    assert requested == ["/robots.txt", "/"]
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
     assert status["urls"]["queued"] == 0
 
 
-def test_a_packed_sitemap_is_read_as_far_as_a_body_may_go(tmp_path: Path) -> None:
-    """A megabyte of zeros is a kilobyte; what comes before them is found."""
+def test_a_packed_sitemap_is_read_up_to_the_body_limit(tmp_path: Path) -> None:
+    """A decompression bomb: the URL before the padding is found."""
     bomb = gzip.compress(b"<urlset><url><loc>http://h.example/1</loc></url>" + b"\n" * (1 << 26))
-    asked: list[str] = []
+    requested: list[str] = []
 
     def site(head: bytes) -> Answer:
         path = head.split(b" ")[1].decode()
-        asked.append(path)
+        requested.append(path)
         if path == "/s.gz":
             return ok(bomb, "Content-Type: application/x-gzip")
         return ok(b"Sitemap: /s.gz" if path == "/robots.txt" else b"x", "Content-Type: text/plain")
@@ -214,4 +214,4 @@ def test_a_packed_sitemap_is_read_as_far_as_a_body_may_go(tmp_path: Path) -> Non
         (tmp_path / "c.toml").write_text("[fetch]\nmax_body = 2000000\n")
         done = run_command(*words, "--config", "c.toml", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert sorted(asked) == ["/", "/1", "/robots.txt", "/s.gz"]
+    assert sorted(requested) == ["/", "/1", "/robots.txt", "/s.gz"]

@@ -1,4 +1,4 @@
-"""Links as browsers find them, in pages as they are."""
+"""Links as browsers find them, also in broken pages."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def links(body: str, content_type: str = "text/html; charset=utf-8") -> tuple[st
     return html.read(body.encode(), content_type, URL).links
 
 
-def test_links_come_in_order_and_once() -> None:
+def test_links_are_in_order_and_unique() -> None:
     body = '<a href="b"><area href=a><a href=b><iframe src="c"></iframe><a>no</a><a href>'
     assert links(body) == ("b", "a", "c", "")
 
@@ -77,20 +77,20 @@ def test_encodings(body: bytes, content_type: str) -> None:
     assert html.read(body, content_type, URL).links == ("/é",)
 
 
-def test_titles_are_folded_and_bounded() -> None:
+def test_titles_are_collapsed_and_cut() -> None:
     assert html.read(b"<title> a\n  b </title>", "text/html", URL).title == "a b"
     assert html.read(b"<title></title>", "text/html", URL).title is None
     long = html.read(b"<title>" + b"x" * 100_000, "text/html", URL).title
     assert long == "x" * 1000
 
 
-def test_broken_pages_have_links_all_the_same() -> None:
+def test_broken_pages_still_have_links() -> None:
     body = "<p><b><table><tr><a href='1'><ul><a href=2 <a href=3></b>\0<![CDATA[<a href=4>"
     assert links(body)[:2] == ("1", "2")
 
 
 @pytest.mark.parametrize("body", [b"", b"\0" * 1000, b"\xff\xfe", b"<" * 10_000, b"\xef\xbb\xbf"])
-def test_what_is_no_page_has_no_links(body: bytes) -> None:
+def test_a_body_that_is_not_a_page_has_no_links(body: bytes) -> None:
     assert html.read(body, None, URL).links == ()
 
 
@@ -105,7 +105,9 @@ def test_what_is_no_page_has_no_links(body: bytes) -> None:
         (None, b"%PDF", False),
     ],
 )
-def test_what_is_read_as_html(content_type: str | None, body: bytes, answer: bool) -> None:
+def test_which_responses_are_read_as_html(
+    content_type: str | None, body: bytes, answer: bool
+) -> None:
     assert html.is_html(content_type, body) is answer
 
 
@@ -131,7 +133,7 @@ def test_what_is_read_as_html(content_type: str | None, body: bytes, answer: boo
         ("<meta http-equiv=refresh content='x; url=r'>", (), ()),
     ],
 )  # fmt: skip
-def test_what_pages_ask_of_crawlers(
+def test_directives_and_links_of_pages(
     page: str, links: tuple[str, ...], unfollowed: tuple[str, ...]
 ) -> None:
     found = html.read(page.encode(), None, "http://a.example/", "Canonry")
@@ -153,8 +155,8 @@ def test_what_pages_ask_of_crawlers(
         ([], False),
     ],
 )
-def test_what_servers_ask_of_crawlers(values: list[str], forbidden: bool) -> None:
-    assert directives.forbids_following(values, "canonry") is forbidden
+def test_nofollow_in_headers(values: list[str], forbidden: bool) -> None:
+    assert directives.header_forbids_following(values, "canonry") is forbidden
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,7 @@ def test_what_servers_ask_of_crawlers(values: list[str], forbidden: bool) -> Non
     ],
 )
 def test_the_canonical_link_of_a_header(values: list[str], target: str | None) -> None:
-    named = directives.related(values)
+    named = directives.link_headers(values)
     assert next((link for link, how in named if "canonical" in how), None) == target
 
 
@@ -185,7 +187,7 @@ def test_the_canonical_link_of_a_header(values: list[str], target: str | None) -
         ("<form><input name=q></form>", ()),
     ],
 )
-def test_forms_that_ask_are_links(body: str, found: tuple[str, ...]) -> None:
+def test_forms_with_get_are_links(body: str, found: tuple[str, ...]) -> None:
     assert links(body) == found
 
 
@@ -196,7 +198,7 @@ EMBEDDING = """<link rel=stylesheet href=s.css><link rel="shortcut icon" href=i.
 <input type=image src=13.gif><input src=no.gif><img src="data:image/png;base64,AA"><img>"""
 
 
-def test_what_pages_embed_is_a_link_on_request() -> None:
+def test_embedded_things_are_links_on_request() -> None:
     read = html.read(EMBEDDING.encode(), "text/html", URL, embeds=True).links
     numbers = [link.partition(".")[0] for link in read]
     assert numbers == ["s", "i", *map(str, range(1, 14))]
@@ -218,13 +220,13 @@ def test_what_pages_embed_is_a_link_on_request() -> None:
         ("a (", ["a"]),
     ],
 )
-def test_candidates_of_a_srcset(srcset: str, found: list[str]) -> None:
-    assert list(html.candidates(srcset)) == found
+def test_the_urls_of_a_srcset(srcset: str, found: list[str]) -> None:
+    assert list(html.srcset_urls(srcset)) == found
 
 
 def test_a_hostile_srcset_takes_no_time() -> None:
-    assert len(list(html.candidates("a (" * 50_000))) == 1
-    assert len(list(html.candidates("," * 500_000))) == 0
+    assert len(list(html.srcset_urls("a (" * 50_000))) == 1
+    assert len(list(html.srcset_urls("," * 500_000))) == 0
 
 
 @pytest.mark.parametrize(
@@ -244,8 +246,8 @@ def test_a_hostile_srcset_takes_no_time() -> None:
         ("windows-1252", "?q=\x81", "?q=%81"),
     ],
 )
-def test_queries_go_in_the_encoding_of_their_page(charset: str, link: str, sent: str) -> None:
-    """As the URL Standard's query state has it."""
+def test_queries_are_sent_in_the_encoding_of_their_page(charset: str, link: str, sent: str) -> None:
+    """Source: the URL Standard's query state."""
     page = f'<a href="{link}">'
     codec = {"gb2312": "gbk", "shift_jis": "cp932"}.get(charset, charset)
     body = (
@@ -269,11 +271,11 @@ def test_queries_go_in_the_encoding_of_their_page(charset: str, link: str, sent:
         ("no-such-thing", "utf-8"),
     ],
 )
-def test_labels_are_those_of_the_encoding_standard(label: str, name: str) -> None:
+def test_charset_labels_are_those_of_the_encoding_standard(label: str, name: str) -> None:
     assert html.read(b"<p>", f"text/html; charset={label}", URL).charset == name
 
 
-def test_a_meta_cannot_mean_an_encoding_in_which_it_could_not_be_read() -> None:
+def test_a_meta_that_names_utf_16_means_utf_8() -> None:
     assert html.read(b"<meta charset=utf-16><a href=x>", "text/html", URL).charset == "utf-8"
 
 
@@ -286,5 +288,5 @@ def test_a_meta_cannot_mean_an_encoding_in_which_it_could_not_be_read() -> None:
         ("</2>", [("/2", set())]),
     ],
 )
-def test_links_of_headers(value: str, found: list[tuple[str, set[str]]]) -> None:
-    assert [(link, set(how)) for link, how in directives.related([value])] == found
+def test_the_links_of_link_headers(value: str, found: list[tuple[str, set[str]]]) -> None:
+    assert [(link, set(how)) for link, how in directives.link_headers([value])] == found

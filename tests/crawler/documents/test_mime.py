@@ -1,4 +1,4 @@
-"""Documents of parts: whose word is the base of each, and that hostile ones do no harm."""
+"""Multipart documents: the base of each part; and hostile documents do no harm."""
 
 import time
 
@@ -6,26 +6,27 @@ import pytest
 from support.crawls import crawl, page, target_of
 from support.servers import Answer, ok
 
-from canonry.crawler.documents import mime, read
+from canonry.crawler.documents import mime
+from canonry.crawler.documents.by_type import read_document
 
 URL = "http://answered.example/dir/archive.mht"
 
 
 def multipart(kind: str, boundary: str, *parts: str, headers: str = "") -> str:
-    """Return a body of parts, with the header that says where they begin."""
+    """Return a multipart body, after the header that names its boundary."""
     body = "".join(f"--{boundary}\r\n{part}\r\n" for part in parts)
     head = f'Content-Type: multipart/{kind}; boundary="{boundary}"\r\n{headers}\r\n'
     return f"{head}{body}--{boundary}--\r\n"
 
 
 def part(body: str, *headers: str) -> str:
-    """Return a part that is HTML."""
+    """Return an HTML part."""
     return "\r\n".join(["Content-Type: text/html", *headers, "", body])
 
 
 def links(message: str, kind: str = "message/rfc822") -> list[str]:
-    """Return the links of a file as browsers save it, all resolved."""
-    found = read.read(message.encode(), {"Content-Type": kind}, URL)
+    """Return the resolved links of a file that a browser saved."""
+    found = read_document(message.encode(), {"Content-Type": kind}, URL)
     assert found is not None
     return list(found.links)
 
@@ -36,7 +37,7 @@ LINK = "<a href=x>"
 @pytest.mark.parametrize(
     ("headers", "outer", "html", "link"),
     [
-        # RFC 3986 section 5.1: innermost first, each relative to what is around it.
+        # RFC 3986 section 5.1: the innermost base counts; each is relative to the one around it.
         ((), "", LINK, "http://answered.example/dir/x"),
         (("Content-Location: http://part.example/a/b",), "", LINK, "http://part.example/a/x"),
         ((), "Content-Location: http://outer.example/a/b\r\n", LINK, "http://outer.example/a/x"),
@@ -59,7 +60,7 @@ LINK = "<a href=x>"
             f"<base href=/up/>{LINK}",
             "http://part.example/up/x",
         ),
-        # draft-fielding-url-syntax-05 section 4.2: Content-Base goes before Content-Location.
+        # draft-fielding-url-syntax-05 section 4.2: Content-Base precedes Content-Location.
         (
             ("Content-Location: http://part.example/a/b", "Content-Base: http://base.example/c/"),
             "",
@@ -79,18 +80,18 @@ LINK = "<a href=x>"
             LINK,
             "http://part.example/a-long/path/x",
         ),
-        # What no one can read is passed over.
+        # A base that is not a URL is ignored.
         (("Content-Location: http://[",), "", LINK, "http://answered.example/dir/x"),
     ],
 )
-def test_the_innermost_word_counts(
+def test_the_innermost_base_counts(
     headers: tuple[str, ...], outer: str, html: str, link: str
 ) -> None:
     assert links(multipart("related", "b", part(html, *headers), headers=outer)) == [link]
 
 
-def test_parts_of_parts_have_bases_of_their_own() -> None:
-    """As in RFC 2557 section 9.6: each level names its own resources."""
+def test_nested_parts_have_their_own_bases() -> None:
+    """As in RFC 2557 section 9.6: each level has its own Content-Location."""
     inner = multipart(
         "related",
         "in",
@@ -123,18 +124,18 @@ def test_parts_of_parts_have_bases_of_their_own() -> None:
         ("no-such-thing", "<a href='http://a.example/x'>"),
     ],
 )
-def test_transfer_encodings_are_undone(encoding: str, body: str) -> None:
+def test_transfer_encodings_are_decoded(encoding: str, body: str) -> None:
     one = part(body, f"Content-Transfer-Encoding: {encoding}")
     assert links(multipart("related", "b", one)) == ["http://a.example/x"]
 
 
-def test_the_header_of_the_answer_says_where_parts_begin() -> None:
+def test_the_boundary_can_come_from_the_response_header() -> None:
     whole = multipart("related", "b", part(LINK))
     body = whole.partition("\r\n\r\n")[2]
     assert links(body, 'multipart/related; boundary="b"') == ["http://answered.example/dir/x"]
 
 
-def test_other_parts_are_read_as_what_they_are() -> None:
+def test_each_part_is_read_by_its_type() -> None:
     feed = "Content-Type: application/xml\r\n\r\n<urlset><url><loc>/s</loc></url></urlset>"
     text = "Content-Type: text/plain\r\n\r\nSee <http://t.example/>."
     image = "Content-Type: image/png\r\nContent-Location: i.png\r\n\r\n<a href=no>"
@@ -152,12 +153,12 @@ def test_other_parts_are_read_as_what_they_are() -> None:
         (None, False),
     ],
 )
-def test_what_is_made_of_parts(kind: str | None, answer: bool) -> None:
-    assert mime.is_one(kind) is answer
+def test_which_types_have_parts(kind: str | None, answer: bool) -> None:
+    assert mime.is_multipart(kind) is answer
 
 
 def nested(depth: int) -> str:
-    """Return multiparts within each other."""
+    """Return a part within so many multiparts."""
     whole = part(LINK)
     for level in range(depth):
         whole = multipart("mixed", f"b{level}", whole)
@@ -175,15 +176,15 @@ def nested(depth: int) -> str:
         "Content-Type: text/html\r\n" + "X: y\r\n" * 50_000 + "\r\n",
     ],
 )
-def test_hostile_ones_do_no_harm(message: str) -> None:
+def test_hostile_multiparts_do_no_harm(message: str) -> None:
     start = time.monotonic()
-    found = read.read(message.encode(), {"Content-Type": "message/rfc822"}, URL)
+    found = read_document(message.encode(), {"Content-Type": "message/rfc822"}, URL)
     assert found is not None
     assert found.links == ()
     assert time.monotonic() - start < 10
 
 
-def test_a_crawl_follows_the_links_of_parts(tmp_path: object) -> None:
+def test_a_crawl_follows_links_in_parts(tmp_path: object) -> None:
     saved = multipart("related", "b", part("<a href=../x>", "Content-Location: /a/b/c"))
 
     def answer(head: bytes) -> Answer:

@@ -1,4 +1,4 @@
-"""Asking servers: byte for byte what a browser would send, and nothing that hurts coming back."""
+"""Requests go out byte for byte as a browser sends them; hostile responses do no harm."""
 
 import asyncio
 import gzip
@@ -14,8 +14,9 @@ from support.servers import Answer, Raw, ok, raw_server
 
 from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
-from canonry.crawler.fetch.client import Client, Response
+from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.response import Response
 from canonry.crawler.settings import load
 
 
@@ -25,7 +26,7 @@ def get(
     cookies: dict[str, str] | None = None,
     **fetch: object,
 ) -> tuple[Response | FetchError, Raw]:
-    """Ask a server of our own for one URL; every host leads to it."""
+    """Fetch one URL from a local server; every host leads to it."""
 
     async def run() -> tuple[Response | FetchError, Raw]:
         async with raw_server(answer) as raw:
@@ -50,7 +51,7 @@ def get(
         ("http://a.example/'(a)*!~", b"/'(a)*!~"),
     ],
 )
-def test_a_url_is_sent_to_the_byte(url: str, target: bytes) -> None:
+def test_a_url_is_sent_byte_for_byte(url: str, target: bytes) -> None:
     response, raw = get(url, lambda _head: ok(b"x"))
     assert isinstance(response, Response)
     assert raw.lines == [b"GET " + target + b" HTTP/1.1"]
@@ -66,14 +67,14 @@ def test_redirects_are_not_followed_and_not_requoted() -> None:
     assert (response.status, response.headers["Location"], len(raw.heads)) == (302, location, 1)
 
 
-def test_headers_are_text_whatever_bytes_they_hold() -> None:
+def test_headers_are_text_even_if_their_bytes_are_not_utf_8() -> None:
     raw_answer = b"HTTP/1.1 301 Moved\r\nlocation: /\xe9\xc3\xa9\r\nContent-Length: 0\r\n\r\n"
     response, _ = get("http://a.example/", lambda _head: raw_answer)
     assert isinstance(response, Response)
     assert response.headers["Location"] == "/%E9é"
 
 
-def test_cookies_are_sent_when_given_and_kept_by_nobody() -> None:
+def test_cookies_are_sent_when_given_and_not_stored() -> None:
     response, raw = get(
         "http://a.example/", lambda _head: ok(b"", "Set-Cookie: a=b; Path=/"), {"c": "d"}
     )
@@ -82,7 +83,7 @@ def test_cookies_are_sent_when_given_and_kept_by_nobody() -> None:
     assert b"Cookie: c=d\r\n" in raw.heads[0]
 
 
-def test_bodies_are_decoded_and_counted_decoded() -> None:
+def test_bodies_are_decoded_and_the_limit_counts_decoded_bytes() -> None:
     bomb = gzip.compress(bytes(50_000_000))
     answer = ok(bomb, "Content-Encoding: gzip")
     response, _ = get("http://a.example/", lambda _head: answer, max_body=1_000_000)
@@ -126,13 +127,13 @@ async def _half(writer: asyncio.StreamWriter) -> None:
         (ok(b"not gzip", "Content-Encoding: gzip"), Fault.BODY),
     ],
 )
-def test_faults_are_told_apart(answer: Answer, fault: Fault) -> None:
+def test_each_failure_has_its_fault(answer: Answer, fault: Fault) -> None:
     found, _ = get("http://a.example/", lambda _head: answer, timeout=0.5, max_body=1_000_000)
     assert isinstance(found, FetchError)
     assert found.fault in {fault, Fault.PROTOCOL if fault is Fault.CONNECT else fault}
 
 
-def test_a_port_where_nobody_listens() -> None:
+def test_a_port_where_nothing_listens() -> None:
     found, _ = get("http://a.example/", lambda _head: ok(b""), connect_to=["::127.0.0.1:1"])
     assert isinstance(found, FetchError)
     assert found.fault is Fault.CONNECT
@@ -145,16 +146,16 @@ def test_a_name_that_does_not_exist() -> None:
 
 
 class NameServer(AbstractResolver):
-    """Answers a name with one address after the other."""
+    """A resolver that returns its addresses one after the other."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
-        self.asked = 0
+        self.requests = 0
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        self.asked += 1
+        self.requests += 1
         address = self.answers.pop(0)
         return [
             ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=0)
@@ -164,8 +165,8 @@ class NameServer(AbstractResolver):
         pass
 
 
-def test_a_name_that_changes_its_answer_gains_nothing() -> None:
-    """What was checked is what is connected to; and a private address later on is refused."""
+def test_dns_rebinding_gains_nothing() -> None:
+    """The client connects to the address that was checked; a private one is refused later, too."""
 
     async def run() -> None:
         names = NameServer("192.0.2.7", "8.8.8.8", "127.0.0.1")
@@ -176,13 +177,13 @@ def test_a_name_that_changes_its_answer_gains_nothing() -> None:
         assert found["host"] == "8.8.8.8"
         [again] = await guarded.resolve("Rebinding.example", 443)
         assert (again["host"], again["port"]) == ("8.8.8.8", 443)
-        assert names.asked == 2
+        assert names.requests == 2
         assert await guarded.address_of("rebinding.example") == "8.8.8.8"
 
     asyncio.run(run())
 
 
-def test_where_hosts_are_for_politeness() -> None:
+def test_the_address_of_a_host_for_politeness() -> None:
     async def run() -> None:
         rules = [ConnectTo.parse("mapped.example::127.0.0.1:80")]
         guarded = GuardedResolver(NameServer("8.8.4.4"), rules, allow_private=False)
@@ -194,7 +195,7 @@ def test_where_hosts_are_for_politeness() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://a.example:25/", "http://127.0.0.1:6667/"])
-def test_ports_of_other_protocols_are_never_asked(url: str) -> None:
+def test_ports_of_other_protocols_are_never_requested(url: str) -> None:
     found, raw = get(url, lambda _head: ok(b""))
     assert isinstance(found, FetchError)
     assert found.fault is Fault.ADDRESS
@@ -211,7 +212,7 @@ def test_addresses_that_are_not_public_are_refused(host: str) -> None:
     assert raw.heads == []
 
 
-def test_private_addresses_are_asked_when_allowed() -> None:
+def test_private_addresses_are_requested_when_allowed() -> None:
     async def run() -> Response:
         settings = load(None, {"fetch": {"allow_private": True}})
         async with raw_server(lambda _head: ok(b"x")) as raw, Client(settings) as client:
@@ -220,7 +221,7 @@ def test_private_addresses_are_asked_when_allowed() -> None:
     assert asyncio.run(run()).body == b"x"
 
 
-def test_connect_to_reaches_addresses_too_and_keeps_the_host_header() -> None:
+def test_connect_to_applies_to_addresses_and_keeps_the_host_header() -> None:
     response, raw = get("http://192.0.2.1:81/x", lambda _head: ok(b"x"))
     assert isinstance(response, Response)
     assert b"Host: 192.0.2.1:81\r\n" in raw.heads[0]
@@ -230,7 +231,7 @@ def test_connect_to_reaches_addresses_too_and_keeps_the_host_header() -> None:
     ("host", "trusted", "fault"),
     [("a.example", True, None), ("a.example", False, Fault.TLS), ("b.example", True, Fault.TLS)],
 )
-def test_certificates_are_checked_for_the_name_in_the_url(
+def test_certificates_are_checked_against_the_host_in_the_url(
     tmp_path: Path, host: str, trusted: bool, fault: Fault | None
 ) -> None:
     authority = trustme.CA()
@@ -284,7 +285,7 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "asked", "reached"),
+    ("rule", "requested", "reached"),
     [
         ("a:80:b:81", ("a", 80), ("b", 81)),
         ("a:80:b:81", ("a", 443), None),
@@ -294,13 +295,13 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
         ("[::1]:80:b:", ("::1", 80), ("b", 80)),
     ],
 )
-def test_connect_to_means_what_it_means_to_curl(
-    rule: str, asked: tuple[str, int], reached: tuple[str, int] | None
+def test_connect_to_works_as_in_curl(
+    rule: str, requested: tuple[str, int], reached: tuple[str, int] | None
 ) -> None:
-    assert addresses.find([ConnectTo.parse(rule)], *asked) == reached
+    assert addresses.connect_target([ConnectTo.parse(rule)], *requested) == reached
 
 
 @pytest.mark.parametrize("rule", ["", "a", "a:b:c:d", "a:1:b", "a:1:b:2:3", "a:1:b:x"])
-def test_connect_to_that_cannot_be_read(rule: str) -> None:
+def test_a_connect_to_that_cannot_be_parsed(rule: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT:ADDRESS:PORT"):
         ConnectTo.parse(rule)

@@ -1,14 +1,14 @@
-"""robots.txt by RFC 9309: what each answer allows, and how often it is asked for."""
+"""robots.txt by RFC 9309: what each response allows, and how often the file is fetched."""
 
 import asyncio
 
 import pytest
-from robots import ROWS, Row
+from rfc9309 import ROWS, Row
 
-from canonry.crawler.fetch.client import Response
 from canonry.crawler.fetch.faults import Fault, FetchError
-from canonry.crawler.fetch.robots import Robots, origin_of
-from canonry.storage.records import Robots as Kept
+from canonry.crawler.fetch.response import Response
+from canonry.crawler.fetch.robots import RobotsChecker, origin_of
+from canonry.storage.records import Robots as RobotsRecord
 
 RULES = b"""User-agent: other
 Disallow: /
@@ -22,35 +22,35 @@ Crawl-delay: 7
 
 
 class Web:
-    """A network of answers, a cache and a clock, in memory."""
+    """A network of responses, a store and a clock, in memory."""
 
     def __init__(self, answers: dict[str, Response | FetchError], pause: float = 0.0) -> None:
         self.answers = answers
-        self.asked: list[str] = []
-        self.kept: dict[str, Kept] = {}
+        self.requested: list[str] = []
+        self.kept: dict[str, RobotsRecord] = {}
         self.now = 0.0
-        self.robots = Robots(self.get, self, lambda: self.now, "canonry", pause)
+        self.robots = RobotsChecker(self.get, self, lambda: self.now, "canonry", pause)
 
     async def get(self, url: str) -> Response:
-        self.asked.append(url)
+        self.requested.append(url)
         found = self.answers.get(url, answer(404))
         if isinstance(found, FetchError):
             raise found
         return found
 
-    async def get_robots(self, origin: str) -> Kept | None:
+    async def get_robots(self, origin: str) -> RobotsRecord | None:
         return self.kept.get(origin)
 
-    async def put_robots(self, origin: str, kept: Kept) -> None:
+    async def put_robots(self, origin: str, kept: RobotsRecord) -> None:
         self.kept[origin] = kept
 
     def allows(self, url: str) -> bool:
-        """Ask once."""
-        return asyncio.run(self.robots.ask(url)).allowed
+        """Check one URL."""
+        return asyncio.run(self.robots.check(url)).allowed
 
 
 def answer(status: int, body: bytes = b"", **headers: str) -> Response:
-    """Return an answer."""
+    """Return a response."""
     return Response("", status, headers, {}, body, 0.0)
 
 
@@ -66,14 +66,14 @@ def answer(status: int, body: bytes = b"", **headers: str) -> Response:
         ("/robots.txt", True),
     ],
 )
-def test_the_group_of_the_product_token_holds(path: str, allowed: bool) -> None:
+def test_the_group_of_the_product_token_applies(path: str, allowed: bool) -> None:
     web = Web({"http://a.example/robots.txt": answer(200, RULES)})
     assert web.allows(f"http://a.example{path}") is allowed
 
 
-def test_a_crawl_delay_is_told() -> None:
+def test_the_crawl_delay_is_returned() -> None:
     web = Web({"http://a.example/robots.txt": answer(200, RULES)})
-    assert asyncio.run(web.robots.ask("http://a.example/")).delay == 7.0
+    assert asyncio.run(web.robots.check("http://a.example/")).delay == 7.0
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 418])
@@ -92,12 +92,12 @@ def test_a_file_that_is_unreachable_disallows_all_for_now(found: Response | Fetc
         with pytest.raises(FetchError) as raised:
             web.allows("http://a.example/x")
         assert raised.value.fault is Fault.ROBOTS_UNREACHABLE
-    assert web.kept == {"http://a.example": Kept(None, 0.0, unreachable_since=0.0)}
+    assert web.kept == {"http://a.example": RobotsRecord(None, 0.0, unreachable_since=0.0)}
     web.answers.clear()
-    assert web.allows("http://a.example/x"), "it is asked again, and answers"
+    assert web.allows("http://a.example/x"), "it is requested again, and found"
 
 
-def test_an_address_that_is_refused_is_told_as_such() -> None:
+def test_a_refused_address_keeps_its_fault() -> None:
     web = Web({"http://a.example/robots.txt": FetchError(Fault.ADDRESS)})
     with pytest.raises(FetchError) as raised:
         web.allows("http://a.example/x")
@@ -125,29 +125,29 @@ def test_a_redirect_to_nowhere_is_unavailable(location: str) -> None:
     assert web.allows("http://a.example/x")
 
 
-def test_it_is_asked_for_once_a_day_and_origin() -> None:
+def test_it_is_fetched_once_a_day_for_each_origin() -> None:
     web = Web({})
     for _ in range(3):
         assert web.allows("http://a.example/x")
     assert web.allows("https://a.example/x")
     assert web.allows("http://a.example:8080/x")
-    assert len(web.asked) == 3
+    assert len(web.requested) == 3
     web.now = 86_399.0
     assert web.allows("http://a.example/x")
-    assert len(web.asked) == 3
+    assert len(web.requested) == 3
     web.now = 86_401.0
     assert web.allows("http://a.example/x")
-    assert len(web.asked) == 4
+    assert len(web.requested) == 4
 
 
-def test_many_who_ask_at_once_ask_the_server_once() -> None:
+def test_simultaneous_checks_make_one_request() -> None:
     web = Web({})
 
     async def many() -> None:
-        await asyncio.gather(*(web.robots.ask(f"http://a.example/{n}") for n in range(50)))
+        await asyncio.gather(*(web.robots.check(f"http://a.example/{n}") for n in range(50)))
 
     asyncio.run(many())
-    assert web.asked == ["http://a.example/robots.txt"]
+    assert web.requested == ["http://a.example/robots.txt"]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_marks_and_garbage_do_not_hide_the_rules(body: bytes) -> None:
     assert not web.allows("http://a.example/x")
 
 
-def test_half_a_mebibyte_is_read_and_no_more() -> None:
+def test_five_hundred_kibibytes_are_read_and_no_more() -> None:
     filler = b"# filler\n" * 50_000
     early = b"User-agent: *\nDisallow: /early\n" + filler + b"User-agent: *\n"
     web = Web({"http://a.example/robots.txt": answer(200, early + filler + b"Disallow: /late\n")})
@@ -166,7 +166,7 @@ def test_half_a_mebibyte_is_read_and_no_more() -> None:
     assert web.allows("http://a.example/late")
 
 
-def test_origins() -> None:
+def test_the_origin_is_scheme_host_and_port() -> None:
     assert origin_of("http://u:p@a.example:81/x?y#z") == "http://a.example:81"
 
 
@@ -176,13 +176,12 @@ def test_every_row_of_the_table(row: Row) -> None:
     assert web.allows(f"http://a.example{row.path}") is row.allowed
 
 
-def test_the_table_can_tell() -> None:
-    """Each row would fail under a file that says nothing, or one that disallows all."""
+def test_the_table_has_both_outcomes_and_no_row_twice() -> None:
     assert {row.allowed for row in ROWS} == {True, False}
     assert len({(row.file, row.path) for row in ROWS}) == len(ROWS) > 45
 
 
-def test_what_was_read_last_holds_while_the_file_is_unreachable() -> None:
+def test_the_last_file_applies_while_the_file_is_unreachable() -> None:
     robots = "http://a.example/robots.txt"
     web = Web({robots: answer(200, b"User-agent: *\nDisallow: /x")})
     assert not web.allows("http://a.example/x")
@@ -190,14 +189,14 @@ def test_what_was_read_last_holds_while_the_file_is_unreachable() -> None:
     web.now = 3 * 86_400.0
     assert not web.allows("http://a.example/x")
     assert web.allows("http://a.example/y")
-    assert len(web.asked) == 2
+    assert len(web.requested) == 2
     web.answers[robots] = answer(404)
     web.now += 3_601.0
-    assert web.allows("http://a.example/x"), "it is asked for again within the hour"
+    assert web.allows("http://a.example/x"), "it is fetched again within the hour"
     assert web.kept["http://a.example"].unreachable_since is None
 
 
-def test_after_thirty_days_a_file_that_is_unreachable_counts_as_not_there() -> None:
+def test_after_thirty_days_an_unreachable_file_counts_as_missing() -> None:
     web = Web({"http://a.example/robots.txt": answer(500)})
     for day in (0, 1, 29):
         web.now = day * 86_400.0
@@ -207,7 +206,7 @@ def test_after_thirty_days_a_file_that_is_unreachable_counts_as_not_there() -> N
     assert web.allows("http://a.example/x")
 
 
-def test_a_file_that_is_back_for_a_moment_begins_the_days_anew() -> None:
+def test_a_file_that_was_reachable_once_starts_the_thirty_days_again() -> None:
     robots = "http://a.example/robots.txt"
     web = Web({robots: answer(500)})
     with pytest.raises(FetchError):
@@ -220,20 +219,20 @@ def test_a_file_that_is_back_for_a_moment_begins_the_days_anew() -> None:
     assert not web.allows("http://a.example/x")
 
 
-def test_what_cannot_be_reached_is_left_alone_for_longer_and_longer() -> None:
+def test_the_pause_before_the_next_try_doubles() -> None:
     web = Web({"http://a.example/robots.txt": answer(500)}, pause=10.0)
     tries = []
     for second in range(100):
         web.now = float(second)
-        before = len(web.asked)
+        before = len(web.requested)
         with pytest.raises(FetchError):
             web.allows("http://a.example/x")
-        if len(web.asked) > before:
+        if len(web.requested) > before:
             tries.append(second)
     assert tries == [0, 10, 30, 70]
 
 
-def test_a_long_file_is_not_cut_within_a_rule() -> None:
+def test_a_long_file_is_cut_between_lines() -> None:
     """Half of "Disallow: /private" would be "Disallow: /"."""
     rule = b"Disallow: /private\n"
     body = b"User-agent: *\n" + rule * 30_000

@@ -1,10 +1,10 @@
-"""RFC 9309, row by row: what it says, and a robots.txt that shows it. Tests run every row."""
+"""RFC 9309 row by row: each rule with a robots.txt that shows it. The tests run every row."""
 
 from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """A file, what is asked under it by a crawler named Canonry, and whether that is allowed."""
+    """A robots.txt, a path, and whether a crawler named Canonry may fetch it."""
 
     section: str
     says: str
@@ -29,107 +29,119 @@ ROWS = (
         _NO,
     ),
     Row(
-        "2.2.1", "a longer name is another's", f"User-agent: canonry-images\n{_PRIVATE}", "/x", _YES
+        "2.2.1",
+        "a longer name is another crawler",
+        f"User-agent: canonry-images\n{_PRIVATE}",
+        "/x",
+        _YES,
     ),
-    Row("2.2.1", "a shorter name is another's", f"User-agent: canon\n{_PRIVATE}", "/x", _YES),
+    Row("2.2.1", "a shorter name is another crawler", f"User-agent: canon\n{_PRIVATE}", "/x", _YES),
     Row(
         "2.2.1",
-        "what follows the token is no part of it",
+        "text after the token is ignored",
         f"User-agent: Canonry/2.1 (x)\n{_PRIVATE}",
         "/x",
         _NO,
     ),
     Row(
         "2.2.1",
-        "several lines name one group",
+        "a group may have several user-agent lines",
         f"User-agent: a\nUser-agent: canonry\nUser-agent: b\n{_PRIVATE}",
         "/x",
         _NO,
     ),
     Row(
         "2.2.1",
-        "groups of one token are one group",
+        "groups with the same token are merged",
         _TWICE,
         "/x",
         _NO,
     ),
     Row(
         "2.2.1",
-        "and their second part counts",
+        "and the second of them counts",
         _TWICE,
         "/y",
         _NO,
     ),
     Row(
         "2.2.1",
-        "groups for all are one group, too",
+        "groups for `*` are merged, too",
         f"User-agent: *\n{_PRIVATE}\n\nUser-agent: *\nDisallow: /y",
         "/y",
         _NO,
     ),
     Row(
         "2.2.1",
-        "without a group of its own, that for all holds",
+        "without an own group, the group for `*` applies",
         f"User-agent: *\n{_PRIVATE}",
         "/x",
         _NO,
     ),
     Row(
         "2.2.1",
-        "its own group holds, and not that for all",
+        "the own group applies instead of the group for `*`",
         f"User-agent: *\n{_PRIVATE}\n\nUser-agent: canonry\nDisallow: /y",
         "/x",
         _YES,
     ),
     Row(
         "2.2.1",
-        "also when it stands first, and has no rules",
+        "also if it comes first and has no rules",
         "User-agent: canonry\n\nUser-agent: b\nDisallow: /y\n\nUser-agent: *\nDisallow: /x",
         "/x",
         _YES,
     ),
     Row(
         "2.2.1",
-        "without any group for it, all is allowed",
+        "if no group applies, everything is allowed",
         f"User-agent: b\n{_PRIVATE}",
         "/x",
         _YES,
     ),
     Row(
         "2.2.1",
-        "rules before the first group belong to nobody",
+        "rules before the first group are ignored",
         f"{_PRIVATE}\nUser-agent: canonry\nDisallow: /y",
         "/x",
         _YES,
     ),
-    Row("2.2.1", "an empty line ends no group", f"User-agent: canonry\n\n{_PRIVATE}", "/x", _NO),
-    Row("2.2.2", "what no rule matches is allowed", f"User-agent: *\n{_PRIVATE}", "/y", _YES),
+    Row(
+        "2.2.1",
+        "an empty line does not end a group",
+        f"User-agent: canonry\n\n{_PRIVATE}",
+        "/x",
+        _NO,
+    ),
+    Row(
+        "2.2.2", "a path that matches no rule is allowed", f"User-agent: *\n{_PRIVATE}", "/y", _YES
+    ),
     Row(
         "2.2.2",
-        "a rule matches from the beginning of the path",
+        "a rule matches from the start of the path",
         f"User-agent: *\n{_PRIVATE}",
         "/a/x",
         _YES,
     ),
-    Row("2.2.2", "and as far as it goes", f"User-agent: *\n{_PRIVATE}", "/xyz", _NO),
-    Row("2.2.2", "paths are compared with their case", f"User-agent: *\n{_PRIVATE}", "/X", _YES),
+    Row("2.2.2", "a rule is a prefix", f"User-agent: *\n{_PRIVATE}", "/xyz", _NO),
+    Row("2.2.2", "paths are case-sensitive", f"User-agent: *\n{_PRIVATE}", "/X", _YES),
     Row(
         "2.2.2",
-        "the longest match counts, wherever it stands",
+        "the longest match wins, in any order",
         "User-agent: *\nAllow: /x/page\nDisallow: /x/",
         "/x/page",
         _YES,
     ),
     Row(
         "2.2.2",
-        "also where it disallows",
+        "also if it disallows",
         "User-agent: *\nAllow: /x\nDisallow: /x/page",
         "/x/page",
         _NO,
     ),
     Row(
         "2.2.2",
-        "of two equal ones the one that allows",
+        "of two matches of the same length, Allow wins",
         "User-agent: *\nDisallow: /x\nAllow: /x",
         "/x",
         _YES,
@@ -137,7 +149,7 @@ ROWS = (
     Row("2.2.2", "an empty Disallow disallows nothing", "User-agent: *\nDisallow:", "/x", _YES),
     Row(
         "2.2.2",
-        "the query is part of what is matched",
+        "the query is matched, too",
         "User-agent: *\nDisallow: /x?y=1",
         "/x?y=1",
         _NO,
@@ -151,21 +163,21 @@ ROWS = (
     ),
     Row(
         "2.2.2",
-        "an octet outside ASCII matches its escape",
+        "an octet outside ASCII matches its percent-encoding",
         "User-agent: *\nDisallow: /foo/bar/ツ",
         "/foo/bar/%E3%83%84",
         _NO,
     ),
     Row(
         "2.2.2",
-        "escapes match in either case",
+        "percent-encodings match in either case",
         "User-agent: *\nDisallow: /foo/bar/%e3%83%84",
         "/foo/bar/%E3%83%84",
         _NO,
     ),
     Row(
         "2.2.2",
-        "an escape of an unreserved character is that character",
+        "a percent-encoded unreserved character equals the character",
         "User-agent: *\nDisallow: /foo/bar/%62%61%7A",
         "/foo/bar/baz",
         _NO,
@@ -179,106 +191,116 @@ ROWS = (
     ),
     Row(
         "2.2.2",
-        "an escape of a reserved one is not",
+        "a percent-encoded reserved character does not",
         "User-agent: *\nDisallow: /a/b",
         "/a%2Fb",
         _YES,
     ),
     Row(
         "2.2.2",
-        "an escaped URL in a query is itself",
+        "a percent-encoded URL in a query stays encoded",
         "User-agent: *\nDisallow: /foo/bar?baz=https%3A%2F%2Ffoo.bar",
         "/foo/bar?baz=https%3A%2F%2Ffoo.bar",
         _NO,
     ),
     Row(
         "2.2.3",
-        "a comment is none of the rule",
+        "comments are ignored",
         "User-agent: canonry # we\nDisallow: /x # because",
         "/x",
         _NO,
     ),
-    Row("2.2.3", "$ is the end", "User-agent: *\nDisallow: /*.php$", "/a.php", _NO),
+    Row("2.2.3", "$ matches the end", "User-agent: *\nDisallow: /*.php$", "/a.php", _NO),
     Row(
-        "2.2.3", "and nothing comes behind it", "User-agent: *\nDisallow: /*.php$", "/a.php?b", _YES
+        "2.2.3",
+        "so a longer path does not match",
+        "User-agent: *\nDisallow: /*.php$",
+        "/a.php?b",
+        _YES,
     ),
     Row(
         "2.2.3",
-        "* is any number of characters, also none",
+        "* matches any number of characters, also none",
         "User-agent: *\nDisallow: /a*b",
         "/ab",
         _NO,
     ),
     Row(
         "2.2.3",
-        "in the middle of a path, over slashes",
+        "* matches slashes, too",
         "User-agent: *\nDisallow: /a*b",
         "/a/x/y/b/c",
         _NO,
     ),
-    Row("2.2.3", "several of them", "User-agent: *\nDisallow: /*/x/*.html$", "/1/x/2/3.html", _NO),
     Row(
         "2.2.3",
-        "a * that is meant is written %2A",
+        "a rule may have several of them",
+        "User-agent: *\nDisallow: /*/x/*.html$",
+        "/1/x/2/3.html",
+        _NO,
+    ),
+    Row(
+        "2.2.3",
+        "a literal * is written %2A",
         "User-agent: *\nDisallow: /file-with-a-%2A.html",
         "/file-with-a-*.html",
         _NO,
     ),
     Row(
         "2.2.3",
-        "and matches nothing else",
+        "and matches only a *",
         "User-agent: *\nDisallow: /file-with-a-%2A.html",
         "/file-with-a-b.html",
         _YES,
     ),
     Row(
         "2.2.3",
-        "a $ that is meant is written %24",
+        "a literal $ is written %24",
         "User-agent: *\nDisallow: /foo-%24",
         "/foo-$",
         _NO,
     ),
     Row(
         "2.2.4",
-        "other records do not come between lines of a group",
+        "other records do not split the user-agent lines of a group",
         f"User-agent: canonry\nSitemap: http://a.example/s\nUser-agent: b\n{_PRIVATE}",
         "/x",
         _NO,
     ),
     Row(
         "2.2.4",
-        "nor between its rules",
+        "nor its rules",
         f"User-agent: canonry\nDisallow: /y\nSitemap: http://a.example/s\n{_PRIVATE}",
         "/x",
         _NO,
     ),
     Row(
         "2.2.4",
-        "nor do those that nobody knows",
+        "nor do unknown records",
         f"User-agent: canonry\nNoindex: /y\n{_PRIVATE}",
         "/x",
         _NO,
     ),
-    Row("2.3", "lines end by CR LF", f"User-agent: canonry\r\n{_PRIVATE}\r\n", "/x", _NO),
-    Row("2.3", "or by CR alone", f"User-agent: canonry\r{_PRIVATE}\r", "/x", _NO),
-    Row("2.3", "the last one needs no end", f"User-agent: canonry\n{_PRIVATE}", "/x", _NO),
+    Row("2.3", "lines may end with CR LF", f"User-agent: canonry\r\n{_PRIVATE}\r\n", "/x", _NO),
+    Row("2.3", "or with CR alone", f"User-agent: canonry\r{_PRIVATE}\r", "/x", _NO),
+    Row("2.3", "the last line needs no line end", f"User-agent: canonry\n{_PRIVATE}", "/x", _NO),
     Row(
         "2.2",
-        "there may be white space around everything",
+        "white space is allowed around every element",
         " User-agent : canonry \n\tDisallow\t: /x\t",
         "/x",
         _NO,
     ),
     Row(
         "2.3",
-        "a byte order mark is none of the first line",
+        "a byte order mark is ignored",
         f"\ufeffUser-agent: canonry\n{_PRIVATE}",
         "/x",
         _NO,
     ),
     Row(
         "2.3.1.5",
-        "what cannot be read is left out",
+        "lines that cannot be parsed are ignored",
         f"<html>\nUser-agent: canonry\nDisallow /y\n:\n{_PRIVATE}",
         "/x",
         _NO,
@@ -287,7 +309,7 @@ ROWS = (
 
 
 class Fetched(NamedTuple):
-    """What is to be done about the file itself, and the test that tries it."""
+    """A rule about fetching the file, and its test."""
 
     section: str
     says: str
@@ -296,60 +318,62 @@ class Fetched(NamedTuple):
 
 FETCHED = (
     Fetched(
-        "2.2.4", "sitemaps are read, and followed", "test_a_crawl_follows_sitemaps_feeds_and_texts"
+        "2.2.4", "sitemaps are read and followed", "test_a_crawl_follows_sitemaps_feeds_and_texts"
     ),
-    Fetched("2.3", "one file for each scheme, host and port", "test_origins"),
-    Fetched("2.3.1.1", "after success its rules hold", "test_every_row_of_the_table"),
+    Fetched(
+        "2.3", "one file for each scheme, host and port", "test_the_origin_is_scheme_host_and_port"
+    ),
+    Fetched("2.3.1.1", "after a success its rules apply", "test_every_row_of_the_table"),
     Fetched(
         "2.3.1.2",
-        "five redirects are followed, to other hosts, too; the rules are the first host's",
+        "five redirects are followed, also to other hosts; the rules apply to the first host",
         "test_five_redirects_are_followed_and_count_for_the_first_origin",
     ),
     Fetched(
         "2.3.1.2",
-        "a redirect to what is no URL of the web: not there",
+        "a redirect to something that is not a web URL: unavailable",
         "test_a_redirect_to_nowhere_is_unavailable",
     ),
     Fetched(
         "2.3.1.3",
-        "400 to 499: not there, all is allowed; 429 is taken as unreachable, which is stricter",
+        "400 to 499: unavailable, everything is allowed; 429 counts as unreachable (stricter)",
         "test_a_file_that_is_unavailable_allows_all",
     ),
     Fetched(
         "2.3.1.4",
-        "500 to 599, time-outs, faults of the network: nothing is allowed",
+        "500 to 599, timeouts, network errors: unreachable, nothing is allowed",
         "test_a_file_that_is_unreachable_disallows_all_for_now",
     ),
     Fetched(
         "2.3.1.4",
-        "after thirty days of that: as if it were not there",
-        "test_after_thirty_days_a_file_that_is_unreachable_counts_as_not_there",
+        "after thirty days of that: unavailable",
+        "test_after_thirty_days_an_unreachable_file_counts_as_missing",
     ),
     Fetched(
         "2.3.1.5",
-        "garbage and byte order marks hide no rules",
+        "garbage and byte order marks do not hide rules",
         "test_marks_and_garbage_do_not_hide_the_rules",
     ),
-    Fetched("2.4", "asked for once in 24 hours", "test_it_is_asked_for_once_a_day_and_origin"),
+    Fetched("2.4", "fetched once in 24 hours", "test_it_is_fetched_once_a_day_for_each_origin"),
     Fetched(
         "2.4",
-        "what was read last holds for longer only while it cannot be reached",
-        "test_what_was_read_last_holds_while_the_file_is_unreachable",
+        "an older copy is used only while the file is unreachable",
+        "test_the_last_file_applies_while_the_file_is_unreachable",
     ),
     Fetched(
         "2.5",
-        "500 KiB are read, and no more",
-        "test_half_a_mebibyte_is_read_and_no_more",
+        "500 KiB are read and no more",
+        "test_five_hundred_kibibytes_are_read_and_no_more",
     ),
-    Fetched("2.5", "not to within a rule", "test_a_long_file_is_not_cut_within_a_rule"),
+    Fetched("2.5", "a longer file is cut between lines", "test_a_long_file_is_cut_between_lines"),
     Fetched(
         "",
-        "a redirect that is followed at once asks for its target's robots.txt before",
+        "before a redirect is followed at once, its target's robots.txt is checked",
         "test_a_redirect_followed_at_once_asks_for_the_robots_file_of_its_target",
     ),
     Fetched(
         "",
-        "Crawl-delay, which is no part of the RFC, is obeyed up to `max_crawl_delay`",
+        "Crawl-delay, which is not in the RFC, is obeyed up to `max_crawl_delay`",
         "test_a_crawl_delay_of_robots_is_obeyed_up_to_a_limit",
     ),
 )

@@ -1,0 +1,95 @@
+"""Read a response by its type: HTML, sitemaps and feeds, MIME multiparts, plain text."""
+
+import io
+from collections.abc import Mapping
+
+from canonry.canon import establish_base, extract
+from canonry.crawler.compression import unpacked
+from canonry.crawler.documents import feeds, html, mime
+from canonry.crawler.documents.document import Document, absolute
+from canonry.crawler.documents.encodings import decode
+
+_GZIP = b"\x1f\x8b\x08"
+
+
+def read_document(
+    body: bytes,
+    headers: Mapping[str, str],
+    url: str,
+    *,
+    own_name: str = "",
+    embeds: bool = False,
+    max_unpacked: int = 1 << 30,
+) -> Document | None:
+    """Return what a response says about other URLs; None for a type without links.
+
+    Args:
+        body: the body, decoded from its content encoding.
+        headers: the response's headers.
+        url: the URL of the response.
+        own_name: the crawler's name, which a ``<meta>`` may address.
+        embeds: True if embedded things count as links: images, media, style sheets, scripts.
+        max_unpacked: the most bytes to unpack from a gzip file.
+    """
+    kind = headers.get("Content-Type")
+    if mime.is_multipart(kind):
+        return _read_multipart(body, kind or "", url, own_name, embeds=embeds)
+    return _read_single(body, kind, url, url, own_name, embeds=embeds, max_unpacked=max_unpacked)
+
+
+def _read_single(
+    body: bytes,
+    kind: str | None,
+    url: str,
+    base: str,
+    own_name: str,
+    *,
+    embeds: bool,
+    max_unpacked: int,
+) -> Document | None:
+    """Read a body without parts."""
+    if html.is_html(kind, body) and not (kind is None and feeds.is_feed(kind, body)):
+        return html.read(body, kind, base, own_name, embeds=embeds)
+    if body.startswith(_GZIP):  # sitemaps are often served so
+        kind, body = None, _unpacked(body, max_unpacked)
+    if feeds.is_feed(kind, body):
+        return feeds.read(body, kind, base)
+    if (kind or "").partition(";")[0].strip().lower() == "text/plain":
+        text, encoding = decode(body, kind)
+        urls = dict.fromkeys(found.url for found in extract(text))
+        return Document(url, tuple(urls), (), None, None, encoding)
+    return None
+
+
+def _read_multipart(body: bytes, kind: str, url: str, own_name: str, *, embeds: bool) -> Document:
+    """Read a multipart document; each reference is resolved against the base of its part.
+
+    A part's base is the first of: its ``<base>``, its Content-Base and Content-Location, those of
+    the enclosing parts, the URL of the response (RFC 3986 section 5.1, RFC 2557 section 5).
+    """
+    links: dict[str, None] = {}
+    unfollowed: dict[str, None] = {}
+    title = charset = None
+    for part in mime.body_parts(body, kind):
+        base = establish_base(encapsulating=part.bases, retrieval=url) or url
+        document = _read_single(
+            part.body,
+            part.content_type,
+            base,
+            base,
+            own_name,
+            embeds=embeds,
+            max_unpacked=len(body),
+        )
+        if document is None:
+            continue
+        for merged, new in ((links, document.links), (unfollowed, document.unfollowed)):
+            merged.update((absolute(link, document.base) or link, None) for link in new)
+        title, charset = title or document.title, charset or document.charset
+    return Document(url, tuple(links), tuple(unfollowed), None, title, charset)
+
+
+def _unpacked(body: bytes, limit: int) -> bytes:
+    """Unpack a gzip file, up to a number of bytes."""
+    stream = unpacked(io.BufferedReader(io.BytesIO(body)))
+    return stream.head(limit)[:limit]
