@@ -22,7 +22,7 @@ from support import simweb
 
 from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
 from canonry.canon.learned.families import Lesson, act
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import mine, thresholds
 from canonry.crawler.learn.evidence import lower_bound

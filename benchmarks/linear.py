@@ -7,7 +7,7 @@ from contextlib import suppress
 from measure import arguments, keep
 
 import canonry
-from canonry.canon.policies.presets import names
+from canonry.canon.policies import preset_names
 
 SIZES = (62_500, 250_000, 1_000_000)
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -56,7 +56,7 @@ def main() -> None:
                 min(seconds(canonry.Canonicalizer(name), url(size)) for _ in range(given.rounds))
                 for size in SIZES
             ]
-            for name in names()
+            for name in preset_names()
         }
         worst = max(taken, key=lambda name: taken[name][-1])
         figures = " ".join(f"{t * 1e3:9.1f}" for t in taken[worst])

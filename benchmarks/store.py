@@ -16,7 +16,7 @@ from measure import arguments, keep
 from pybloom_live import ScalableBloomFilter
 from sqlalchemy import Column, LargeBinary, MetaData, Table, create_engine, insert, select
 
-from canonry.canon.policies.policy import preset
+from canonry.canon.policies import preset
 from canonry.storage import Candidate, Store
 from canonry.storage.rows import urls
 from canonry.storage.seen.bloom import KeyFilter

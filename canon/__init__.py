@@ -3,6 +3,8 @@
 It does no I/O: no network, no clock, no files but the policies that ship with it.
 """
 
+import sys
+
 from canonry.canon import columns
 from canonry.canon.api import canonicalize, equivalent, key, surt
 from canonry.canon.errors import InvalidURL, Reason
@@ -55,3 +57,7 @@ __all__ = [
     "same_document",
     "surt",
 ]
+
+if __name__ == "canon":  # a checkout, imported by the short name: the same modules, not copies
+    ours = [name for name in sys.modules if name.startswith("canonry.canon")]
+    sys.modules.update({name.removeprefix("canonry."): sys.modules[name] for name in ours})

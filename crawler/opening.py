@@ -17,7 +17,7 @@ from canonry.canon import (
     Trace,
 )
 from canonry.canon.learned.ruleset import loads
-from canonry.canon.policies.policy import PolicyError, from_toml, preset
+from canonry.canon.policies import PolicyError, from_toml, preset
 from canonry.crawler.admission.scope import is_public_suffix
 from canonry.crawler.learn.lookup import Answers
 from canonry.crawler.settings import SettingsError

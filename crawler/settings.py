@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from canonry.canon.policies import presets
+from canonry.canon.policies import read_shipped
 
 _Positive = Annotated[int, Meta(ge=1)]
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -113,7 +113,7 @@ def load(file: str | None, flags: dict[str, dict[str, Any]]) -> Settings:
     Flags go over the environment (``CANONRY_CRAWL_DELAY`` is ``delay`` in ``[crawl]``), that over
     the file, and that over the defaults.
     """
-    settings = tomllib.loads(presets.read("canonry.toml"))
+    settings = tomllib.loads(read_shipped("canonry.toml"))
     if file is not None:
         _merge(settings, _read(file), file)
     _take_environment(settings)

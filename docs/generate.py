@@ -10,8 +10,7 @@ from disagreements import DISAGREEMENTS, answers
 from rfc9309 import FETCHED, ROWS
 
 from canonry.canon.learned.families import FAMILIES
-from canonry.canon.policies.policy import preset
-from canonry.canon.policies.presets import names
+from canonry.canon.policies import preset, preset_names
 from canonry.canon.references.resolve import DIALECTS
 from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
 from canonry.canon.rules.table import STEPS
@@ -50,12 +49,12 @@ def rules_page() -> str:
         "",
         "## Which policy takes which guess",
         "",
-        f"| rule | {' | '.join(names())} |",
-        f"|---|{'---|' * len(names())}",
+        f"| rule | {' | '.join(preset_names())} |",
+        f"|---|{'---|' * len(preset_names())}",
     ]
     for step in STEPS:
         if not step.lossless:
-            marks = ("yes" if step.name in preset(name).practice else "" for name in names())
+            marks = ("yes" if step.name in preset(name).practice else "" for name in preset_names())
             lines.append(f"| `{step.name}` | {' | '.join(marks)} |")
     lines += [
         "",

@@ -1,1 +1,5 @@
 """The pipeline: from text to identity and key under one policy, with fast paths and traces."""
+
+from canonry.canon.pipeline.trace import common_ends, merged_by
+
+__all__ = ["common_ends", "merged_by"]

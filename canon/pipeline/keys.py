@@ -1,6 +1,5 @@
 """What an identity is stored under: 16-byte keys, and SURTs that sort by domain."""
 
-import hashlib
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,6 +17,8 @@ def hasher(label: str) -> Callable[[str], bytes]:
     The key is BLAKE2b (RFC 7693) of the identity, cut to 16 bytes and keyed with the label: 128
     bits leave no fear of accidents at 10^12 URLs, a keyed cryptographic hash none of made ones.
     """
+    import hashlib  # noqa: PLC0415 - loads OpenSSL: `import canonry` stays light
+
     start = hashlib.blake2b(digest_size=KEY_BYTES, key=label.encode())
 
     def make(identity: str) -> bytes:

@@ -1,1 +1,6 @@
 """Policies: which rules make the identity, read from TOML."""
+
+from canonry.canon.policies.policy import Policy, PolicyError, from_toml, preset
+from canonry.canon.policies.presets import preset_names, read_shipped
+
+__all__ = ["Policy", "PolicyError", "from_toml", "preset", "preset_names", "read_shipped"]

@@ -1,13 +1,11 @@
 """Policies: which rules make the identity. Frozen data with a name and a version."""
 
-import hashlib
-import tomllib
 from functools import cache
 from typing import Any, Literal
 
 import msgspec
 
-from canonry.canon.policies import presets
+from canonry.canon.policies.presets import preset_names, read_shipped
 from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.table import PRACTICE, STEPS, Step
 
@@ -45,6 +43,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def fingerprint(self) -> str:
         """Return 16 hex digits that change whenever anything in the policy does."""
+        import hashlib  # noqa: PLC0415 - loads OpenSSL, and few programs ask for fingerprints
+
         content = msgspec.json.encode(self, order="deterministic")
         return hashlib.blake2b(content, digest_size=8).hexdigest()
 
@@ -62,6 +62,8 @@ def from_toml(text: str, source: str) -> Policy:
     Raises:
         PolicyError: naming the source, the line or the key, and what is allowed.
     """
+    import tomllib  # noqa: PLC0415 - only when a policy is read: `import canonry` stays light
+
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -96,7 +98,9 @@ def _check(policy: Policy, source: str) -> None:
 @cache
 def _lists() -> dict[str, Any]:
     """Return the parameter lists that presets share."""
-    return tomllib.loads(presets.read("parameters.toml"))
+    import tomllib  # noqa: PLC0415 - as in `from_toml`
+
+    return tomllib.loads(read_shipped("parameters.toml"))
 
 
 @cache
@@ -106,7 +110,7 @@ def preset(name: str) -> Policy:
     Raises:
         PolicyError: when there is none of that name; the message lists those there are.
     """
-    if name not in presets.names():
-        message = f"no policy {name!r}; allowed: {', '.join(presets.names())}, or a file"
+    if name not in preset_names():
+        message = f"no policy {name!r}; allowed: {', '.join(preset_names())}, or a file"
         raise PolicyError(message)
-    return from_toml(presets.read(f"policies/{name}.toml"), f"preset {name}")
+    return from_toml(read_shipped(f"policies/{name}.toml"), f"preset {name}")

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections import Counter
 
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax import Parts
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import Traps
 from canonry.storage.records import Share

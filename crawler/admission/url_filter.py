@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from canonry.canon import Canonicalizer, InvalidURL
-from canonry.canon.pipeline.trace import merged_by
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.pipeline import merged_by
+from canonry.canon.syntax import Parts
 from canonry.crawler.admission import traps
 from canonry.crawler.admission.scope import Scope, host_of
 from canonry.crawler.fetch.ports import is_web_port

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, Refused, redact
-from canonry.canon.syntax.percent import to_text
+from canonry.canon.syntax import to_text
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched, why
 from canonry.crawler.files.lines import Cut, Line

@@ -9,18 +9,15 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from canonry.canon import Canonical, Canonicalizer, Policy, Refused, RuleSet
+from canonry.canon import Canonicalizer, Policy, Refused, RuleSet
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.files.blocks import Block
-
-if TYPE_CHECKING:
-    from canonry.canon.pipeline._kernel import Kernel
 
 _AHEAD = 3  # blocks in work for each worker
 FEW = 1 << 23  # bytes; workers would take longer to start than to do that
@@ -62,7 +59,7 @@ def _in_worker(block: Block) -> Keyed:
 
 def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
     """Canonicalize lines and return their keys; count their hosts where that is asked for."""
-    keys, texts, known = _hashed(block, None if hosts else canonicalizer.native)
+    keys, texts, known = _hashed(block, canonicalizer, hosts=hosts)
     known[list(block.refused)] = 0
     counted: Counter[str] = Counter()
     blank: list[int] = []
@@ -92,10 +89,11 @@ def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) ->
 
 
 def _hashed(
-    block: Block, native: "Kernel[Canonical] | None"
+    block: Block, canonicalizer: Canonicalizer, *, hosts: bool
 ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8]]:
     """Return, for each line, its key where that is known, a hash of it, and whether it is."""
-    if native is not None:
+    native = canonicalizer.native
+    if native is not None and not hosts:  # who counts hosts needs identities, too
         made = native.lines(block.data)
         keys, texts = np.frombuffer(made[0], "V16").copy(), np.frombuffer(made[1], "V8")
         return keys, texts, np.frombuffer(made[2], np.uint8).copy()

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Policy, RuleSet, redact
-from canonry.canon.syntax.percent import to_text
+from canonry.canon.syntax import to_text
 from canonry.crawler.admission.url_filter import why
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.against_store import Answer, Summary

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from canonry.canon import Canonicalizer, Policy, Refused, RuleSet
-from canonry.canon.policies.policy import preset
+from canonry.canon.policies import preset
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.against_store import Summary
 from canonry.crawler.batch.results import KEPT, Results, as_read

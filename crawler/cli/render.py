@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.table import Table
 
 from canonry.canon import Trace
-from canonry.canon.pipeline.trace import common_ends
+from canonry.canon.pipeline import common_ends
 from canonry.crawler.batch.against_store import Summary
 from canonry.crawler.learn.evidence import Case
 

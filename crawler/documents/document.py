@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from canonry.canon import InvalidURL, resolve
-from canonry.canon.references import whatwg
+from canonry.canon.references import serialize
 
 # Link relations that lead to other documents of the site (HTML Standard section 4.6.7).
 FOLLOWED = frozenset({"next", "prev", "alternate"})
@@ -25,6 +25,6 @@ def absolute(reference: str | None, base: str) -> str | None:
     if reference is None:
         return None
     try:
-        return resolve(reference, base, dialect="whatwg") if base else whatwg.serialize(reference)
+        return resolve(reference, base, dialect="whatwg") if base else serialize(reference)
     except InvalidURL:
         return None

@@ -12,8 +12,8 @@ from aiohttp.connector import Connection
 from multidict import CIMultiDict
 from yarl import URL
 
-from canonry.canon.syntax.percent import to_text
-from canonry.canon.syntax.uri import split
+from canonry.canon import parse
+from canonry.canon.syntax import to_text
 from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
 from canonry.crawler.fetch.faults import Fault, FetchError
@@ -182,7 +182,7 @@ def _exact(url: str) -> URL:
 
     yarl drops the "?" of an empty query, so path and query are passed to it as one path.
     """
-    scheme, authority, path, query, _fragment = split(url)
+    scheme, authority, path, query, _fragment = parse(url)
     target = path if query is None else f"{path}?{query}"
     return URL.build(scheme=scheme or "", authority=authority or "", path=target, encoded=True)
 

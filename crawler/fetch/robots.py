@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from protego import Protego
 
 from canonry.canon import InvalidURL, resolve
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax import Parts
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import REDIRECTS, Response
 from canonry.storage.records import Robots as RobotsRecord

@@ -8,7 +8,7 @@ from typing import IO, Any, Protocol
 
 import msgspec
 
-from canonry.canon.syntax.percent import to_text
+from canonry.canon.syntax import to_text
 from canonry.crawler.compression import PACKED, write_all
 from canonry.extras import require
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from canonry.canon.learned.families import FAMILIES, INDEX_FILE, Lesson, is_host_name, names_of
-from canonry.canon.syntax import query
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
 
 # Segments and labels that say who may see a page, or in which language; they say nothing of what

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from canonry.canon.learned.families import FAMILIES, ORDER, Lesson, act
 from canonry.canon.learned.ruleset import LearnedRule
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import Case, next_state
 from canonry.crawler.learn.infer import lessons_between, lessons_from
 from canonry.crawler.learn.thresholds import Thresholds

@@ -5,7 +5,7 @@ import time
 from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, Change, InvalidURL, Policy, Refused, Rung, Trace
-from canonry.canon.syntax.percent import to_text
+from canonry.canon.syntax import to_text
 from canonry.crawler.learn.rule_store import active_in
 from canonry.storage.learned.equivalences import Class, Equivalences, Step
 from canonry.storage.sql.bulk import rows_of

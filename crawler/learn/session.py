@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 from canonry.canon import Canonicalizer
 from canonry.canon.learned.families import act
 from canonry.canon.learned.validate import find_circle
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import host_of, registrable
 from canonry.crawler.learn.evidence import Case
 from canonry.crawler.learn.learner import Answered, Learner, Moved, Transition

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from canonry.canon.learned.families import FAMILIES
-from canonry.canon.policies import presets
+from canonry.canon.policies import read_shipped
 from canonry.crawler.settings import SettingsError
 
 _Share = Annotated[float, Meta(ge=0, le=1)]
@@ -50,7 +50,7 @@ def load(file: str | None = None) -> Thresholds:
     Raises:
         SettingsError: naming the source, the key and what is allowed.
     """
-    shipped = tomllib.loads(presets.read("learning.toml"))
+    shipped = tomllib.loads(read_shipped("learning.toml"))
     given: dict[str, Any] = {}
     if file is not None:
         try:

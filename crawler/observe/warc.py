@@ -16,8 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from canonry.canon import redact
-from canonry.canon.syntax.uri import split
+from canonry.canon import parse, redact
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
@@ -192,5 +191,5 @@ def _sent(response: Response) -> list[tuple[str, str]]:
 
 def _target(url: str) -> str:
     """Return a URL as it stands in a request line."""
-    parts = split(url)
+    parts = parse(url)
     return (parts.path or "/") + ("" if parts.query is None else f"?{parts.query}")

@@ -11,8 +11,7 @@ import msgspec
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DatabaseError
 
-from canonry.canon import Canonicalizer
-from canonry.canon.errors import InvalidURL
+from canonry.canon import Canonicalizer, InvalidURL
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import Client

@@ -10,10 +10,10 @@ import atheris
 
 with atheris.instrument_imports(include=["canon"]):
     import canonry
-    from canonry.canon.policies.presets import names
+    from canonry.canon.policies import preset_names
     from canonry.canon.references.resolve import DIALECTS
 
-MAKERS = [canonry.Canonicalizer(name) for name in names()]
+MAKERS = [canonry.Canonicalizer(name) for name in preset_names()]
 
 
 def once(data: bytes) -> None:

@@ -23,7 +23,7 @@ from support.stores import (
 )
 
 import canonry.storage.store
-from canonry.canon.policies.policy import preset
+from canonry.canon.policies import preset
 from canonry.storage import Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.rows import leases as rows
 from canonry.storage.rows.urls import review

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from support.databases import url_of
 
 import canonry
-from canonry.canon.policies.policy import preset
+from canonry.canon.policies import preset
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import why
 from canonry.storage import Admission, Candidate, LeasedHost, State, Store

@@ -13,13 +13,13 @@ from hypothesis.strategies import SearchStrategy
 from support.strategies import anything, forms, raw, share, sound, texts, tidy, urls
 
 import canonry
-from canonry.canon.policies.presets import names
+from canonry.canon.policies import preset_names
 from canonry.canon.references import whatwg
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
 from canonry.canon.syntax.query import fields
 
-POLICIES = [canonry.Canonicalizer(name) for name in names()]
+POLICIES = [canonry.Canonicalizer(name) for name in preset_names()]
 LOSSLESS = canonry.Canonicalizer("rfc3986")
 
 

@@ -9,7 +9,7 @@ from support.strategies import share
 
 from canonry.canon.learned.families import Lesson, act
 from canonry.canon.learned.validate import fault
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import thresholds
 from canonry.crawler.learn.evidence import Case, lower_bound, next_state

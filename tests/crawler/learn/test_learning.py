@@ -20,7 +20,7 @@ from support.sites import exported, from_thread, run_command, start, wait_for
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from canonry.canon.policies.policy import preset
+from canonry.canon.policies import preset
 from canonry.storage import Store
 
 SEED = "http://h.example/"
