@@ -178,7 +178,7 @@ def _prepare(
         for url in urls.seed_targets(connection):
             url_filter.widen(url)
         if settings.crawl.recrawl_seconds is not None:
-            urls.ask_again(connection, now - settings.crawl.recrawl_seconds)
+            urls.requeue(connection, now - settings.crawl.recrawl_seconds)
         _judge_again(connection, url_filter, frozenset({Refusal.OURS}))
         if asked != _asked_before(connection):
             known = sum(number for _state, _why, number in counts.read(connection, "urls"))

@@ -8,15 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select
 
 from canonry.storage.learned.rule_rows import spare
 from canonry.storage.records import Candidate, Ruled
-from canonry.storage.sql import counts
+from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import chunks, insert_rows, rows_of, upsert
 from canonry.storage.sql.schema import State, aliases, classes, hosts, urls
+from canonry.storage.sql.transitions import QUEUED, Transition
 
 LEARNED = "learned"  # the reason for which URLs are held here
+_HELD = (State.HELD, LEARNED)
 _OK, _CLIENT_ERROR = 200, 400
 
 
@@ -168,14 +170,10 @@ def release(connection: Connection, rows: Iterable[int]) -> list[int]:
     for part in chunks(list(rows)):
         here = urls.c.id.in_(part), urls.c.state == State.HELD, urls.c.reason == LEARNED
         found = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth).where(*here))
-        moved = found.all()
-        if moved:
-            ids = [row.id for row in moved]
-            back = update(urls).where(urls.c.id.in_(ids)).values(state=State.QUEUED, reason=None)
-            connection.execute(back)
-            _unlink(connection, ids)
-            _count(connection, [(row.host_id, row.depth) for row in moved], 1)
-            released += ids
+        moved = {row.id: Transition(row.host_id, row.depth, _HELD, QUEUED) for row in found}
+        transitions.move(connection, moved)
+        _unlink(connection, list(moved))
+        released += moved
     return released
 
 
@@ -186,19 +184,6 @@ def release_for(connection: Connection, gone: Iterable[int]) -> list[int]:
         edge = select(aliases.c.from_id).where(aliases.c.kind == "rule", aliases.c.to_id.in_(part))
         waiting += connection.scalars(edge)
     return release(connection, waiting)
-
-
-def _count(connection: Connection, moved: Sequence[tuple[int, int]], sign: int) -> None:
-    """Keep the counts: URLs went from held to queued (1), or from queued to held (-1)."""
-    changes: Counter[counts.Counted] = Counter()
-    changes[counts.url(State.HELD, LEARNED)] -= sign * len(moved)
-    changes[counts.url(State.QUEUED, None)] += sign * len(moved)
-    for _host, depth in moved:
-        changes[counts.level(depth)] += sign
-    counts.add(connection, changes)
-    for host, more in Counter(host for host, _depth in moved).items():
-        change = update(hosts).where(hosts.c.id == host)
-        connection.execute(change.values(pending=hosts.c.pending + sign * more))
 
 
 class Rekeyed(NamedTuple):
@@ -347,9 +332,7 @@ def _best(group: Sequence[tuple[_Known, Ruled]]) -> _Known | None:
 def _hold(connection: Connection, held: Sequence[tuple[_Known, int, Ruled]], now: float) -> None:
     """Take URLs out of the queue whose page is fetched by another name; note for which."""
     new = [(known, ruled) for known, _one, ruled in held if known.state == State.QUEUED]
-    for part in chunks([known.row for known, _ruled in new]):
-        change = update(urls).where(urls.c.id.in_(part))
-        connection.execute(change.values(state=State.HELD, reason=LEARNED))
-    _count(connection, [(known.host_id, known.depth) for known, _ruled in new], -1)
+    moved = {k.row: Transition(k.host_id, k.depth, QUEUED, _HELD) for k, _ruled in new}
+    transitions.move(connection, moved)
     _edges(connection, [(known.row, one, ruled.identity) for known, one, ruled in held], now)
     spare(connection, Counter(rule for _known, ruled in new for rule in ruled.rules))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
@@ -10,9 +9,10 @@ from canonry.storage.learned.classes import LEARNED, Dropped, Judge, drop, note
 from canonry.storage.records import Admission, Candidate, Outcome
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
-from canonry.storage.sql import counts
+from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
 from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.sql.transitions import QUEUED, Transition
 
 _REVIEWED = 20_000  # URLs in memory at once, while all are judged anew
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
@@ -33,21 +33,10 @@ COLUMNS = (
 )
 # Built once: to build a statement takes longer than to run it.
 _here = urls.c.id == bindparam("row")
-_SETTLE = (
-    update(urls)
-    .where(_here)
-    .values(state=bindparam("now"), reason=bindparam("why"), due=bindparam("at"))
-)
-_TO_STATE = update(urls).where(_here).values(state=bindparam("now"), reason=bindparam("why"))
 _POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
-_MORE_PENDING = (
-    update(hosts)
-    .where(hosts.c.id == bindparam("host"))
-    .values(pending=hosts.c.pending + bindparam("more"))
-)
 # What a rule took out of the queue while it was asked for is settled all the same.
 _learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
-_TO_SETTLE = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state).where(
+_TO_SETTLE = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
     urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _learned)
 )
 
@@ -104,22 +93,17 @@ def admit(
             ) in new
         ]
         insert_rows(connection, urls, COLUMNS, rows)
-        _more_pending(connection, Counter(row[3] for row in rows if row[5] is None))
-        held = Counter((row[5], row[6]) for row in rows)
-        counts.add(connection, _counted(held))
+        added = Counter((row[3], row[6], row[5]) for row in rows)
+        transitions.count(
+            connection,
+            {
+                Transition(host_id, depth, None, QUEUED if held is None else (State.HELD, held)): n
+                for (host_id, depth, held), n in added.items()
+            },
+        )
         if judge is not None:
             note(connection, dropped, judge, now)
     return claims
-
-
-def _counted(new: Counter[tuple[str | None, int]]) -> Counter[counts.Counted]:
-    """Return under what new URLs are counted, by why they are held and by depth."""
-    changes: Counter[counts.Counted] = Counter()
-    for (held, depth), number in new.items():
-        changes[counts.url(State.QUEUED if held is None else State.HELD, held)] += number
-        if held is None:
-            changes[counts.level(depth)] += number
-    return changes
 
 
 def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
@@ -143,46 +127,30 @@ def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return known
 
 
-def _more_pending(connection: Connection, counts: Counter[int]) -> None:
-    """Add to hosts' counts of queued URLs; negative numbers take away."""
-    rows = [{"host": host_id, "more": more} for host_id, more in counts.items() if more]
-    if rows:
-        connection.execute(_MORE_PENDING, rows)
-
-
 def settle(connection: Connection, outcomes: Iterable[Outcome], now: float) -> None:
     """Take URLs out of the queue, or leave them in it for another try.
 
-    Those that another worker took out before are left as they are.
+    URLs that another worker has settled before are left alone.
     """
     wanted = {outcome.row: outcome for outcome in outcomes}
-    found = connection.execute(_TO_SETTLE, {"rows": list(wanted)})
-    settled, postponed = [], []
-    done: Counter[int] = Counter()
-    changes: Counter[counts.Counted] = Counter()
-    for row, host_id, depth, state in found:
+    settled: dict[int, Transition] = {}
+    postponed = []
+    for row, host_id, depth, state, reason in connection.execute(
+        _TO_SETTLE, {"rows": list(wanted)}
+    ):
         outcome = wanted[row]
-        if outcome.retry_at is not None:
-            postponed.append({"row": row, "at": outcome.retry_at})
-            continue
-        settled.append({"row": row, "now": outcome.state, "why": outcome.reason, "at": now})
-        if state == State.QUEUED:
-            done[host_id] -= 1
-            changes[counts.level(depth)] -= 1
-            changes[counts.url(State.QUEUED, None)] -= 1
+        if outcome.retry_at is None:
+            after = (outcome.state, outcome.reason)
+            settled[row] = Transition(host_id, depth, (State(state), reason), after)
         else:
-            changes[counts.url(State.HELD, LEARNED)] -= 1
-    if settled:
-        connection.execute(_SETTLE, settled)
-        _more_pending(connection, done)
-        changes.update(counts.url(State(row["now"]), row["why"]) for row in settled)
-        counts.add(connection, changes)
+            postponed.append({"row": row, "at": outcome.retry_at})
+    transitions.move(connection, settled, due=now)
     if postponed:
         connection.execute(_POSTPONE, postponed)
 
 
-def ask_again(connection: Connection, before: float) -> int:
-    """Put back into the queue what was asked before a time: pages, redirects and failures.
+def requeue(connection: Connection, before: float) -> int:
+    """Put URLs that were fetched before a time back in the queue: pages, redirects and failures.
 
     Args:
         connection: in a writing transaction.
@@ -194,36 +162,32 @@ def ask_again(connection: Connection, before: float) -> int:
     old = and_(
         urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED]), urls.c.due <= before
     )
-    by = (urls.c.host_id, urls.c.state, urls.c.reason, urls.c.depth)
-    found = connection.execute(select(*by, func.count()).where(old).group_by(*by)).all()
-    changes: Counter[counts.Counted] = Counter()
-    hosts_more: Counter[int] = Counter()
-    for host_id, state, reason, depth, count in found:
-        changes[counts.url(State(state), reason)] -= count
-        changes[counts.url(State.QUEUED, None)] += count
-        changes[counts.level(depth)] += count
-        hosts_more[host_id] += count
+    by = (urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason)
+    found = connection.execute(select(*by, func.count()).where(old).group_by(*by))
+    moved = {
+        Transition(host_id, depth, (State(state), reason), QUEUED): number
+        for host_id, depth, state, reason, number in found
+    }
     connection.execute(
         update(urls).where(old).values(state=State.QUEUED, reason=None, attempts=0, due=0.0)
     )
-    _more_pending(connection, hosts_more)
-    counts.add(connection, changes)
-    return hosts_more.total()
+    transitions.count(connection, moved)
+    return sum(moved.values())
 
 
 def review(
     connection: Connection,
     state: State,
-    judge: Callable[[str, int, int], str | None],
+    reason_to_hold: Callable[[str, int, int], str | None],
     reasons: Collection[str] = (),
 ) -> int:
-    """Judge held or queued URLs anew, under limits that may have changed since.
+    """Check held or queued URLs against limits that may have changed.
 
     Args:
         connection: in a writing transaction.
-        state: `State.HELD` lets out what may go now, `State.QUEUED` holds what no longer may.
-        judge: from the URL, its depth and its hops to the reason to hold it, or None.
-        reasons: held URLs are judged only where they are held for one of these.
+        state: `State.HELD` releases what may be fetched now, `State.QUEUED` holds what may not.
+        reason_to_hold: from the URL, its depth and its hops to the reason to hold it, or None.
+        reasons: of the held URLs, check only those with one of these reasons.
 
     Returns:
         How many URLs changed their state.
@@ -235,33 +199,19 @@ def review(
     wanted = wanted.order_by(urls.c.id).limit(_REVIEWED)
     changed, after = 0, 0
     if reasons and not any(counts.total_of(connection, counts.url(state, r)) for r in reasons):
-        return 0  # else all URLs would be looked through for nothing
+        return 0  # else all URLs would be read for nothing
     while rows := connection.execute(wanted, {"after": after}).all():
-        judged = [(row, judge(row.url, row.depth, row.hops)) for row in rows]
-        moved = [(row, why) for row, why in judged if (why is None) == (state is State.HELD)]
-        _move(connection, state, moved)
+        moved: dict[int, Transition] = {}
+        for row in rows:
+            reason = reason_to_hold(row.url, row.depth, row.hops)
+            if (reason is None) == (state is State.HELD):
+                standing = QUEUED if reason is None else (State.HELD, reason)
+                before = (state, row.reason)
+                moved[row.id] = Transition(row.host_id, row.depth, before, standing)
+        transitions.move(connection, moved)
         changed += len(moved)
         after = rows[-1].id
     return changed
-
-
-def _move(connection: Connection, state: State, moved: Sequence[tuple[Any, str | None]]) -> None:
-    """Let held URLs into the queue, or hold queued ones for a reason."""
-    if not moved:
-        return
-    other = State.QUEUED if state is State.HELD else State.HELD
-    sign = 1 if other is State.QUEUED else -1
-    changes: Counter[counts.Counted] = Counter()
-    hosts_more: Counter[int] = Counter()
-    for row, why in moved:
-        changes[counts.url(state, row.reason)] -= 1
-        changes[counts.url(other, why)] += 1
-        changes[counts.level(row.depth)] += sign
-        hosts_more[row.host_id] += sign
-    given = [{"row": row.id, "now": other, "why": why} for row, why in moved]
-    connection.execute(_TO_STATE, given)
-    counts.add(connection, changes)
-    _more_pending(connection, hosts_more)
 
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:

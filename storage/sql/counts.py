@@ -1,7 +1,6 @@
 """Counts by state and kind, kept as rows change: status answers at once, however many there are."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -42,7 +41,7 @@ def alias(kind: str, status: int) -> Counted:
     return Counted("aliases", f"{kind} {status}")
 
 
-def add(connection: Connection, changes: Counter[Counted]) -> None:
+def add(connection: Connection, changes: Mapping[Counted, int]) -> None:
     """Add to counts, in the transaction that changes the rows; negative numbers take away."""
     rows = [{**key._asdict(), "count": more} for key, more in sorted(changes.items()) if more]
     if rows:

@@ -1,0 +1,89 @@
+"""Transitions: every change of a URL's state, with the counts that follow from it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from sqlalchemy import Connection, bindparam, func, update
+
+from canonry.storage.sql import counts
+from canonry.storage.sql.schema import State, hosts, urls
+
+Standing: TypeAlias = tuple[State, str | None]  # a state, and the reason if held or failed
+QUEUED: Standing = (State.QUEUED, None)
+
+
+class Transition(NamedTuple):
+    """A URL's way from one state to another, with all that its counts depend on."""
+
+    host_id: int
+    depth: int
+    before: Standing | None  # None: the URL is new
+    after: Standing
+
+
+# Built once: building a statement takes longer than running it.
+_WRITE = (
+    update(urls)
+    .where(urls.c.id == bindparam("row"))
+    .values(
+        state=bindparam("now"),
+        reason=bindparam("why"),
+        due=func.coalesce(bindparam("at"), urls.c.due),
+    )
+)
+_ADD_PENDING = (
+    update(hosts)
+    .where(hosts.c.id == bindparam("host"))
+    .values(pending=hosts.c.pending + bindparam("more"))
+)
+
+
+def move(
+    connection: Connection, moved: Mapping[int, Transition], *, due: float | None = None
+) -> None:
+    """Write new states of known URLs, and count them.
+
+    Args:
+        connection: in a writing transaction.
+        moved: the transition of each row of ``urls``.
+        due: the new value of that column; None leaves it as it is.
+    """
+    if not moved:
+        return
+    rows = [
+        {"row": row, "now": change.after[0], "why": change.after[1], "at": due}
+        for row, change in moved.items()
+    ]
+    connection.execute(_WRITE, rows)
+    count(connection, Counter(moved.values()))
+
+
+def count(connection: Connection, transitions: Mapping[Transition, int]) -> None:
+    """Adjust all counts of URLs: by state and reason, by depth of the queue, and by host.
+
+    Args:
+        connection: in the transaction that writes the rows.
+        transitions: how many URLs made each.
+    """
+    standings: Counter[Standing] = Counter()
+    depths: Counter[int] = Counter()
+    pending: Counter[int] = Counter()
+    for (host_id, depth, before, after), number in transitions.items():
+        queued = 0
+        if before is not None:
+            standings[before] -= number
+            queued -= number * (before == QUEUED)
+        standings[after] += number
+        queued += number * (after == QUEUED)
+        depths[depth] += queued
+        pending[host_id] += queued
+    changes: Counter[counts.Counted] = Counter()
+    for (state, reason), more in standings.items():
+        changes[counts.url(state, reason)] += more
+    for depth, more in depths.items():
+        changes[counts.level(depth)] += more
+    counts.add(connection, changes)
+    rows = [{"host": host_id, "more": more} for host_id, more in pending.items() if more]
+    if rows:
+        connection.execute(_ADD_PENDING, rows)
