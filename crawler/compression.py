@@ -1,4 +1,4 @@
-"""Files as they are stored: plain or packed, told by content."""
+"""Compressed files: detected by content, decompressed as they are read."""
 
 import bz2
 import io
@@ -19,27 +19,27 @@ except ImportError:  # pragma: no cover - on processors for which there is none
     pass
 else:
     gz = isal_zlib
-    _LEVEL = 3  # the most that it has: files are some hundredths larger than those of gzip -6
+    _LEVEL = 3  # its highest: files are a few percent larger than those of gzip -6
 
-PACKED = (".gz", ".bz2", ".xz", ".zst")  # endings that ask for packing
-# With which a file breaks off.
+COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")  # of names of files to be compressed
+# What a file that breaks off raises.
 _GZIP_FAULT: type[Exception] = gz.error
 FAULTS = (OSError, EOFError, zlib.error, _GZIP_FAULT, lzma.LZMAError)
 _SOME = 1 << 16  # bytes
-_GZIP = 31  # zlib's word for a gzip file's head and checksum
+_GZIP = 31  # zlib's window bits for a gzip header and checksum
 
 
 class Stream(io.RawIOBase):
-    """A content that is read once, and whose beginning can be looked at before."""
+    """Content that is read once; its beginning can be looked at before."""
 
     def __init__(self, source: Any) -> None:  # noqa: ANN401 - they have read1 in common, and no type
-        """Bind what has ``read1``."""
+        """Wrap any object that has ``read1``."""
         self.source = source
         self._head = b""
         self._fault: Exception | None = None
 
     def head(self, size: int) -> bytes:
-        """Return the first bytes, so many or a few more; they are still to be read."""
+        """Return the first bytes, ``size`` of them or a few more, without consuming them."""
         while len(self._head) < size and self._fault is None:
             try:
                 part = self.source.read1(_SOME)
@@ -52,7 +52,7 @@ class Stream(io.RawIOBase):
         return self._head
 
     def read1(self, size: int = _SOME) -> bytes:
-        """Return some bytes, b"" at the end."""
+        """Return some bytes; b"" at the end."""
         if self._head:
             part, self._head = self._head[:size], self._head[size:]
             return part
@@ -61,7 +61,7 @@ class Stream(io.RawIOBase):
         return bytes(self.source.read1(size))
 
     def readable(self) -> bool:
-        """Say that it is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
@@ -74,15 +74,16 @@ class Stream(io.RawIOBase):
 def opened(source: str) -> AbstractContextManager[IO[bytes]]:
     """Open a file; ``-`` is standard input.
 
-    That is opened anew and left open: a thread may be waiting for it, with its lock.
+    Standard input gets a file object of its own, which is left open: a reading thread may hold the
+    lock of the usual one.
     """
     if source == "-":
         return nullcontext(open(0, "rb", closefd=False))
     return Path(source).open("rb")
 
 
-def unpacked(file: IO[bytes]) -> Stream:
-    """Return a file's content, unpacked when it begins like gz, bz2, xz or zst.
+def decompressed(file: IO[bytes]) -> Stream:
+    """Return a file's content, decompressed if it begins like gz, bz2, xz or zst.
 
     Args:
         file: buffered, at its beginning.
@@ -107,23 +108,23 @@ def _zstandard(file: IO[bytes]) -> Any:  # noqa: ANN401 - pyarrow ships no types
     require("arrow", "zst")
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    return pa.CompressedInputStream(_Lent(file), "zstd")
+    return pa.CompressedInputStream(_Unclosed(file), "zstd")
 
 
 class Copied(io.RawIOBase):
-    """A stream of which a copy is kept as it is read, to be read again."""
+    """A stream that is copied as it is read, so that it can be read again."""
 
     def __init__(self, source: IO[bytes], copy: IO[bytes]) -> None:
-        """Bind both; the copy is open for writing, unbuffered."""
+        """Bind the source and its copy, which is open for writing and unbuffered."""
         self._source = source
         self._copy = copy
 
     def readable(self) -> bool:
-        """Say that it is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
-        """Read some bytes, and write them down."""
+        """Read some bytes, and copy them."""
         part = self._source.read1(len(buffer))  # type: ignore[attr-defined]  # a buffered file has it
         write_all(self._copy, part)
         buffer[: len(part)] = part
@@ -133,22 +134,22 @@ class Copied(io.RawIOBase):
 def write_all(file: IO[bytes], data: bytes) -> None:
     """Write bytes, all of them.
 
-    A buffered file that meets a fault in the middle of many bytes only says how many it took: the
-    reader of a pipe that has gone, a disk that is full are told when the rest is written.
+    A buffered file that fails in the middle of many bytes only returns how many it took. A full
+    disk, or a pipe without a reader, raises an error when the rest is written.
     """
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
 
 
-class _Lent(io.RawIOBase):
-    """A file for one who would close it at its end, while others still ask how far it was read."""
+class _Unclosed(io.RawIOBase):
+    """A file that its reader cannot close: others still ask for its position."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def readable(self) -> bool:
-        """Say that it is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
@@ -157,7 +158,7 @@ class _Lent(io.RawIOBase):
 
 
 class _Gunzip:
-    """A gzip file's content (RFC 1952), of many members too, up to where it breaks off."""
+    """The content of a gzip file (RFC 1952) of any number of members, up to where it breaks off."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -166,16 +167,16 @@ class _Gunzip:
         self._members = 0
 
     def read1(self, size: int) -> bytes:
-        """Return some bytes, b"" at the end.
+        """Return some bytes; b"" at the end.
 
         Raises:
-            EOFError: where the file ends too early.
-            zlib.error, isal.isal_zlib.error: where it is no gzip file.
+            EOFError: the file ends too early.
+            zlib.error, isal.isal_zlib.error: it is no gzip file.
         """
         while True:
             self._rest = self._rest or self._file.read1(_SOME)  # type: ignore[attr-defined]
             if self._member is None:
-                if self._members:  # zeros pad the last
+                if self._members:  # zeros may pad the file
                     self._rest = self._rest.lstrip(b"\0") if self._rest else b""
                 if not self._rest:
                     if not self._file.peek(1):  # type: ignore[attr-defined]
@@ -190,12 +191,12 @@ class _Gunzip:
             else:
                 self._rest = self._member.unconsumed_tail
                 if is_end and not out:
-                    raise EOFError("it ends in the middle of what is packed")
+                    raise EOFError("it ends in the middle of a gzip member")
             if out:
                 return out
 
 
 def gzip_member(data: bytes) -> bytes:
-    """Return bytes as a gzip file (RFC 1952), which may stand behind another."""
-    packer = gz.compressobj(_LEVEL, wbits=_GZIP)
-    return bytes(packer.compress(data) + packer.flush())
+    """Return bytes as a gzip member (RFC 1952): a file by itself, or the next part of one."""
+    compressor = gz.compressobj(_LEVEL, wbits=_GZIP)
+    return bytes(compressor.compress(data) + compressor.flush())

@@ -2,17 +2,17 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
-from canonry.canon import Canonical, Canonicalizer, Refused, redact
+from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon.syntax import to_text
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched, why
+from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files.lines import Cut, Line
 from canonry.crawler.refusal import Refusal
 from canonry.storage import Candidate, Store
@@ -27,15 +27,6 @@ class Entry(NamedTuple):
 
     spelling: str
     canonical: Canonical
-
-
-class Answer(NamedTuple):
-    """What became of a line: ``same_as`` is None for the first of its resource."""
-
-    line: Line
-    same_as: str | None
-    rules: str  # what merged it; "" when it was spelled alike
-    refused: str | None = None  # why it is no URL; then the rest means nothing
 
 
 class Repeat(NamedTuple):
@@ -126,47 +117,6 @@ class SeenInStore:
         return found
 
 
-@dataclass(slots=True)
-class Summary:
-    """What a dedup did, counted; samples are one for each kind."""
-
-    lines: int = 0
-    blank: int = 0
-    distinct: int = 0
-    exact: int = 0  # lines that repeat a spelling
-    merged: dict[str, int] = field(default_factory=dict)
-    merged_samples: dict[str, tuple[str, str]] = field(default_factory=dict)
-    refused: dict[str, int] = field(default_factory=dict)
-    refused_samples: dict[str, str] = field(default_factory=dict)
-    cut: list[str] = field(default_factory=list)
-
-    def add(self, answer: Answer) -> None:
-        """Count one answer."""
-        if answer.refused is not None:
-            line = answer.line
-            self.refuse(answer.refused, line.source, line.number, line.text)
-        elif answer.same_as is None:
-            self.distinct += 1
-        elif not answer.rules:
-            self.exact += 1
-        else:
-            text = answer.line.text.decode("utf-8", "replace")
-            self.merge(answer.rules, text, answer.same_as)
-
-    def refuse(self, reason: str, source: str, number: int, text: bytes) -> None:
-        """Count a line that is no URL; the first of each reason is kept."""
-        self.refused[reason] = self.refused.get(reason, 0) + 1
-        if reason not in self.refused_samples:
-            shown = redact(text[:200].decode("utf-8", "replace"))
-            self.refused_samples[reason] = f"{source}:{number}: {shown}"
-
-    def merge(self, rules: str, text: str, same_as: str) -> None:
-        """Count a line that rules merged; the first of each is kept."""
-        self.merged[rules] = self.merged.get(rules, 0) + 1
-        if rules not in self.merged_samples:
-            self.merged_samples[rules] = (redact(text), redact(same_as))
-
-
 def dedup(
     lines: Iterable[Line | Cut],
     canonicalizer: Canonicalizer,
@@ -199,7 +149,7 @@ def _batch(
     read: list[Line] = []
     for line in batch:
         if isinstance(line, Cut):
-            summary.cut.append(line.told())
+            summary.cut.append(str(line))
             continue
         summary.lines += 1
         if line.refused is None and (line.text.isspace() or not line.text):

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from canonry.crawler.batch.against_store import Summary
 from canonry.crawler.batch.local import Dedup
+from canonry.crawler.batch.summary import Summary
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}

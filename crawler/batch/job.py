@@ -13,10 +13,11 @@ from typing import NamedTuple
 from canonry.canon import Canonicalizer
 from canonry.crawler import opening
 from canonry.crawler.batch import html_report, local, results, spark
-from canonry.crawler.batch.against_store import SeenInStore, Summary, dedup
+from canonry.crawler.batch.against_store import SeenInStore, dedup
 from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, output, tables
-from canonry.crawler.files.formats import ANY, Form
+from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.learn.rule_store import Judge, active_in
 from canonry.crawler.settings import SettingsError
 
@@ -32,7 +33,7 @@ class Job(NamedTuple):
     groups: str | None = None  # where the spellings of each resource go, if anywhere
     report: str | None = None  # where a page about it goes, if anywhere
     store: str | None = None  # a SQLAlchemy URL
-    read_as: Form = ANY
+    read_as: InputFormat = ANY
     quiet: bool = False  # keep standard output free of lines
     workers: int = 1  # processes
     memory: int = 1 << 30  # bytes
@@ -165,7 +166,7 @@ def run(
             name_all=results.mapped is not None,
             groups=results.groups is not None,
         )
-        about = stack.enter_context(output.whole(job.report)) if job.report else None
+        about = stack.enter_context(output.atomic(job.report)) if job.report else None
         once = local.Dedup(job.files, work, place, advance, notify)
         start = time.monotonic()
         try:
@@ -183,7 +184,7 @@ def run(
 def _on_spark(job: Job, canonicalizer: Canonicalizer) -> Summary:
     """Do a job on a cluster, or by Spark on this machine."""
     files = [str(Path(file).resolve()) for file in job.files]
-    form = job.form or tables.form_of(job.out)
+    form = job.form or tables.format_of(job.out)
     if job.out is not None and form == "parquet":
         if spark.is_there(job.out):
             raise SettingsError(f"{job.out}: it is there, and Spark writes a folder; remove it")
@@ -208,16 +209,16 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
     def table(path: str | None, columns: Mapping[str, type]) -> tables.Table | None:
         if path is None:
             return None
-        file = stack.enter_context(output.whole(path))
-        return tables.table(file, tables.form_of(path), columns)
+        file = stack.enter_context(output.atomic(path))
+        return tables.table(file, tables.format_of(path), columns)
 
     kept = None
     if job.out is not None or not job.quiet:
-        file = sys.stdout.buffer if job.out is None else stack.enter_context(output.whole(job.out))
-        form = job.form or tables.form_of(job.out)
-        kept = results.Kept(file, form, job.written, canonicalizer)
-    mapped = table(job.map_file, results.MAP)
-    return results.Results(kept, mapped, table(job.groups, results.GROUPS))
+        file = sys.stdout.buffer if job.out is None else stack.enter_context(output.atomic(job.out))
+        form = job.form or tables.format_of(job.out)
+        kept = results.DistinctLines(file, form, job.written, canonicalizer)
+    mapped = table(job.map_file, results.MAP_COLUMNS)
+    return results.Results(kept, mapped, table(job.groups, results.GROUP_COLUMNS))
 
 
 def _in_store(

@@ -26,13 +26,13 @@ from canonry.canon import Canonicalizer, Policy, RuleSet, redact
 from canonry.canon.syntax import to_text
 from canonry.crawler.admission.url_filter import why
 from canonry.crawler.batch import keying
-from canonry.crawler.batch.against_store import Answer, Summary
 from canonry.crawler.batch.checkpoint import State, Workplace, fingerprint
 from canonry.crawler.batch.partition import SPELLING, Partitions, Repeats
 from canonry.crawler.batch.results import Results, as_read
+from canonry.crawler.batch.summary import NOT_EXAMINED, Answer, Summary
 from canonry.crawler.compression import Copied, opened, write_all
 from canonry.crawler.files import blocks
-from canonry.crawler.files.formats import ANY, Form
+from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.files.lines import Cut, Line
 
 Fates = npt.NDArray[np.uint8]  # one for each line
@@ -53,7 +53,7 @@ class Work(NamedTuple):
     workers: int
     memory: int  # bytes
     report: bool = False  # count hosts and classes
-    form: Form = ANY
+    form: InputFormat = ANY
     name_all: bool = False  # keep for each repeated line what it repeats, as a map needs it
     groups: bool = False  # list the spellings of each resource
 
@@ -181,7 +181,7 @@ class Dedup:
         for found in blocks.read(self._files, self._advance, self.work.form, self._open):
             if not isinstance(found, Cut):
                 yield found
-            elif (told := found.told()) not in self.summary.cut:
+            elif (told := str(found)) not in self.summary.cut:
                 self.summary.cut.append(told)
 
     def _open(self, source: str) -> AbstractContextManager[IO[bytes]]:
@@ -275,7 +275,7 @@ class Dedup:
         """Count a merge under its rules; return their names."""
         summary = self.summary
         if sum(summary.merged.values()) >= _NAMED and not self.work.name_all:
-            rules = "(not looked into)"
+            rules = NOT_EXAMINED
         else:
             rules = why(self._canonicalizer, to_text(line), to_text(first))
         if rules:

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Sequence
 from typing import IO
 
 from canonry.canon import Canonicalizer, Refused
-from canonry.crawler.batch.against_store import Answer
+from canonry.crawler.batch.summary import Answer
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.tables import Table, table
 
-WRITTEN = ("url", "canonical", "key")
-KEPT = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
-MAP = {"url": str, "same_as": str, "rules": str}
-GROUPS = {"url": str, "spelling": str, "lines": int}
+LINE_CONTENTS = ("url", "canonical", "key")
+DISTINCT_COLUMNS = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
+MAP_COLUMNS = {"url": str, "same_as": str, "rules": str}
+GROUP_COLUMNS = {"url": str, "spelling": str, "lines": int}
 
 
-class Kept:
+class DistinctLines:
     """The first of each resource: as lines, or as rows with all that is known of them."""
 
     def __init__(self, file: IO[bytes], form: str, written: str, make: Canonicalizer) -> None:
@@ -29,7 +29,7 @@ class Kept:
         self._file = file
         self._written = written
         self._make = make
-        self._table: Table | None = None if form == "text" else table(file, form, KEPT)
+        self._table: Table | None = None if form == "text" else table(file, form, DISTINCT_COLUMNS)
         self.is_plain = form == "text" and written == "url"
 
     def lines(self, data: bytes) -> None:
@@ -83,7 +83,10 @@ class Results:
     """Where what a job finds goes; each is closed where all is written."""
 
     def __init__(
-        self, kept: Kept | None = None, mapped: Table | None = None, groups: Table | None = None
+        self,
+        kept: DistinctLines | None = None,
+        mapped: Table | None = None,
+        groups: Table | None = None,
     ) -> None:
         """Bind what is asked for."""
         self.kept = kept

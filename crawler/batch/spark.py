@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from canonry.canon import Canonicalizer, Policy, Refused, RuleSet
 from canonry.canon.policies import preset
 from canonry.crawler.batch import keying
-from canonry.crawler.batch.against_store import Summary
-from canonry.crawler.batch.results import KEPT, Results, as_read
+from canonry.crawler.batch.results import DISTINCT_COLUMNS, Results, as_read
+from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.files import blocks
-from canonry.crawler.files.formats import Form
+from canonry.crawler.files.formats import InputFormat
 from canonry.crawler.files.lines import Cut
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
@@ -42,7 +42,6 @@ _LOCAL: dict[
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-_UNTOLD = "(not looked into)"
 _CUT, _BLANK = "(cut)", "(blank)"
 Batches = Iterator["pa.RecordBatch"]
 
@@ -186,7 +185,7 @@ def distinct(
 
 def dedup(
     files: Sequence[str],
-    form: Form,
+    form: InputFormat,
     make: Canonicalizer,
     spark: "SparkSession",
     results: Results | None,
@@ -219,7 +218,7 @@ def dedup(
         summary = _summary(first, files)
         kept = first.where("reason is null").select("key", "line.place", "line.text")
         if folder is not None:
-            columns = ", ".join(f"{n} {_TYPES[kind]}" for n, kind in KEPT.items())
+            columns = ", ".join(f"{n} {_TYPES[kind]}" for n, kind in DISTINCT_COLUMNS.items())
             rows = kept.mapInArrow(_writing(make.policy, rules, list(files)), columns)
             rows.write.mode("overwrite").parquet(folder)
         elif results is not None:
@@ -232,17 +231,17 @@ def dedup(
 _TYPES = {str: "string", int: "bigint"}
 
 
-def _reading(form: Form, policy: Policy, rules: str | None) -> Callable[[Batches], Batches]:
+def _reading(form: InputFormat, policy: Policy, rules: str | None) -> Callable[[Batches], Batches]:
     """Return what reads files, and keys their lines, in a task."""
 
     def read(batches: Batches) -> Batches:
         make = Canonicalizer(policy, rules)
         for batch in batches:
             for number, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                for found in blocks.read([name], form=form):
+                for found in blocks.read([name], input_format=form):
                     place = number << _FILE_BITS
                     if isinstance(found, Cut):
-                        line = place + found.number + 1, found.told().encode()
+                        line = place + found.number + 1, str(found).encode()
                         yield _batch([None], [_CUT], [line])
                     else:
                         yield _of_block(found, keying.keyed(found, make), place)
@@ -283,8 +282,8 @@ def _summary(first: "DataFrame", files: Sequence[str]) -> Summary:
     summary.distinct = int(kept["keys"])
     keyed = int(kept["lines"] or 0)
     if keyed > summary.distinct:
-        summary.merged[_UNTOLD] = keyed - summary.distinct
-        summary.merged_samples[_UNTOLD] = ("", "")
+        summary.merged[NOT_EXAMINED] = keyed - summary.distinct
+        summary.merged_samples[NOT_EXAMINED] = ("", "")
     summary.lines = keyed
     for row in first.where("reason is not null").orderBy("line").collect():
         place, text, reason = row["line"]["place"], bytes(row["line"]["text"]), row["reason"]
@@ -331,7 +330,7 @@ def _writing(policy: Policy, rules: str | None, files: list[str]) -> Callable[[B
 
         make = Canonicalizer(policy, rules)
         kinds: dict[type, Any] = {str: pa.string(), int: pa.int64()}
-        schema = pa.schema([(name, kinds[kind]) for name, kind in KEPT.items()])
+        schema = pa.schema([(name, kinds[kind]) for name, kind in DISTINCT_COLUMNS.items()])
         for batch in batches:
             texts, places = batch["text"].to_pylist(), batch["place"].to_pylist()
             found = [one for one in make.many(texts) if not isinstance(one, Refused)]

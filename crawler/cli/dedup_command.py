@@ -8,7 +8,7 @@ import msgspec
 from canonry.crawler import opening
 from canonry.crawler.batch import job
 from canonry.crawler.batch.keying import default_workers
-from canonry.crawler.batch.results import WRITTEN
+from canonry.crawler.batch.results import LINE_CONTENTS
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
     FAILED,
@@ -19,7 +19,7 @@ from canonry.crawler.cli.common import (
     rules_option,
 )
 from canonry.crawler.files import tables
-from canonry.crawler.files.formats import FORMATS, Form
+from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
 from canonry.crawler.settings import SettingsError
 
 
@@ -29,13 +29,13 @@ from canonry.crawler.settings import SettingsError
 @click.option(
     "--format",
     "form",
-    type=click.Choice(tables.FORMS),
+    type=click.Choice(list(tables.OUTPUT_FORMATS)),
     help="Of the output.  [default: as OUT ends: .jsonl, .csv, .parquet; else text]",
 )
 @click.option(
     "--write",
     "written",
-    type=click.Choice(WRITTEN),
+    type=click.Choice(LINE_CONTENTS),
     default="url",
     show_default=True,
     help="What a line of text is: the first spelling, the canonical form, or the key.",
@@ -48,7 +48,7 @@ from canonry.crawler.settings import SettingsError
 @click.option(
     "--input",
     "read_as",
-    type=click.Choice(["auto", *FORMATS]),
+    type=click.Choice(["auto", *INPUT_FORMATS]),
     default="auto",
     show_default=True,
     help="What the files are; auto: told by the content of each.",
@@ -116,7 +116,7 @@ def dedup(
         groups=groups,
         report=about,
         store=store,
-        read_as=Form(None if read_as == "auto" else read_as, column),
+        read_as=InputFormat(None if read_as == "auto" else read_as, column),
         quiet=as_json,
         workers=workers or default_workers(),
         memory=job.bytes_of(memory),

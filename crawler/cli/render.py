@@ -21,7 +21,7 @@ from rich.table import Table
 
 from canonry.canon import Trace
 from canonry.canon.pipeline import common_ends
-from canonry.crawler.batch.against_store import Summary
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.learn.evidence import Case
 
 _NARROW = 72  # characters of a URL in a table

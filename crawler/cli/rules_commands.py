@@ -20,8 +20,8 @@ from canonry.crawler.cli.common import (
     print_json,
     store_option,
 )
-from canonry.crawler.compression import unpacked
-from canonry.crawler.files import lines, output
+from canonry.crawler.compression import decompressed
+from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine, rule_store
 from canonry.crawler.learn import thresholds as learning
 from canonry.crawler.learn.evidence import Case
@@ -222,14 +222,14 @@ def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
 def _is_warc(name: str) -> bool:
     """Say whether a file is WARC, packed or not."""
     with Path(name).open("rb") as file:
-        return unpacked(file).head(_HEAD).startswith(b"WARC/")
+        return decompressed(file).head(_HEAD).startswith(b"WARC/")
 
 
 def _texts(name: str) -> Iterator[str]:
     """Yield the lines of a file as text; what cannot be read is told."""
-    for line in lines.read([name]):
+    for line in blocks.read_lines([name]):
         if isinstance(line, lines.Cut):
-            render.notify(f"canonry: {line.told()}")
+            render.notify(f"canonry: {line}")
         elif line.refused is None:
             yield line.text.decode("utf-8", "replace")
 
@@ -241,7 +241,7 @@ def _write(found: RuleSet, out: str | None) -> None:
         sys.stdout.buffer.write(text)
         sys.stdout.buffer.flush()
         return
-    with output.whole(out) as file:
+    with output.atomic(out) as file:
         file.write(text)
 
 

@@ -51,7 +51,7 @@ def export(what: str, store: str, form: str, out: str | None) -> int:
     """
     with ExitStack() as stack:
         connection = stack.enter_context(report.reading(store))
-        target = sys.stdout.buffer if out is None else stack.enter_context(output.whole(out))
+        target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
         rows, columns = report.rows(connection, what), report.columns(what)
         table = tables.table(target, form, columns)
         table.write(list(row.values()) for row in rows)

@@ -22,7 +22,7 @@ from canonry.crawler.cli.common import (
     rules_option,
 )
 from canonry.crawler.documents import html
-from canonry.crawler.files import lines
+from canonry.crawler.files import blocks, lines
 
 _by_store = click.option("--store", help="Also by what this store has seen and learned.")
 
@@ -74,7 +74,7 @@ def canon(
 
 def _stdin_lines() -> Iterator[bytes]:
     """Yield the lines of standard input."""
-    for line in lines.read(["-"]):
+    for line in blocks.read_lines(["-"]):
         if isinstance(line, lines.Line):
             if line.refused:
                 render.notify(f"canonry: line {line.number}: longer than {lines.LONGEST:,} bytes")

@@ -4,7 +4,7 @@ import io
 from collections.abc import Mapping
 
 from canonry.canon import establish_base, extract
-from canonry.crawler.compression import unpacked
+from canonry.crawler.compression import decompressed
 from canonry.crawler.documents import feeds, html, mime
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import decode
@@ -91,5 +91,5 @@ def _read_multipart(body: bytes, kind: str, url: str, own_name: str, *, embeds: 
 
 def _unpacked(body: bytes, limit: int) -> bytes:
     """Unpack a gzip file, up to a number of bytes."""
-    stream = unpacked(io.BufferedReader(io.BytesIO(body)))
+    stream = decompressed(io.BufferedReader(io.BytesIO(body)))
     return stream.head(limit)[:limit]

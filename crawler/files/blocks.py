@@ -1,4 +1,4 @@
-"""Reading files as blocks of lines: megabytes at once, so that no line costs a call of its own."""
+"""Read files as blocks of lines: megabytes at a time, so that no line costs a call of its own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -6,26 +6,26 @@ from queue import Full, Queue
 from threading import Event, Thread
 from typing import IO, NamedTuple, TypeVar
 
-from canonry.crawler.compression import FAULTS, Stream, opened, unpacked
-from canonry.crawler.files.formats import ANY, HEAD, Form, Lines, Pick
+from canonry.crawler.compression import FAULTS, Stream, decompressed, opened
+from canonry.crawler.files.formats import ANY, BOM, HEAD, InputFormat, LineFormat, first_line
+from canonry.crawler.files.line_formats import Pick
 from canonry.crawler.files.lines import LONGEST, Cut, Line
 from canonry.crawler.refusal import Refusal
 
 _T = TypeVar("_T")
 _BLOCK = 1 << 22  # bytes
-_MANY = 1 << 16  # records in a block
-_BOM = b"\xef\xbb\xbf"
-_SHOWN = 200  # bytes of a line that is longer than LONGEST
+_MOST_RECORDS = 1 << 16  # in a block
+_SAMPLE = 200  # bytes of a line that is longer than LONGEST
 
 
 class Block(NamedTuple):
-    r"""Whole lines, with ``\n`` between them and none behind the last; or records' URLs as such."""
+    r"""Whole lines, separated by ``\n``, with none after the last; or the URLs of records."""
 
     source: str
     first: int  # number of the first line in its source
     data: bytes
     size: int  # lines
-    refused: Mapping[int, str] = {}  # lines known to be no URL, and why: too long, bad records
+    refused: Mapping[int, str] = {}  # reasons of lines known to be no URL: too long, bad records
 
     def lines(self) -> list[bytes]:
         """Return the lines."""
@@ -35,38 +35,63 @@ class Block(NamedTuple):
 def read(
     sources: Sequence[str],
     advance: Callable[[int], None] = lambda _count: None,
-    form: Form = ANY,
+    input_format: InputFormat = ANY,
     open_: Callable[[str], AbstractContextManager[IO[bytes]]] = opened,
 ) -> Iterator[Block | Cut]:
     """Yield the URLs of all sources, in order; ``-`` is standard input.
 
-    A source that breaks off yields a `Cut` behind its last whole line, and the next one follows.
+    A source that breaks off yields a `Cut` after its last whole line, and the next one follows.
 
     Args:
-        sources: names of files that exist.
-        advance: is told how many bytes of a file (as stored) were read since the last call.
-        form: what is known of their format.
+        sources: names of existing files.
+        advance: called with the number of bytes of a file (as stored) read since the last call.
+        input_format: what is known of their format.
         open_: opens a source.
     """
     for source in sources:
         number = 1
         try:
             with open_(source) as file:
-                told = 0
-                for data, refused in ahead(_of_file(file, form)):
+                position = 0
+                for data, refused in _ahead(_of_file(file, input_format)):
                     block = Block(source, number, data, data.count(b"\n") + 1, refused)
                     yield block
                     number += block.size
                     if source != "-":
-                        told, before = max(file.tell(), told), told
-                        advance(told - before)
+                        position, before = max(file.tell(), position), position
+                        advance(position - before)
         except FAULTS as error:
-            yield Cut(source, number - 1, str(error) or type(error).__name__)
+            yield _cut(source, number - 1, error)
 
 
-def lines_of(given: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
-    """Yield lines one by one."""
-    for block in given:
+def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
+    """Yield the lines of all sources, in order, each as soon as it arrives, as a filter needs it.
+
+    A source that breaks off yields a `Cut` after its last whole line, and the next one follows. Of
+    a line that is longer than `LONGEST` only the beginning is kept.
+
+    Args:
+        sources: names of existing files, plain or compressed; ``-`` is standard input.
+    """
+    for source in sources:
+        number = 1
+        try:
+            with opened(source) as file:
+                for data, refused in _blocks(decompressed(file), at_once=True):
+                    block = Block(source, number, data, data.count(b"\n") + 1, refused)
+                    yield from lines_of([block])
+                    number += block.size
+        except FAULTS as error:
+            yield _cut(source, number - 1, error)
+
+
+def _cut(source: str, number: int, error: BaseException) -> Cut:
+    return Cut(source, number, str(error) or type(error).__name__)
+
+
+def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
+    """Yield the lines of blocks one by one."""
+    for block in blocks:
         if isinstance(block, Cut):
             yield block
             continue
@@ -74,45 +99,44 @@ def lines_of(given: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
             yield Line(block.source, block.first + place, line, block.refused.get(place))
 
 
-_Some = tuple[bytes, Mapping[int, str]]  # lines, and which of them are refused
+_Some = tuple[bytes, Mapping[int, str]]  # lines, and the reasons of those that are refused
 _NONE: Mapping[int, str] = {}
 _TOO_LONG = {0: Refusal.TOO_LONG.label}
 
 
-def _of_file(file: IO[bytes], form: Form) -> Iterator[_Some]:
+def _of_file(file: IO[bytes], input_format: InputFormat) -> Iterator[_Some]:
     """Yield the URLs of a file of any format."""
-    stream = unpacked(file)
+    stream = decompressed(file)
     head = stream.head(HEAD)
-    found = form.find(head)
-    if not isinstance(found, Lines):
-        yield from _of_records(found.read(stream, form.column))
+    found = input_format.find(head)
+    if not isinstance(found, LineFormat):
+        yield from _of_records(found.read(stream, input_format.column))
         return
-    first = head.removeprefix(_BOM).partition(b"\n")[0].rstrip(b"\r")
-    pick, has_names = found.pick(first, form.column)
-    given = _blocks(stream)
-    yield from given if found.is_plain else _picked(given, pick, has_names=has_names)
+    pick, has_names = found.pick(first_line(head), input_format.column)
+    blocks = _blocks(stream)
+    yield from blocks if found.is_plain else _picked(blocks, pick, has_names=has_names)
 
 
-def _picked(given: Iterable[_Some], pick: Pick, *, has_names: bool) -> Iterator[_Some]:
-    """Yield what is picked of each line; a first line of names becomes a blank one."""
-    for data, cut in given:
-        given_lines = data.split(b"\n")
-        values = [b"" if n in cut else pick(line) for n, line in enumerate(given_lines)]
+def _picked(blocks: Iterable[_Some], pick: Pick, *, has_names: bool) -> Iterator[_Some]:
+    """Yield the URL of each line; a first line of column names becomes a blank one."""
+    for data, cut in blocks:
+        lines = data.split(b"\n")
+        values = [b"" if n in cut else pick(line) for n, line in enumerate(lines)]
         if has_names:
             values[0], has_names = b"", False
-        lines, refused = _sound(values)
-        for place in refused:  # so that people see what it was
-            lines[place] = given_lines[place][:_SHOWN]
-        yield b"\n".join(lines), {**refused, **cut}
+        urls, refused = _as_lines(values)
+        for place in refused:  # people see the whole line as the sample
+            urls[place] = lines[place][:_SAMPLE]
+        yield b"\n".join(urls), {**refused, **cut}
 
 
-def _of_records(given: Iterator[bytes | None]) -> Iterator[_Some]:
-    """Yield the URLs of records; those that were read before a fault, before it is raised."""
+def _of_records(records: Iterator[bytes | None]) -> Iterator[_Some]:
+    """Yield the URLs of records; those read before a fault are yielded before it is raised."""
     values: list[bytes | None] = []
     size, fault = 0, None
     while fault is None:
         try:
-            value = next(given)
+            value = next(records)
         except StopIteration:
             break
         except FAULTS as error:
@@ -120,22 +144,23 @@ def _of_records(given: Iterator[bytes | None]) -> Iterator[_Some]:
             break
         values.append(value)
         size += len(value or b"")
-        if size >= _BLOCK or len(values) >= _MANY:
-            lines, refused = _sound(values)
+        if size >= _BLOCK or len(values) >= _MOST_RECORDS:
+            lines, refused = _as_lines(values)
             yield b"\n".join(lines), refused
             values.clear()
             size = 0
     if values:
-        lines, refused = _sound(values)
+        lines, refused = _as_lines(values)
         yield b"\n".join(lines), refused
     if fault is not None:
         raise fault
 
 
-def _sound(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, str]]:
-    """Return values that can stand as lines, and which of them are no URL, and why.
+def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, str]]:
+    """Return values as lines, and the reasons of those that are no URL.
 
-    Line ends in them go, as no URL has any, and browsers drop them (URL Standard, section 4.4).
+    Line ends in them are removed: no URL has any, and browsers drop them (URL Standard, section
+    4.4).
     """
     lines: list[bytes] = []
     refused: dict[int, str] = {}
@@ -145,78 +170,49 @@ def _sound(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, str]]
             lines.append(b"")
         elif len(value) > LONGEST:
             refused[place] = Refusal.TOO_LONG.label
-            lines.append(value[:_SHOWN].replace(b"\n", b""))
+            lines.append(value[:_SAMPLE].replace(b"\n", b""))
         else:
             lines.append(value.replace(b"\n", b"") if b"\n" in value else value)
     return lines, refused
 
 
-def _blocks(stream: Stream) -> Iterator[_Some]:
-    r"""Yield whole lines, some megabytes at a time; ends of lines are ``\n`` alone.
+def _blocks(stream: Stream, *, at_once: bool = False) -> Iterator[_Some]:
+    r"""Yield whole lines, a block at a time; lines end with ``\n`` alone.
 
-    A first one that was longer than `LONGEST` is cut, and refused. What was read before a fault is
-    yielded before it is raised, up to the last whole line.
+    A first line that is longer than `LONGEST` is shortened and refused. Lines that were read before
+    a fault are yielded before it is raised, up to the last whole one.
+
+    Args:
+        stream: the content of a file.
+        at_once: yield lines as soon as they arrive, not when a block is full.
     """
-    rest, first = b"", True
+    rest, bom = b"", BOM
     fault: BaseException | None = None
     while fault is None:
-        data, fault = _some(stream)
-        if first:
-            data, first = data.removeprefix(_BOM), False
+        data, fault = _some(stream, 1 if at_once else _BLOCK)
         if not data:
             break
         start, end = data.find(b"\n"), data.rfind(b"\n")
         if end < 0:
-            rest = (rest + data)[:LONGEST]  # enough to tell that it is too long
+            rest = (rest + data)[:LONGEST]  # enough to know that it is too long
             continue
         cut = len(rest) + start >= LONGEST
-        whole = (rest + data[:start])[:_SHOWN] + data[start:end] if cut else rest + data[:end]
-        yield _plain(whole), _TOO_LONG if cut else _NONE
-        rest = data[end + 1 :]
+        whole = (rest + data[:start])[:_SAMPLE] + data[start:end] if cut else rest + data[:end]
+        yield _without_returns(whole.removeprefix(bom)), _TOO_LONG if cut else _NONE
+        rest, bom = data[end + 1 :], b""
     if fault is not None:
         raise fault
+    rest = rest.removeprefix(bom)
     if rest:
         cut = len(rest) >= LONGEST
-        yield _plain(rest[:_SHOWN] if cut else rest), _TOO_LONG if cut else _NONE
+        yield _without_returns(rest[:_SAMPLE] if cut else rest), _TOO_LONG if cut else _NONE
 
 
-def ahead(given: Iterator[_T]) -> Iterator[_T]:
-    """Yield what an iterator does, made by a thread in the meantime: zlib lets others run."""
-    made: Queue[_T | BaseException | None] = Queue(2)
-    over = Event()
-
-    def put(item: _T | BaseException | None) -> None:
-        while not over.is_set():
-            with suppress(Full):
-                made.put(item, timeout=0.1)
-                return
-
-    def make() -> None:
-        try:
-            for item in given:
-                put(item)
-                if over.is_set():
-                    return
-            put(None)
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            put(error)
-
-    thread = Thread(target=make, name="canonry-reader", daemon=True)
-    thread.start()
-    try:
-        while (item := made.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        over.set()
-
-
-def _some(stream: Stream) -> tuple[bytes, BaseException | None]:
-    """Read a block, or what there is before the end or a fault."""
+def _some(stream: Stream, least: int) -> tuple[bytes, BaseException | None]:
+    """Read at least so many bytes, or those before the end or a fault."""
     parts: list[bytes] = []
     size = 0
-    while size < _BLOCK:
+    while size < least:
         try:
             part = stream.read1(_BLOCK)
         except FAULTS as error:
@@ -228,8 +224,40 @@ def _some(stream: Stream) -> tuple[bytes, BaseException | None]:
     return b"".join(parts), None
 
 
-def _plain(data: bytes) -> bytes:
+def _without_returns(data: bytes) -> bytes:
     r"""Return lines without a ``\r`` at their ends."""
     if b"\r" not in data:
         return data
     return b"\n".join([line.rstrip(b"\r") for line in data.split(b"\n")])
+
+
+def _ahead(items: Iterator[_T]) -> Iterator[_T]:
+    """Yield the items of an iterator that a thread runs ahead; zlib releases the GIL."""
+    ready: Queue[_T | BaseException | None] = Queue(2)
+    over = Event()
+
+    def put(item: _T | BaseException | None) -> None:
+        while not over.is_set():
+            with suppress(Full):
+                ready.put(item, timeout=0.1)
+                return
+
+    def run() -> None:
+        try:
+            for item in items:
+                put(item)
+                if over.is_set():
+                    return
+            put(None)
+        except BaseException as error:  # noqa: BLE001 - raised again by the consumer
+            put(error)
+
+    thread = Thread(target=run, name="canonry-reader", daemon=True)
+    thread.start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        over.set()

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Output files, written atomically: each appears whole or not at all."""
 
 import bz2
 import fcntl
@@ -15,26 +15,27 @@ from typing import IO, Any
 from canonry.crawler.compression import gzip_member, write_all
 from canonry.extras import require
 
-_MEMBER = 1 << 21  # bytes before they are packed
+_MEMBER = 1 << 21  # bytes before compression
 _AHEAD = 8  # members in memory
 
 
 @contextmanager
-def whole(path: str) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes its name when the block ends well, and is gone otherwise.
+def atomic(path: str) -> Iterator[IO[bytes]]:
+    """Open a file that gets its name when the block succeeds, and is deleted when it fails.
 
-    It is packed where its name ends like a packed file's. A pipe or a device is written as it is.
+    It is compressed if its name ends in one of `COMPRESSED_ENDINGS`. A pipe or a device is written
+    directly.
     """
     target = Path(path)
     if is_special(path):
-        with target.open("wb") as pipe, _packing(pipe, target.suffix) as packed:
-            yield packed
+        with target.open("wb") as pipe, _compressing(pipe, target.suffix) as compressed:
+            yield compressed
         return
     temporary = target.with_name(f".{target.name}.tmp")
     with _own(temporary) as file:
         try:
-            with _packing(file, target.suffix) as packed:
-                yield packed
+            with _compressing(file, target.suffix) as compressed:
+                yield compressed
             file.flush()
             os.fsync(file.fileno())
             temporary.replace(target)
@@ -43,13 +44,13 @@ def whole(path: str) -> Iterator[IO[bytes]]:
 
 
 def is_special(path: str) -> bool:
-    """Say whether a name is that of a pipe or a device, which nothing may take the place of."""
+    """Return True for the name of a pipe or a device, which must not be replaced."""
     target = Path(path)
     return target.exists() and not target.is_file() and not target.is_dir()
 
 
 def _own(path: Path) -> IO[bytes]:
-    """Open a file for writing that no other process writes; one that was killed may have left it.
+    """Open a file for writing, and lock it; a killed process may have left one there.
 
     Raises:
         OSError: when another process writes it.
@@ -64,30 +65,30 @@ def _own(path: Path) -> IO[bytes]:
         except BlockingIOError as error:
             file.close()
             raise OSError(error.errno, "another process is writing it", str(path)) from None
-        file.close()  # it got its name, or was taken away, before it was ours
+        file.close()  # another process renamed or deleted it before we had the lock
 
 
 @contextmanager
-def _packing(file: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
-    """Pack what is written to a file, as an ending says."""
+def _compressing(file: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
+    """Compress what is written to a file, in the format of an ending."""
     if ending == ".gz":
-        with io.BufferedWriter(_Packed(file), _MEMBER) as packed:
-            yield packed
+        with io.BufferedWriter(_GzipMembers(file), _MEMBER) as compressed:
+            yield compressed
     elif ending in {".bz2", ".xz"}:
-        with bz2.open(file, "wb") if ending == ".bz2" else lzma.open(file, "wb") as packed:
-            yield packed
+        with bz2.open(file, "wb") if ending == ".bz2" else lzma.open(file, "wb") as compressed:
+            yield compressed
     elif ending == ".zst":
         require("arrow", "zst")
         import pyarrow as pa  # noqa: PLC0415 - optional
 
-        with pa.CompressedOutputStream(_Lasting(file), "zstd") as packed:
-            yield packed
+        with pa.CompressedOutputStream(_Unclosed(file), "zstd") as compressed:
+            yield compressed
     else:
         yield file
 
 
-class _Lasting(io.RawIOBase):
-    """A file for one who would close it when all is packed."""
+class _Unclosed(io.RawIOBase):
+    """A file that the compressor cannot close."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -101,8 +102,8 @@ class _Lasting(io.RawIOBase):
         return len(data)
 
 
-class _Packed(io.RawIOBase):
-    """Packs what is written into gzip members, in threads: zlib lets others run meanwhile.
+class _GzipMembers(io.RawIOBase):
+    """Compresses what is written as gzip members, in threads: zlib releases the GIL.
 
     A file of several members is a gzip file (RFC 1952 section 2.2).
     """
@@ -116,15 +117,15 @@ class _Packed(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:  # noqa: ANN401 - whatever has a buffer
-        """Take in bytes, one member of them."""
-        taken = bytes(data)
-        self._members.append(self._threads.submit(gzip_member, taken))
+        """Compress bytes as one member."""
+        content = bytes(data)
+        self._members.append(self._threads.submit(gzip_member, content))
         while len(self._members) > _AHEAD:
             write_all(self._file, self._members.popleft().result())
-        return len(taken)
+        return len(content)
 
     def close(self) -> None:
-        """Write what is being packed; an empty file is one empty member."""
+        """Write the members in work; an empty file is one empty member."""
         if not self.closed:
             try:
                 for member in self._members:

@@ -1,7 +1,7 @@
-"""Rows for files and pipes: as columns with tabs, JSONL, CSV or Parquet."""
+"""THE table of output formats: rows as text with tabs, JSONL, CSV or Parquet."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePath
 from typing import IO, Any, Protocol
@@ -9,24 +9,16 @@ from typing import IO, Any, Protocol
 import msgspec
 
 from canonry.canon.syntax import to_text
-from canonry.crawler.compression import PACKED, write_all
+from canonry.crawler.compression import COMPRESSED_ENDINGS, write_all
 from canonry.extras import require
 
 Row = Sequence[Any]
 _ROW_GROUP = 50_000
 _ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
-FORMS = ("text", "jsonl", "csv", "parquet")
-
-
-def form_of(path: str | None) -> str:
-    """Return the form that the ending of a file's name asks for; text where it asks for none."""
-    name = PurePath(path or "")
-    ending = (name.with_suffix("") if name.suffix in PACKED else name).suffix[1:]
-    return ending if ending in FORMS else "text"
 
 
 class Table(Protocol):
-    """Takes rows, in the order of its columns."""
+    """Writes rows, whose values are in the order of its columns."""
 
     def write(self, rows: Iterable[Row]) -> None:
         """Write rows."""
@@ -38,7 +30,7 @@ class Table(Protocol):
 
 
 class _Rows:
-    """What the forms have in common."""
+    """What the formats have in common."""
 
     def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
         self._file = file
@@ -60,7 +52,7 @@ class _Text(_Rows):
 
 
 class _JSONL(_Rows):
-    """An object a line."""
+    """One object per line."""
 
     def write(self, rows: Iterable[Row]) -> None:
         names = list(self._columns)
@@ -88,7 +80,7 @@ class _CSV(_Rows):
 
 
 class _Parquet(_Rows):
-    """Groups of rows, packed with zstd."""
+    """Groups of rows, compressed with zstd."""
 
     def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
         super().__init__(file, columns)
@@ -127,22 +119,35 @@ class _Parquet(_Rows):
 
 
 def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Write bytes that are not UTF-8, which stand as lone surrogates, as percent-escapes."""
+    """Return text with percent-escapes for bytes that are not UTF-8, here lone surrogates."""
     return to_text(value) if isinstance(value, str) else value
 
 
-_TABLES = {"text": _Text, "jsonl": _JSONL, "csv": _CSV, "parquet": _Parquet}
+# By the ending of a file's name; "text" is what other endings mean.
+OUTPUT_FORMATS: dict[str, Callable[[IO[bytes], Mapping[str, type]], Table]] = {
+    "text": _Text,
+    "jsonl": _JSONL,
+    "csv": _CSV,
+    "parquet": _Parquet,
+}
 
 
-def table(file: IO[bytes], form: str, columns: Mapping[str, type]) -> Table:
-    """Return what writes rows to a file.
+def format_of(path: str | None) -> str:
+    """Return the output format that the ending of a file's name asks for."""
+    name = PurePath(path or "")
+    ending = (name.with_suffix("") if name.suffix in COMPRESSED_ENDINGS else name).suffix[1:]
+    return ending if ending in OUTPUT_FORMATS else "text"
+
+
+def table(file: IO[bytes], output_format: str, columns: Mapping[str, type]) -> Table:
+    """Return a writer of rows to a file.
 
     Args:
         file: open for writing.
-        form: one of `FORMS`.
+        output_format: a key of `OUTPUT_FORMATS`.
         columns: names and types (str, int, float).
 
     Raises:
         MissingExtraError: for Parquet, if pyarrow is not installed.
     """
-    return _TABLES[form](file, columns)
+    return OUTPUT_FORMATS[output_format](file, columns)

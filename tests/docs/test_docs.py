@@ -12,10 +12,10 @@ from click import Context
 from rfc9309 import FETCHED
 
 from canonry.crawler.cli.commands import COMMANDS, main
-from canonry.crawler.compression import PACKED
+from canonry.crawler.compression import COMPRESSED_ENDINGS
 from canonry.crawler.fetch.faults import Fault
-from canonry.crawler.files.formats import FORMATS
-from canonry.crawler.files.tables import FORMS
+from canonry.crawler.files.formats import INPUT_FORMATS
+from canonry.crawler.files.tables import OUTPUT_FORMATS
 from canonry.crawler.observe.metrics import Collector
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.refusal import Refusal
@@ -70,9 +70,9 @@ def test_the_command_examples_run(tmp_path: Path, page: str, least: int) -> None
 
 
 def test_every_format_and_form_is_on_the_page() -> None:
-    for name in FORMATS:
+    for name in INPUT_FORMATS:
         assert f"| `{name}` |" in DEDUP
-    for ending in (*FORMS[1:], *(ending[1:] for ending in PACKED)):
+    for ending in (*list(OUTPUT_FORMATS)[1:], *(ending[1:] for ending in COMPRESSED_ENDINGS)):
         assert f"`.{ending}`" in DEDUP
 
 

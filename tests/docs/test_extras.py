@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from canonry import columns
-from canonry.crawler.compression import unpacked
+from canonry.crawler.compression import decompressed
 from canonry.crawler.observe import metrics, warc
 from canonry.crawler.observe.progress import Progress
 from canonry.extras import PACKAGES, MissingExtraError, require
@@ -29,7 +29,12 @@ def serve_metrics() -> None:
     ("package", "extra", "feature", "use"),
     [
         ("pyarrow", "arrow", "Arrow data", lambda: columns.canonicalize(pa.array(["x"]))),
-        ("pyarrow", "arrow", "zst", lambda: unpacked(BufferedReader(BytesIO(b"\x28\xb5\x2f\xfd")))),
+        (
+            "pyarrow",
+            "arrow",
+            "zst",
+            lambda: decompressed(BufferedReader(BytesIO(b"\x28\xb5\x2f\xfd"))),
+        ),
         ("prometheus_client", "metrics", "--metrics", serve_metrics),
         ("warcio", "warc", "--warc", lambda: warc.Archive("folder", "agent")),
     ],

@@ -17,6 +17,7 @@ from support.strategies import raw
 
 import canonry
 from canonry.crawler.batch import against_store as batch
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files.lines import LONGEST, Line
 
 LINES = b"""http://a.example/
@@ -51,7 +52,7 @@ def test_it_is_the_one_line_definition(lines: list[bytes]) -> None:
         if line.strip() and key not in seen:
             seen.add(key)
             expected.append(line)
-    summary = batch.Summary()
+    summary = Summary()
     source = [Line("x", n, line) for n, line in enumerate(lines, 1)]
     answers = list(batch.dedup(source, make, batch.SeenInMemory(), summary))
     kept = [a.line.text for a in answers if a.same_as is None and a.refused is None]

@@ -27,40 +27,41 @@ from canonry.crawler.batch import against_store as plain
 from canonry.crawler.batch import keying, local, results
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, tables
-from canonry.crawler.files.formats import Form
+from canonry.crawler.files.formats import InputFormat
 from canonry.crawler.files.lines import Line
 from canonry.crawler.settings import SettingsError
 
 WEB = canonry.Canonicalizer("web")
 
 
-def plainly(lines: list[bytes]) -> tuple[bytes, bytes, plain.Summary]:
+def plainly(lines: list[bytes]) -> tuple[bytes, bytes, Summary]:
     """Return what dedup is by its definition: the lines kept, the map, the summary."""
-    summary = plain.Summary()
+    summary = Summary()
     source = [Line("-", n, line) for n, line in enumerate(lines, 1)]
     answers = list(plain.dedup(source, WEB, plain.SeenInMemory(), summary))
     first = [a.line.text + b"\n" for a in answers if a.same_as is None and a.refused is None]
     fates = io.BytesIO()
-    results.Results(mapped=tables.table(fates, "text", results.MAP)).map(answers)
+    results.Results(mapped=tables.table(fates, "text", results.MAP_COLUMNS)).map(answers)
     return b"".join(first), fates.getvalue(), summary
 
 
 def run(
     path: Path, workers: int = 1, memory: int = 1 << 26, *, mapped: bool = True
-) -> tuple[bytes, bytes, plain.Summary]:
+) -> tuple[bytes, bytes, Summary]:
     """Run the engine over a file."""
     out, fates = io.BytesIO(), io.BytesIO()
-    kept = results.Kept(out, "text", "url", WEB)
-    table = tables.table(fates, "text", results.MAP) if mapped else None
-    form = Form("lines")
+    kept = results.DistinctLines(out, "text", "url", WEB)
+    table = tables.table(fates, "text", results.MAP_COLUMNS) if mapped else None
+    form = InputFormat("lines")
     work = local.Work(WEB.policy, None, workers, memory, form=form, name_all=mapped)
     with workplace(None, resume=False) as place:
         summary = local.Dedup([str(path)], work, place).run(results.Results(kept, table))
     return out.getvalue(), fates.getvalue(), summary
 
 
-def counted(summary: plain.Summary) -> dict[str, object]:
+def counted(summary: Summary) -> dict[str, object]:
     """Return what a summary counts; which lines are its samples may differ."""
     return {
         "lines": (summary.lines, summary.blank, summary.distinct, summary.exact),
@@ -178,7 +179,7 @@ def test_who_unpacks_a_file_does_not_close_it(tmp_path: Path, pack: object) -> N
     """Another thread asks how far it was read, also behind its end."""
     (tmp_path / "in").write_bytes(pack(b"http://a.example/\n"))  # type: ignore[operator]
     with (tmp_path / "in").open("rb") as file:
-        stream = compression.unpacked(file)
+        stream = compression.decompressed(file)
         while stream.read1(1 << 16):
             pass
         assert file.tell() == (tmp_path / "in").stat().st_size

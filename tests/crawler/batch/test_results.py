@@ -120,7 +120,7 @@ def test_what_is_written_is_packed_as_its_name_ends(
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-@pytest.mark.parametrize("written", results.WRITTEN)
+@pytest.mark.parametrize("written", results.LINE_CONTENTS)
 def test_a_line_is_what_was_asked_for(tmp_path: Path, written: str) -> None:
     data = b"\n".join(LINES)
     done = run_command("dedup", "-", "--write", written, folder=tmp_path, data=data)
@@ -392,7 +392,7 @@ def test_two_cannot_write_the_same_output(tmp_path: Path) -> None:
         done = run_command("dedup", "in", "-o", "out", folder=tmp_path)
     assert done.returncode == 2
     assert b"another dedup is writing it" in done.stderr
-    with output.whole(str(tmp_path / "map")) as file:
+    with output.atomic(str(tmp_path / "map")) as file:
         done = run_command("dedup", "in", "-o", "out", "--map", "map", folder=tmp_path)
         file.write(b"mine")
     assert done.returncode == 1

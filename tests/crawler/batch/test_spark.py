@@ -16,11 +16,11 @@ from support.sites import run_command
 
 import canonry
 from canonry.crawler.batch import local, spark
-from canonry.crawler.batch.against_store import Summary
 from canonry.crawler.batch.checkpoint import workplace
-from canonry.crawler.batch.results import KEPT, Kept, Results
+from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.commands import main
-from canonry.crawler.files.formats import Form
+from canonry.crawler.files.formats import InputFormat
 
 WEB = canonry.Canonicalizer("web")
 # It warns of pandas 3, which takes no part in this.
@@ -68,7 +68,9 @@ def locally(files: list[str]) -> tuple[bytes, Summary]:
     out = io.BytesIO()
     work = local.Work(WEB.policy, None, 1, 1 << 26)
     with workplace(None, resume=False) as place:
-        summary = local.Dedup(files, work, place).run(Results(Kept(out, "text", "url", WEB)))
+        summary = local.Dedup(files, work, place).run(
+            Results(DistinctLines(out, "text", "url", WEB))
+        )
     return out.getvalue(), summary
 
 
@@ -76,8 +78,8 @@ def test_the_answer_is_that_of_one_machine(tmp_path: Path, session: "spark.Spark
     files = make_files(tmp_path)
     expected, counted = locally(files)
     out = io.BytesIO()
-    results = Results(Kept(out, "text", "url", WEB))
-    found = spark.dedup(files, Form(), WEB, session, results)
+    results = Results(DistinctLines(out, "text", "url", WEB))
+    found = spark.dedup(files, InputFormat(), WEB, session, results)
     assert out.getvalue() == expected
     assert (found.lines, found.blank, found.distinct) == (
         counted.lines,
@@ -93,10 +95,10 @@ def test_the_answer_is_that_of_one_machine(tmp_path: Path, session: "spark.Spark
     assert repeated > 3000
 
     folder = tmp_path / "out.parquet"  # and as a table that Spark writes
-    again = spark.dedup(files, Form(), WEB, session, None, str(folder))
+    again = spark.dedup(files, InputFormat(), WEB, session, None, str(folder))
     assert again == found
     rows = sorted(parquet.read_table(folder).to_pylist(), key=lambda r: (r["source"], r["line"]))
-    assert list(rows[0]) == list(KEPT)
+    assert list(rows[0]) == list(DISTINCT_COLUMNS)
     lines = expected.splitlines()
     assert [row["url"].encode() for row in rows[:-1]] == lines[:-1]
     assert [row["key"] for row in rows] == [WEB(line).key.hex() for line in lines]

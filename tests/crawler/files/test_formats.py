@@ -16,7 +16,7 @@ from pyarrow import parquet
 from support.sites import run_command
 
 from canonry.crawler.files import blocks
-from canonry.crawler.files.formats import ANY, FORMATS, Form
+from canonry.crawler.files.formats import ANY, INPUT_FORMATS, InputFormat
 from canonry.crawler.files.lines import LONGEST, Cut, Line
 from canonry.crawler.settings import SettingsError
 
@@ -112,9 +112,9 @@ CASES: dict[str, tuple[bytes, str | None]] = {
 }  # type: ignore[dict-item]
 
 
-def read(path: Path, form: Form = ANY) -> tuple[list[Line], list[Cut]]:
+def read(path: Path, form: InputFormat = ANY) -> tuple[list[Line], list[Cut]]:
     """Return the lines of a file that are not blank, and where it breaks off."""
-    found = list(blocks.lines_of(blocks.read([str(path)], form=form)))
+    found = list(blocks.lines_of(blocks.read([str(path)], input_format=form)))
     lines = [one for one in found if isinstance(one, Line) and (one.text or one.refused)]
     return lines, [one for one in found if isinstance(one, Cut)]
 
@@ -129,7 +129,7 @@ def test_a_format_is_told_by_content(tmp_path: Path, name: str, pack: object) ->
         pytest.skip("packed already")
     path = tmp_path / "no-ending"
     path.write_bytes(pack(data))  # type: ignore[operator]
-    lines, cut = read(path, Form(column=column))
+    lines, cut = read(path, InputFormat(column=column))
     assert not cut
     assert [line.text.decode() for line in lines] == [A, B, C]
     assert all(line.refused is None for line in lines)
@@ -146,19 +146,19 @@ def test_standard_input_is_read_in_the_same_way(tmp_path: Path, name: str) -> No
 
 def test_every_format_can_be_told_by_name(tmp_path: Path) -> None:
     """What no head betrays, people say; each format of the table is one of `CASES`."""
-    assert {name.partition(" ")[0].rstrip(",") for name in CASES} == FORMATS.keys()
+    assert {name.partition(" ")[0].rstrip(",") for name in CASES} == INPUT_FORMATS.keys()
     (tmp_path / "x").write_bytes(f"{A};1\n".encode())
-    assert read(tmp_path / "x", Form("csv", "1"))[0][0].text == f"{A};1".encode()
+    assert read(tmp_path / "x", InputFormat("csv", "1"))[0][0].text == f"{A};1".encode()
     (tmp_path / "x").write_bytes(f'{{"url":"{A}"}}'.encode())
-    assert read(tmp_path / "x", Form("lines"))[0][0].text.startswith(b"{")
+    assert read(tmp_path / "x", InputFormat("lines"))[0][0].text.startswith(b"{")
 
 
 def test_a_column_of_what_has_none_is_refused(tmp_path: Path) -> None:
     for name in ("warc", "sitemap", "cdx", "cdxj", "lines"):
         with pytest.raises(SettingsError, match=f"{name} has none; these have: parquet, jsonl"):
-            Form(name, "url").check()
+            InputFormat(name, "url").check()
     with pytest.raises(SettingsError, match="counted from 1"):
-        Form(None, "0").check()
+        InputFormat(None, "0").check()
     done = run_command("dedup", "x", "--column", "0", folder=tmp_path)
     assert done.returncode == 2
 
@@ -190,7 +190,7 @@ def test_bad_records_are_counted_and_the_rest_is_read(tmp_path: Path, name: str)
         parquet.write_table(pa.table({"url": [None, A]}), file)
         content = file.getvalue()
     (tmp_path / "x").write_bytes(content)
-    lines, cut = read(tmp_path / "x", Form(column=column))
+    lines, cut = read(tmp_path / "x", InputFormat(column=column))
     assert not cut
     assert [line.text.decode() for line in lines if line.refused is None] == expected
     refused = [line.refused for line in lines if line.refused]
@@ -200,7 +200,7 @@ def test_bad_records_are_counted_and_the_rest_is_read(tmp_path: Path, name: str)
 
 def test_a_line_end_inside_a_value_is_none_of_its_url(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b'url\n"http://a.example/\r\n1"\n"http://a.example/\n2"\n')
-    lines, _ = read(tmp_path / "x", Form(column="url"))
+    lines, _ = read(tmp_path / "x", InputFormat(column="url"))
     assert [line.text for line in lines] == [b"http://a.example/\r1", b"http://a.example/2"]
 
 
@@ -246,7 +246,7 @@ def test_what_csv_and_json_hold_is_what_comes_out(
             patch.setattr(blocks, "opened", None)
             given_blocks = blocks.read(
                 ["x"],
-                form=Form(name, "url"),
+                input_format=InputFormat(name, "url"),
                 open_=lambda _name, data=data: io.BufferedReader(io.BytesIO(data)),  # type: ignore[misc]
             )
             found = [one for one in blocks.lines_of(given_blocks) if isinstance(one, Line)]

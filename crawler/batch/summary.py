@@ -1,0 +1,59 @@
+"""What became of each line of a dedup, and how many lines had each fate."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from canonry.canon import redact
+from canonry.crawler.files.lines import Line
+
+NOT_EXAMINED = "(not looked into)"  # in the place of the rules that merged a line
+
+
+class Answer(NamedTuple):
+    """What became of a line."""
+
+    line: Line
+    same_as: str | None  # the first spelling of its resource; None: this line is the first
+    rules: str  # that merged it; "" when it is spelled like the first
+    refused: str | None = None  # the reason why it is no URL; the other fields then mean nothing
+
+
+@dataclass(slots=True)
+class Summary:
+    """The counts of a dedup, with one sample of each kind."""
+
+    lines: int = 0
+    blank: int = 0
+    distinct: int = 0
+    exact: int = 0  # lines that repeat a spelling
+    merged: dict[str, int] = field(default_factory=dict)
+    merged_samples: dict[str, tuple[str, str]] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    refused_samples: dict[str, str] = field(default_factory=dict)
+    cut: list[str] = field(default_factory=list)  # sources that could not be read to their end
+
+    def add(self, answer: Answer) -> None:
+        """Count an answer."""
+        if answer.refused is not None:
+            line = answer.line
+            self.refuse(answer.refused, line.source, line.number, line.text)
+        elif answer.same_as is None:
+            self.distinct += 1
+        elif not answer.rules:
+            self.exact += 1
+        else:
+            text = answer.line.text.decode("utf-8", "replace")
+            self.merge(answer.rules, text, answer.same_as)
+
+    def refuse(self, reason: str, source: str, number: int, text: bytes) -> None:
+        """Count a line that is no URL, and keep the first line of each reason as its sample."""
+        self.refused[reason] = self.refused.get(reason, 0) + 1
+        if reason not in self.refused_samples:
+            shown = redact(text[:200].decode("utf-8", "replace"))
+            self.refused_samples[reason] = f"{source}:{number}: {shown}"
+
+    def merge(self, rules: str, text: str, same_as: str) -> None:
+        """Count a line that rules merged, and keep the first line of each as its sample."""
+        self.merged[rules] = self.merged.get(rules, 0) + 1
+        if rules not in self.merged_samples:
+            self.merged_samples[rules] = (redact(text), redact(same_as))

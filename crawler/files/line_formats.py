@@ -1,0 +1,109 @@
+"""Formats of which every line is a record: each function here finds the URL of a line.
+
+Each takes a file's first line and the column that was asked for, and returns a function from a line
+to its URL, and whether the first line holds column names only.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+Pick = Callable[[bytes], bytes | None]  # from a line to its URL; None: it has none, or is broken
+
+CDX_LEGEND = re.compile(rb"(?P<mark>[ \t])CDX(?P<letters>(?:(?P=mark)[a-zA-Z])+)\s*")
+
+
+def place_of(column: str, names: list[str]) -> int:
+    """Return the place of a column among names.
+
+    Raises:
+        OSError: naming the existing columns.
+    """
+    if column in names:
+        return names.index(column)
+    shown = ", ".join(names[:20])
+    raise OSError(f"no column {column!r}; it has {shown}")
+
+
+def as_bytes(text: str) -> bytes | None:
+    """Return a text as bytes, or None for half of a surrogate pair, which JSON can write."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return None
+
+
+def of_lines(_first: bytes, _column: str | None) -> tuple[Pick, bool]:
+    """Take the whole line."""
+    return (lambda line: line), False
+
+
+def of_tsv(first: bytes, column: str | None) -> tuple[Pick, bool]:
+    """Take a column, by its number or by its name in the first line."""
+    wanted = column or "1"
+    named = not wanted.isdecimal()
+    names = [name.decode("utf-8", "replace") for name in first.split(b"\t")]
+    place = place_of(wanted, names) if named else int(wanted) - 1
+
+    def pick(line: bytes) -> bytes | None:
+        fields = line.split(b"\t", place + 1)
+        return fields[place] if place < len(fields) else (None if line else b"")
+
+    return pick, named
+
+
+def of_jsonl(_first: bytes, column: str | None) -> tuple[Pick, bool]:
+    """Take the value of a key; ``a.b`` is the key ``b`` of the object ``a``."""
+    *outer, last = (column or "url").split(".")
+    inner: type = msgspec.defstruct("Record", [("url", str)], rename={"url": last})
+    for name in reversed(outer):
+        inner = msgspec.defstruct("Record", [("url", inner)], rename={"url": name})
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(inner).decode
+
+    def pick(line: bytes) -> bytes | None:
+        if not line or line.isspace():
+            return b""
+        try:
+            found: Any = decode(line)
+            while not isinstance(found, str):
+                found = found.url
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+        return as_bytes(found)
+
+    return pick, False
+
+
+def of_cdx(first: bytes, _column: str | None) -> tuple[Pick, bool]:
+    """Take the original URL: the field "a" of the legend, or the third field without a legend."""
+    legend = CDX_LEGEND.fullmatch(first)
+    mark, place = b" ", 2
+    if legend:
+        mark = legend["mark"]
+        letters = legend["letters"].replace(mark, b"")
+        if b"a" not in letters:
+            raise OSError("its legend names no field 'a', the original URL")
+        place = letters.index(b"a")
+
+    def pick(line: bytes) -> bytes | None:
+        if CDX_LEGEND.fullmatch(line):
+            return b""  # of a file that was appended to another
+        fields = line.split(mark, place + 1)
+        return fields[place] if place < len(fields) else (None if line else b"")
+
+    return pick, legend is not None
+
+
+def of_cdxj(_first: bytes, _column: str | None) -> tuple[Pick, bool]:
+    """Take the key "url" of the JSON after a line's key and timestamp."""
+    of_json = of_jsonl(b"", None)[0]
+
+    def pick(line: bytes) -> bytes | None:
+        if line.startswith(b"!"):  # !OpenWayback-CDXJ 1.0, !meta
+            return b""
+        start = line.find(b" {")
+        return of_json(line[start + 1 :]) if start >= 0 else (None if line else b"")
+
+    return pick, False

@@ -1,0 +1,98 @@
+"""Formats that are read as a whole: each function here yields the URLs of a file's records.
+
+Each takes a file's content and the column that was asked for, and yields a URL for each record, or
+None for a record that has none or is broken. An `OSError` says where a file cannot be read further.
+"""
+
+import csv
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from canonry.crawler.compression import Stream
+from canonry.crawler.documents import feeds
+from canonry.crawler.files.line_formats import as_bytes, place_of
+from canonry.crawler.files.lines import LONGEST
+from canonry.extras import require
+
+_CAPTURES = frozenset({"response", "resource", "revisit"})
+
+
+def read_csv(stream: Stream, column: str | None) -> Iterator[bytes | None]:
+    """Yield a column, by its number or by its name in the first row (RFC 4180)."""
+    csv.field_size_limit(LONGEST)
+    buffered = io.BufferedReader(stream)
+    text = io.TextIOWrapper(buffered, "utf-8-sig", "surrogateescape", newline="")
+    rows = csv.reader(text)
+    wanted = column or "1"
+    place = int(wanted) - 1 if wanted.isdecimal() else place_of(wanted, next(rows, []))
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield None
+            continue
+        if row:
+            yield row[place].encode("utf-8", "surrogateescape") if place < len(row) else None
+
+
+def read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
+    """Yield a column of text: the named one, the only one, or the one named "url"."""
+    require("arrow", "Parquet")
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    from pyarrow import parquet  # noqa: PLC0415 - optional
+
+    with tempfile.TemporaryFile() as spool:
+        file = stream.source
+        if not (isinstance(file, io.BufferedReader) and file.seekable()):  # compressed, or a pipe
+            shutil.copyfileobj(stream, spool)
+            file = spool
+        file.seek(0)
+        try:
+            table = parquet.ParquetFile(file)
+            names = [f.name for f in table.schema_arrow if _is_text(pa, f.type)]
+            wanted = column or (names[0] if len(names) == 1 else "url")
+            place_of(wanted, names)
+            for batch in table.iter_batches(columns=[wanted]):
+                yield from batch.column(0).cast(pa.large_binary()).to_pylist()
+        except (pa.ArrowException, ValueError) as error:
+            raise OSError(str(error).partition("\n")[0]) from None
+
+
+def _is_text(pa: Any, kind: Any) -> bool:  # noqa: ANN401 - pyarrow ships no types
+    """Return True if a column's values are strings or bytes."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    checks = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+    return any(getattr(pa.types, f"is_{name}")(kind) for name in checks)
+
+
+def read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
+    """Yield the target of each capture, redirects included (ISO 28500)."""
+    require("warc", "WARC")
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
+    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - optional
+
+    try:
+        for record in ArchiveIterator(io.BufferedReader(stream), no_record_parse=True):
+            if record.rec_type in _CAPTURES:
+                target = record.rec_headers.get_header("WARC-Target-URI")
+                yield target.strip("<>").encode("utf-8", "surrogateescape") if target else None
+    except ArchiveLoadFailed as error:
+        raise OSError(str(error)) from None
+
+
+def read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
+    """Yield the ``loc`` of each page and sitemap (sitemaps.org); no entity is expanded."""
+    reader = feeds.FeedReader()
+    try:
+        while part := stream.read1(1 << 20):
+            yield from (as_bytes(one.reference) for one in reader.feed(part))
+        reader.feed(b"", last=True)
+    except OSError:
+        yield from (as_bytes(one.reference) for one in reader.take())
+        raise
