@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import pytest
 from support import databases
 
-_BOTH = {"test_store", "test_seen", "test_classes", "test_equivalences", "test_migrations"}
+_BOTH = {
+    "test_store",
+    "test_seen",
+    "test_classes",
+    "test_equivalences",
+    "test_migrations",
+    "test_transitions",
+}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -90,6 +90,10 @@ def assert_counts_are_right(connection: Connection) -> None:
     assert counted(kept.format("urls")) == {
         (State(state).name.lower(), reason): n for (state, reason), n in states.items()
     }
+    depths = counted("SELECT depth, count(*) FROM urls WHERE state = 0 GROUP BY 1")
+    assert counted(kept.format("levels")) == {(str(depth), ""): n for (depth,), n in depths.items()}
+    pending = counted("SELECT host_id, count(*) FROM urls WHERE state = 0 GROUP BY 1")
+    assert counted("SELECT id, pending FROM hosts") == pending
     statuses = counted("SELECT status, count(*) FROM pages GROUP BY 1")
     assert counted(kept.format("pages")) == {(str(s), ""): n for (s,), n in statuses.items()}
     kinds = counted("SELECT kind, status, count(*) FROM aliases GROUP BY 1, 2")

@@ -1,0 +1,37 @@
+"""Every change of a URL's state is counted: by state and reason, by depth, and by host."""
+
+from itertools import pairwise, product
+from pathlib import Path
+
+from sqlalchemy import select
+from support.stores import admit, assert_counts_are_right, open_store
+
+from canonry.storage import State
+from canonry.storage.sql import transitions
+from canonry.storage.sql.schema import urls
+from canonry.storage.sql.transitions import QUEUED, Standing, Transition
+
+_STANDINGS: list[Standing] = [
+    QUEUED,
+    (State.FETCHED, None),
+    (State.REDIRECTED, None),
+    (State.FAILED, "timeout"),
+    (State.HELD, "robots"),
+    (State.HELD, "too-deep"),
+]
+
+
+def test_counts_follow_every_transition(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/", "http://b.example/1"])
+    admit(store, ["http://a.example/deep", "http://b.example/2"], depth=2)
+    way = [QUEUED, *(standing for pair in product(_STANDINGS, _STANDINGS) for standing in pair)]
+    with store.transaction() as connection:
+        first, *rows = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth)).all()
+        for due, (before, after) in enumerate(pairwise(way)):
+            moved = {row: Transition(host, depth, before, after) for row, host, depth in rows}
+            transitions.move(connection, moved, due=due)
+            assert_counts_are_right(connection)
+            others = select(urls.c.state, urls.c.reason, urls.c.due).where(urls.c.id != first.id)
+            assert {tuple(row) for row in connection.execute(others)} == {(*after, due)}
+    store.close()
