@@ -1,20 +1,17 @@
-"""Policies, rules and stores by name: by what URLs are compared, whoever asks."""
+"""Open policies, rules and stores by the names that users give."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from canonry.canon import (
-    Canonical,
     Canonicalizer,
     LearnedRule,
     Policy,
-    Refused,
     RulesError,
     RuleSet,
-    Trace,
 )
 from canonry.canon.learned.ruleset import loads
 from canonry.canon.policies import PolicyError, from_toml, preset
@@ -26,10 +23,10 @@ from canonry.storage.store import read_facts
 
 
 def find_policy(name: str) -> Policy:
-    """Return a preset, or the policy in a file.
+    """Return a preset, or the policy in a TOML file.
 
     Raises:
-        PolicyError: naming the file and the key, or the presets there are.
+        PolicyError: names the file and the key, or the presets that exist.
     """
     path = Path(name)
     if path.suffix != ".toml":
@@ -45,75 +42,52 @@ def find_rules(file: str, policy: Policy) -> RuleSet:
     """Return the learned rules in a file.
 
     Raises:
-        RulesError: naming the file and the rule.
+        RulesError: names the file and the rule.
     """
     try:
         rules = loads(Path(file).read_bytes(), file)
     except OSError as error:
         raise RulesError(f"{file}: {error.strerror}; give a file that can be read") from None
     for rule in rules.rules:
-        check_scope(rule, file)
+        _check_host(rule, file)
     rules.check_policy(policy.label)
     return rules
 
 
-def check_scope(rule: LearnedRule, source: str) -> None:
-    """Refuse a rule for all hosts below a public suffix: they belong to different people.
-
-    Raises:
-        RulesError: naming the rule.
-    """
+def _check_host(rule: LearnedRule, source: str) -> None:
+    """Refuse a rule for all hosts below a public suffix: they belong to different people."""
     if rule.subdomains and is_public_suffix(rule.host):
         raise RulesError(
-            f"{source}: rule {rule.id} ({rule.family} on {rule.host}): the hosts below that are "
-            "different people's (Public Suffix List); 'subdomains' needs a registrable domain"
+            f"{source}: rule {rule.id} ({rule.family} on {rule.host}): {rule.host} is a public "
+            "suffix, so its subdomains have different owners; 'subdomains' needs a registrable "
+            "domain"
         )
 
 
 def canonicalizer(policy: str, rules_file: str | None) -> Canonicalizer:
-    """Return the canonicalizer of a policy, and of the rules in a file where one is given."""
+    """Return a canonicalizer for a policy and, if a file is given, its rules."""
     found = find_policy(policy)
     return Canonicalizer(found, find_rules(rules_file, found) if rules_file else None)
 
 
-def canonicals(
-    urls: Iterable[str | bytes],
-    base: str | None,
-    policy: str,
-    rules_file: str | None,
-    store: str | None,
-) -> Iterator[Canonical | Refused]:
-    """Yield what URLs come to, by rules in a file, or by what a store has learned.
-
-    Raises:
-        SettingsError: where both are given.
-    """
-    if store is None:
-        yield from canonicalizer(policy, rules_file).many(urls, base)
-        return
-    with _answers(store, policy, rules_file) as answers:
-        for url in urls:
-            yield answers.canonical(url, base)
-
-
-def explain(
-    url: str, base: str | None, policy: str, rules_file: str | None, store: str | None
-) -> Trace:
-    """Return which rule did what to a URL, by rules in a file, or by what a store has learned.
-
-    Raises:
-        InvalidURL: when it is no URL.
-        SettingsError: where both are given.
-    """
-    if store is None:
-        return canonicalizer(policy, rules_file).explain(url, base)
-    with _answers(store, policy, rules_file) as answers:
-        return answers.explain(url, base)
-
-
 @contextmanager
-def _answers(store: str, policy: str, rules_file: str | None) -> Iterator[Answers]:
-    """Open a store for answers about URLs."""
+def comparing(
+    policy: str, rules_file: str | None, store: str | None
+) -> Iterator[Canonicalizer | Answers]:
+    """Open what makes canonical forms: a policy, and rules from a file or from a store.
+
+    Args:
+        policy: a preset's name, or a TOML file.
+        rules_file: learned rules in a file.
+        store: a SQLAlchemy URL. Its learned rules apply, and its aliases.
+
+    Raises:
+        SettingsError: if both a file and a store are given.
+        StoreError: if there is no store, or its keys were made under another policy.
+    """
+    if store is None:
+        yield canonicalizer(policy, rules_file)
+        return
     if rules_file is not None:
         raise SettingsError("--rules and --store: a store has rules of its own; give one of them")
     found = find_policy(policy)
@@ -131,9 +105,9 @@ def _answers(store: str, policy: str, rules_file: str | None) -> Iterator[Answer
 def changing(
     store_url: str, policy: str, notify: Callable[[str], None]
 ) -> Iterator[tuple[Connection, Canonicalizer]]:
-    """Open a store for one change of its rules: a transaction, and what makes its identities."""
+    """Open a store to change its rules: one transaction, and the canonicalizer of its policy."""
     found = find_policy(policy)
-    with report.reading(store_url):  # it has to be there
+    with report.reading(store_url):  # raises if there is no store
         pass
     store = open_store(store_url, found, notify)
     try:
@@ -144,5 +118,5 @@ def changing(
 
 
 def open_store(url: str, policy: Policy, notify: Callable[[str], None]) -> Store:
-    """Open a store for keys under a policy."""
+    """Open a store, or make one, for keys under a policy."""
     return Store(url, policy=policy.label, fingerprint=policy.fingerprint, notify=notify)

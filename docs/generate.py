@@ -133,8 +133,8 @@ def _usage(option: Option) -> str:
     if option.is_flag:
         return option.opts[0]
     choices = getattr(option.type, "choices", None)
-    value = "\\|".join(choices) if choices else option.metavar or (option.name or "").upper()
-    return f"{option.opts[0]} {value}"
+    value = "|".join(choices) if choices else option.metavar or (option.name or "").upper()
+    return f"{option.opts[0]} {value}".replace("|", "\\|")
 
 
 def _default(option: Option) -> str:

@@ -1,7 +1,7 @@
 """What a store holds, read without touching it: counts for people, rows for export."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -82,6 +82,25 @@ def status(connection: Connection) -> dict[str, Any]:
             for row in connection.execute(select(refusals).order_by(refusals.c.count.desc()))
         ],
     }
+
+
+def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return how many links each single rule merged, the largest count first.
+
+    Args:
+        merged: as `status` returns it: each row has the rules that merged its links, joined by
+            " + ". A link that needed several rules counts for each of them.
+
+    Returns:
+        Rows of the same shape, with one rule each. The example is one that needed few rules.
+    """
+    links: Counter[str] = Counter()
+    example: dict[str, Mapping[str, Any]] = {}
+    for row in sorted(merged, key=lambda row: row["rules"].count("+")):
+        for rule in row["rules"].split(" + "):
+            links[rule] += row["links"]
+            example.setdefault(rule, row)
+    return [{**example[rule], "rules": rule, "links": n} for rule, n in links.most_common()]
 
 
 _SOURCE = urls.alias("source")

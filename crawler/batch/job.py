@@ -100,9 +100,15 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def size_of(files: Sequence[str]) -> int | None:
-    """Return the bytes of all files, or None when one of them is a stream."""
-    return None if "-" in files else sum(Path(file).stat().st_size for file in files)
+def bytes_to_read(job: Job) -> int | None:
+    """Return how many bytes a job reads, or None if that cannot be known.
+
+    Without a store, every file is read twice. Spark reads the files elsewhere.
+    """
+    if "-" in job.files or job.engine == "spark":
+        return None
+    size = sum(Path(file).stat().st_size for file in job.files)
+    return size if job.store is not None else 2 * size
 
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)

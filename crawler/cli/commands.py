@@ -25,7 +25,7 @@ COMMANDS = {
     "demo": Listed("demo_command", "Crawl a generated site, and compare the result with the truth"),
     "explain": Listed("url_commands", "Show which rules change a URL, and why"),
     "export": Listed(
-        "store_commands", "Export pages, URLs, aliases, rules or refused links of a store"
+        "store_commands", "Export a store's pages, URLs, aliases, rules or refused URLs"
     ),
     "extract": Listed("url_commands", "Print the URLs in a text, or the links of an HTML page"),
     "rules": Listed("rules_commands", "Show, revoke, export, import and mine learned rules"),

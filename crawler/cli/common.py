@@ -1,4 +1,4 @@
-"""What all commands share: their options, their exit codes, and errors as sentences."""
+"""What all commands share: options, exit codes, and errors as one sentence."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ _P = ParamSpec("_P")
 
 
 def answering(command: Callable[_P, int]) -> Callable[_P, None]:
-    """Turn a command's errors into a sentence and an exit code."""
+    """Exit with the code that a command returns; print its errors and exit with theirs."""
 
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -35,14 +35,14 @@ def answering(command: Callable[_P, int]) -> Callable[_P, None]:
         except ArgumentError as error:
             render.notify(f"canonry: --store: {error}; for example {DEFAULT_STORE}")
             code = USAGE
-        except BrokenPipeError:  # the reader has seen enough, as in "| head"
+        except BrokenPipeError:  # the reader has closed the pipe, as "head" does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = FAILED
         except (StoreError, InvalidURL, OSError) as error:
             render.notify(f"canonry: {error}")
             code = FAILED
         except KeyboardInterrupt:
-            render.notify("canonry: interrupted; the same command starts again")
+            render.notify("canonry: interrupted; run the same command to start again")
             code = INTERRUPTED
         sys.exit(code)
 
@@ -50,18 +50,26 @@ def answering(command: Callable[_P, int]) -> Callable[_P, None]:
 
 
 policy_option = click.option(
-    "--policy", default="web", show_default=True, help="A preset's name, or a TOML file."
+    "--policy",
+    metavar="NAME|FILE",
+    default="web",
+    show_default=True,
+    help="The policy: the name of a preset, or a TOML file.",
 )
-base_option = click.option("--base", help="Resolve references against this URL.")
+base_option = click.option("--base", metavar="URL", help="Resolve relative URLs against this URL.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 store_option = click.option(
-    "--store", default=DEFAULT_STORE, show_default=True, help="A SQLAlchemy URL."
+    "--store",
+    metavar="URL",
+    default=DEFAULT_STORE,
+    show_default=True,
+    help="The store: a SQLAlchemy URL.",
 )
 rules_option = click.option(
     "--rules",
     "rules_file",
     metavar="FILE",
-    help="Learned rules, as 'canonry rules export' has them.",
+    help="Apply the learned rules in FILE, which 'canonry rules export' has written.",
 )
 
 

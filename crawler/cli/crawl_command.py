@@ -17,28 +17,56 @@ from canonry.storage import report
 @click.command()
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
 @store_option
-@click.option("--config", type=click.Path(dir_okay=False), help="A TOML file of settings.")
-@click.option("--max-pages", type=int, help="Stop when the store holds this many pages.")
-@click.option("--max-depth", type=int, help="Follow this many links from a seed.")
-@click.option("--scope", type=click.Choice(["host", "domain", "prefix", "any"]))
-@click.option("--first", multiple=True, metavar="PATTERN", help="Ask these first: */product/*.")
-@click.option("--concurrency", type=int, help="Requests in flight at once, in each worker.")
-@click.option("--workers", type=int, help="Processes that share the store.  [default: 1]")
-@click.option("--delay", type=float, help="Seconds between two requests to one host.")
-@click.option("--policy", help="A preset's name, or a TOML file.  [default: web]")
-@click.option("--recrawl-after", metavar="TIME", help="Ask again for what is older: 12h, 7d, 4w.")
 @click.option(
-    "--allow-private", is_flag=True, default=None, help="Ask addresses that are not public."
+    "--config",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Read settings from FILE (TOML).",
 )
-@click.option("--connect-to", multiple=True, metavar="HOST:PORT:ADDR:PORT", help="As curl has it.")
-@click.option("--warc", metavar="DIR", help="Keep every exchange there, as WARC.")
 @click.option(
-    "--embeds/--no-embeds", default=None, help="Fetch images, media, styles, scripts, too."
+    "--scope",
+    type=click.Choice(["host", "domain", "prefix", "any"]),
+    help="Links to follow: on the seeds' hosts, on their registrable domains, below the seeds' "
+    "directories, or any.  [default: host]",
 )
-@click.option("--log", metavar="FILE", help="Add a line of JSON for each URL that was asked.")
-@click.option("--metrics", metavar="PORT", help="Serve metrics for Prometheus there.")
-@click.option("--learn/--no-learn", default=None, help="Learn which URLs are the same.")
-@click.option("--ca-file", help="Certificate authorities to trust beside the system's.")
+@click.option("--max-pages", type=int, metavar="N", help="Stop when the store holds N pages.")
+@click.option("--max-depth", type=int, metavar="N", help="Follow up to N links from a seed.")
+@click.option(
+    "--first",
+    multiple=True,
+    metavar="PATTERN",
+    help="Fetch URLs that match PATTERN first: '*/product/*'. Can be repeated.",
+)
+@click.option(
+    "--embeds/--no-embeds",
+    default=None,
+    help="Also fetch images, media, style sheets and scripts.",
+)
+@click.option(
+    "--recrawl-after", metavar="TIME", help="Fetch pages again that are older: 12h, 7d, 4w."
+)
+@click.option("--policy", metavar="NAME|FILE", help="A preset, or a TOML file.  [default: web]")
+@click.option("--learn/--no-learn", default=None, help="Learn which URLs of a host are the same.")
+@click.option(
+    "--delay", type=float, metavar="SECONDS", help="Time between two requests to one host."
+)
+@click.option("--concurrency", type=int, metavar="N", help="Concurrent requests in each worker.")
+@click.option(
+    "--workers", type=int, metavar="N", help="Processes that share the store.  [default: 1]"
+)
+@click.option("--allow-private", is_flag=True, default=None, help="Allow non-public IP addresses.")
+@click.option(
+    "--connect-to",
+    multiple=True,
+    metavar="HOST:PORT:ADDR:PORT",
+    help="Connect to ADDR:PORT instead of HOST:PORT, like curl. Can be repeated.",
+)
+@click.option(
+    "--ca-file", metavar="FILE", help="Certificate authorities to trust, besides the system's."
+)
+@click.option("--warc", metavar="DIR", help="Archive requests and responses as WARC files in DIR.")
+@click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")
+@click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @json_option
 @answering
 def crawl(
@@ -47,9 +75,12 @@ def crawl(
     config: str | None,
     *,
     as_json: bool,
-    **flags: Any,  # noqa: ANN401 - click's values, which the settings check
+    **flags: Any,  # noqa: ANN401 - the settings check them
 ) -> int:
     """Crawl from the seed URLs, and report which links were merged.
+
+    Options override the environment and the settings file; config/canonry.toml lists all settings
+    with their defaults.
 
     To resume, run the same command again. Ctrl-C stops the crawl after the requests in flight; a
     second Ctrl-C stops it at once.
@@ -80,9 +111,8 @@ def crawl(
         print_json(found)
     else:
         render.status(found)
-        render.notify(
-            f"{result.progress.pages:,} pages in {result.seconds:.1f} s; the store is {store}"
-        )
+        pages = render.counted(result.progress.pages, "page")
+        render.notify(f"{pages} in {result.seconds:.1f} s; the store is {store}")
     if result.finished:
         return 0
     render.notify("Interrupted; the same command resumes.")

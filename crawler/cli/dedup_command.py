@@ -25,12 +25,17 @@ from canonry.crawler.settings import SettingsError
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
-@click.option("-o", "out", help="Write here, whole or not at all.  [default: stdout]")
+@click.option(
+    "-o",
+    "out",
+    metavar="FILE",
+    help="Write to FILE, which appears when it is complete.  [default: stdout]",
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(list(tables.OUTPUT_FORMATS)),
-    help="Of the output.  [default: as OUT ends: .jsonl, .csv, .parquet; else text]",
+    help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else text]",
 )
 @click.option(
     "--write",
@@ -38,36 +43,61 @@ from canonry.crawler.settings import SettingsError
     type=click.Choice(LINE_CONTENTS),
     default="url",
     show_default=True,
-    help="What a line of text is: the first spelling, the canonical form, or the key.",
+    help="What a line of text output holds: the URL as in the input, its canonical form, or its "
+    "key.",
 )
 @click.option(
-    "--map", "map_file", help="Write every line, what it is the same as, and by which rules."
+    "--map",
+    "map_file",
+    metavar="FILE",
+    help="Write all input lines, each with the line that it duplicates and by which rules.",
 )
-@click.option("--groups", help="Write the spellings of each resource that has several lines.")
-@click.option("--report", "about", help="Write a page about it: one HTML file, for people.")
+@click.option(
+    "--groups", metavar="FILE", help="Write the spellings of each resource with several lines."
+)
+@click.option(
+    "--report", "about", metavar="FILE", help="Write a summary for people, as one HTML page."
+)
 @click.option(
     "--input",
     "read_as",
     type=click.Choice(["auto", *INPUT_FORMATS]),
     default="auto",
     show_default=True,
-    help="What the files are; auto: told by the content of each.",
+    help="Input format; auto recognizes each file by its content.",
 )
-@click.option("--column", help="Name or number of the column, of CSV, TSV, JSONL, Parquet.")
+@click.option(
+    "--column",
+    metavar="NAME|N",
+    help="The column with the URLs, in CSV, TSV, JSONL or Parquet.",
+)
 @policy_option
 @rules_option
 @click.option(
-    "--workers", type=click.IntRange(1, 256), help="Processes.  [default: one a processor]"
+    "--workers",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes.  [default: one for each processor]",
 )
-@click.option("--memory", default="1GiB", show_default=True, help="To be kept within, about.")
-@click.option("--resume", is_flag=True, help="Go on where a run that was killed has stopped.")
-@click.option("--store", help="Also against everything this store has seen, and into its queue.")
+@click.option(
+    "--memory",
+    default="1GiB",
+    show_default=True,
+    metavar="SIZE",
+    help="Approximate memory limit.",
+)
+@click.option("--resume", is_flag=True, help="Continue a run that was killed.")
+@click.option(
+    "--store",
+    metavar="URL",
+    help="Leave out what this store has seen, and add the rest to its queue.",
+)
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
     default="local",
     show_default=True,
-    help="What does the work: this machine, or PySpark.",
+    help="Run on this machine, or on Spark.",
 )
 @json_option
 @answering
@@ -104,8 +134,8 @@ def dedup(
     """
     if store is not None and rules_file is not None:
         raise SettingsError(
-            "--rules and --store: a store has rules of its own; "
-            "bring these in: canonry rules import FILE --store URL"
+            "--rules and --store: a store has rules of its own; add yours to them with "
+            "'canonry rules import FILE --store URL'"
         )
     asked = job.Job(
         files=job.expand(files),
@@ -125,13 +155,8 @@ def dedup(
     )
     asked.check()
     canonicalizer = opening.canonicalizer(policy, rules_file)
-    total = job.size_of(asked.files)
     start = time.monotonic()
-    if total is not None and store is None:
-        total *= 2  # every file is read twice
-    if engine == "spark":
-        total = None  # it is read elsewhere
-    with render.byte_progress(total, "dedup") as advance:
+    with render.byte_progress(job.bytes_to_read(asked), "dedup") as advance:
         summary = job.run(asked, canonicalizer, advance, render.notify)
     seconds = round(time.monotonic() - start, 3)
     if as_json:

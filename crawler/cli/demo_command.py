@@ -1,15 +1,23 @@
 """The command ``demo``."""
 
+from collections.abc import Sequence
+
 import click
 import msgspec
 
+from canonry.crawler.cli import render
 from canonry.crawler.cli.common import FAILED, answering, json_option, print_json
-from canonry.crawler.demo import run as demo_run
+from canonry.crawler.demo.run import Result, run
+from canonry.crawler.demo.site import HOSTS
 
 
 @click.command()
 @click.option(
-    "--policy", "policies", multiple=True, help="Crawl under these  [default: web, search]."
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Crawl under this policy. Can be repeated.  [default: web, search]",
 )
 @json_option
 @answering
@@ -19,9 +27,45 @@ def demo(policies: tuple[str, ...], *, as_json: bool) -> int:
     The site is served on loopback, and each of its pages has many URLs. The demo shows how many
     pages a crawl missed, and how many it fetched more than once.
     """
-    results = demo_run.run(policies or ("web", "search"))
+    results = run(policies or ("web", "search"), render.notify)
     if as_json:
         print_json(msgspec.to_builtins(results))
     else:
-        demo_run.show_results(results)
+        _show(results)
     return 0 if all(result.is_right for result in results) else FAILED
+
+
+def _show(results: Sequence[Result]) -> None:
+    """Print the results beside the truth."""
+    columns = [f"policy {result.policy}" for result in results]
+    lines: list[tuple[object, ...]] = [
+        ("resources on the site", *(r.resources for r in results)),
+        ("fetched", *(r.fetched for r in results)),
+        ("missed", *(len(r.missed) for r in results)),
+        ("fetched more than once", *(r.fetched_again for r in results)),
+    ]
+    reasons = dict.fromkeys(name for r in results for name in r.again_for_want_of)
+    lines += [
+        (f"  for lack of rule {name}", *(r.again_for_want_of.get(name, 0) for r in results))
+        for name in reasons
+    ]
+    lines += [
+        ("fetched against robots.txt", *(r.disallowed for r in results)),
+        ("pages of crawler traps fetched", *(r.endless for r in results)),
+        ("links found", *(r.links for r in results)),
+        ("requests in total", *(r.requests for r in results)),
+    ]
+    render.out().print(
+        f"A generated site of {results[0].resources} pages on {len(HOSTS)} hosts was served on "
+        f"loopback and crawled under {len(results)} policies, one after the other.\n"
+        "Each page has many URLs. The last table compares what was fetched with the truth.\n"
+    )
+    for result in results:
+        render.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")
+        render.merged(result.merged)
+    last = results[-1]
+    render.table("Aliases recorded", ("kind, HTTP status", "count"), list(last.aliases.items()))
+    render.table("The crawls and the truth", ("", *columns), lines)
+    for result in results:
+        for url in result.missed:
+            render.notify(f"missed under policy {result.policy}: {url}")

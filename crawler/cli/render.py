@@ -1,8 +1,7 @@
-"""What people are shown: traces, summaries, progress. Nothing is computed here."""
+"""Print traces, summaries and progress for people."""
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +22,7 @@ from canonry.canon import Trace
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.learn.evidence import Case
+from canonry.storage import report
 
 _NARROW = 72  # characters of a URL in a table
 _PIPE_WIDTH = 200
@@ -39,18 +39,23 @@ def err() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    """Return a console; in a pipe its lines are long enough for tables of URLs."""
+    """Return a console; in a pipe, it is wide enough for tables of URLs."""
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else _PIPE_WIDTH
     return Console(stderr=stderr, soft_wrap=True, highlight=False, width=width)
 
 
 def notify(message: str) -> None:
-    """Tell people something, on standard error."""
+    """Print a message on standard error."""
     err().print(escape(message))
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 page", "2,000 pages"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def trace(found: Trace) -> None:
-    """Print what each rule did: the URL before and after it, the changed part marked."""
+    """Print what each rule did: the URL before and after, with the change highlighted."""
     console = out()
     console.print(f"[bold]{escape(found.text)}[/]")
     for step in found.steps:
@@ -60,16 +65,16 @@ def trace(found: Trace) -> None:
         console.print(f"    [dim]-[/] {before}\n    [dim]+[/] {after}")
         console.print(f"    [dim]{escape(step.cites)}, rung: {step.rung.name.lower()}[/]")
     if not found.steps:
-        console.print("\n  no rule has anything to do: it is canonical")
+        console.print("\n  no rule changes it: it is canonical")
     console.print(f"\n  request   {escape(found.url)}")
     console.print(f"  identity  [bold]{escape(found.identity)}[/]")
     console.print(f"  key       {found.key.hex()}  [dim](policy {found.policy})[/]")
     for caution in found.cautions:
-        console.print(f"  [yellow]beware[/]    {escape(caution.value)}")
+        console.print(f"  [yellow]caution[/]   {escape(caution.value)}")
 
 
 def mark(before: str, after: str) -> tuple[str, str]:
-    """Return both texts as markup, with what differs between them highlighted."""
+    """Return both texts as markup, with the difference highlighted."""
     head, tail = common_ends(before, after)
 
     def marked(text: str, colour: str) -> str:
@@ -86,7 +91,7 @@ def table(
     lines: Sequence[Sequence[object]],
     console: Console | None = None,
 ) -> None:
-    """Print a table; numbers are set to the right. Nothing is printed when it has no lines."""
+    """Print a table, with numbers aligned to the right. A table without lines is not printed."""
     if not lines:
         return
     grid = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -112,71 +117,66 @@ def status(found: Mapping[str, Any]) -> None:
     table("URLs", ("state", "count"), [(k, n) for k, n in found["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(found["pages_by_status"].items()))
     if found["repeated_bodies"]:
-        console.print(f"{found['repeated_bodies']:,} pages have a body that another page has\n")
+        pages = counted(found["repeated_bodies"], "page")
+        console.print(f"{pages} with the same body as another page\n")
     table("Aliases", ("kind, HTTP status", "count"), list(found["aliases"].items()))
     table("Held", ("reason", "count"), list(found["held"].items()))
     table("Failed", ("reason", "count"), list(found["failed"].items()))
     merged(found["merged"])
     table(
-        "Links that are no URL to fetch",
-        ("reason", "links", "for example"),
+        "Links that cannot be fetched",
+        ("reason", "links", "example"),
         [(r["reason"], r["links"], _short(r["link"])) for r in found["refused"]],
     )
 
 
 def moment(at: float) -> str:
-    """Return a time for people, in UTC; "never" for what never was."""
+    """Return a time in UTC, to the minute; "never" for 0."""
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) if at > 0 else "never"
 
 
 def rule(case: Case, says: str) -> None:
-    """Print all about a learned rule."""
+    """Print a learned rule and its evidence."""
     console = out()
     console.print(f"[bold]{case.id}[/]  [bold cyan]{case.state}[/]  {escape(says)}")
     console.print(
-        f"\n  {case.agree:,} paths agree, {case.disagree:,} disagree; since it is {case.state}: "
-        f"{case.trial_agree:,} and {case.trial_disagree:,}"
+        f"\n  {counted(case.agree, 'path')} for it, {case.disagree:,} against; since it became "
+        f"{case.state}: {case.trial_agree:,} for, {case.trial_disagree:,} against"
     )
     console.print(
-        f"  {case.spared:,} URLs were not fetched for it; {case.reversed:,} redirects were seen "
-        "the other way round"
+        f"  {counted(case.spared, 'URL')} not fetched because of it; "
+        f"{counted(case.reversed, 'redirect')} in the opposite direction"
     )
     console.print(
-        f"  first seen {moment(case.first_seen)}, last {moment(case.last_seen)}, "
+        f"  first seen {moment(case.first_seen)}, last seen {moment(case.last_seen)}, "
         f"{case.state} since {moment(case.entered_at)}, verified {moment(case.verified_at)}\n"
     )
-    table("For it", ("URL", "is"), case.samples)
-    table("Against it", ("URL", "is"), case.against)
+    table("Evidence for it", ("URL", "is the same as"), case.samples)
+    table("Evidence against it", ("URL", "leads to"), case.against)
 
 
 def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
-    """Print how many links each rule merged, with an example; several may be needed for one."""
-    links: Counter[str] = Counter()
-    example: dict[str, Mapping[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: row["rules"].count("+")):
-        for rule in row["rules"].split(" + "):
-            links[rule] += row["links"]
-            example.setdefault(rule, row)
+    """Print how many links each rule merged, with an example."""
     table(
         "Merged, by rule",
         ("rule", "links", "link", "is the same as"),
         [
-            (rule, n, _short(example[rule]["link"]), _short(example[rule]["same_as"]))
-            for rule, n in links.most_common()
+            (row["rules"], row["links"], _short(row["link"]), _short(row["same_as"]))
+            for row in report.merged_by_rule(rows)
         ],
         console=console,
     )
 
 
 def _short(text: str) -> str:
-    """Return a text cut to what a column can bear."""
+    """Return a text cut to the width of a column, without control characters."""
     shown = "".join(c if c.isprintable() else " " for c in text.strip())
     return shown if len(shown) <= _NARROW else f"{shown[: _NARROW - 1]}…"
 
 
 @contextmanager
 def byte_progress(total: int | None, what: str) -> Iterator[Callable[[int], None]]:
-    """Show how much of some files was read, on a terminal; yields what to call with more."""
+    """Show a progress bar on a terminal; yields a function that takes the bytes just read."""
     console = err()
     if not console.is_terminal or total is None:
         yield lambda _count: None
@@ -194,12 +194,12 @@ def byte_progress(total: int | None, what: str) -> Iterator[Callable[[int], None
 
 
 def dedup(summary: Summary, seconds: float) -> None:
-    """Tell on standard error what a dedup did."""
+    """Print the summary of a dedup on standard error."""
     rate = summary.lines / max(seconds, 0.001)
     merged_lines = sum(summary.merged.values())
     refused_lines = sum(summary.refused.values())
     notify(
-        f"{summary.lines:,} lines in {seconds:.1f} s ({rate:,.0f}/s): "
+        f"{counted(summary.lines, 'line')} in {seconds:.1f} s ({rate:,.0f}/s): "
         f"{summary.distinct:,} distinct, {summary.exact:,} repeated, "
         f"{merged_lines:,} merged by rules, {refused_lines:,} refused, {summary.blank:,} blank"
     )
@@ -213,9 +213,9 @@ def dedup(summary: Summary, seconds: float) -> None:
     )
     table(
         "Refused",
-        ("reason", "lines", "for example"),
+        ("reason", "lines", "example"),
         [(r, n, _short(summary.refused_samples[r])) for r, n in summary.refused.items()],
         console=err(),
     )
     for cut in summary.cut:
-        notify(f"canonry: {cut}; what was read before is in the output")
+        notify(f"canonry: {cut}; the output has what was read before")

@@ -39,15 +39,20 @@ def status(store: str, *, as_json: bool) -> int:
     type=click.Choice(["jsonl", "csv", "parquet"]),
     default="jsonl",
     show_default=True,
+    help="Output format.",
 )
 @click.option(
-    "-o", "out", help="Write here, whole or not at all; .gz compresses.  [default: stdout]"
+    "-o",
+    "out",
+    metavar="FILE",
+    help="Write to FILE, which appears when it is complete; .gz compresses.  [default: stdout]",
 )
 @answering
 def export(what: str, store: str, form: str, out: str | None) -> int:
-    """Export pages, URLs, aliases, rules or refused links of a store.
+    """Export a store's pages, URLs, aliases, rules or refused URLs.
 
-    Each alias comes with the representative of its class: the URL that it leads to in the end.
+    Each alias comes with the representative of its class: the URL that it leads to in the end. The
+    refused URLs are those that are held or have failed, with the reason.
     """
     with ExitStack() as stack:
         connection = stack.enter_context(report.reading(store))
@@ -70,5 +75,5 @@ def upgrade(store: str) -> int:
     from canonry.storage import migrations  # noqa: PLC0415 - loads Alembic
 
     before = migrations.upgrade(store, render.notify)
-    render.notify(f"it had schema {before}, and has schema {VERSION} now")
+    render.notify(f"{store}: schema {before} is now schema {VERSION}")
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from canonry.canon import Canonicalizer, Refused
+from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon import extract as canon_extract
 from canonry.crawler import opening
 from canonry.crawler.cli import render
@@ -24,21 +24,24 @@ from canonry.crawler.cli.common import (
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
 
-_by_store = click.option("--store", help="Also by what this store has seen and learned.")
+_known_store = click.option(
+    "--store", metavar="URL", help="Also use what this store has learned (a SQLAlchemy URL)."
+)
 
 
 @click.command()
-@click.argument("urls", nargs=-1)
+@click.argument("urls", nargs=-1, metavar="[URL]...|-")
 @base_option
 @policy_option
 @rules_option
-@_by_store
+@_known_store
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "surt"]),
     default="text",
     show_default=True,
+    help="Output format.",
 )
 @answering
 def canon(
@@ -57,19 +60,27 @@ def canon(
     redirect or an alias gets the canonical form of the page it leads to.
     """
     given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
-    canonicalizer = Canonicalizer(opening.find_policy(policy))
+    surt = Canonicalizer(opening.find_policy(policy)).surt
     refused = 0
-    for result in opening.canonicals(given, base, policy, rules_file, store):
-        if isinstance(result, Refused):
-            refused += 1
-            render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
-            record: dict[str, Any] = {"text": result.text, "reason": result.reason.name.lower()}
-            line = ""
-        else:
-            record = result._asdict() | {"key": result.key.hex()}
-            line = canonicalizer.surt(result.identity) if form == "surt" else result.identity
-        click.echo(msgspec.json.encode(record) if form == "json" else line)
+    with opening.comparing(policy, rules_file, store) as comparer:
+        for result in comparer.many(given, base):
+            if isinstance(result, Refused):
+                refused += 1
+                render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
+            if form == "json":
+                click.echo(msgspec.json.encode(_record(result)))
+            elif isinstance(result, Refused):
+                click.echo("")
+            else:
+                click.echo(surt(result.identity) if form == "surt" else result.identity)
     return FAILED if refused and given is urls else 0
+
+
+def _record(result: Canonical | Refused) -> dict[str, Any]:
+    """Return a result as plain data for JSON."""
+    if isinstance(result, Refused):
+        return {"text": result.text, "reason": result.reason.name.lower()}
+    return result._asdict() | {"key": result.key.hex()}
 
 
 def _stdin_lines() -> Iterator[bytes]:
@@ -86,7 +97,7 @@ def _stdin_lines() -> Iterator[bytes]:
 @base_option
 @policy_option
 @rules_option
-@_by_store
+@_known_store
 @json_option
 @answering
 def explain(
@@ -102,7 +113,8 @@ def explain(
 
     For a learned rule, it also shows the evidence for the rule.
     """
-    trace = opening.explain(url, base, policy, rules_file, store)
+    with opening.comparing(policy, rules_file, store) as comparer:
+        trace = comparer.explain(url, base)
     if as_json:
         print_json(trace.as_dict())
     else:
@@ -113,7 +125,11 @@ def explain(
 @click.command()
 @click.argument("file", metavar="FILE|-")
 @base_option
-@click.option("--suffixes", is_flag=True, help="Also www.example.com/..., as http://.")
+@click.option(
+    "--suffixes",
+    is_flag=True,
+    help="Also find URLs without a scheme, such as www.example.com/a; they get http://.",
+)
 @answering
 def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     """Print the URLs in a text, or the links of an HTML page.
@@ -126,7 +142,8 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     if html.looks_like_html(body):
         found, relative = html.absolute_links(body, base)
         if relative:
-            render.notify(f"canonry: {relative:,} relative links left out; give their --base")
+            links = render.counted(relative, "relative link")
+            render.notify(f"canonry: {links} left out; give the page's URL with --base")
     else:
         found = [hit.url for hit in canon_extract(body, suffixes=suffixes)]
     for url in found:

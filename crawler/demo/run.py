@@ -1,16 +1,15 @@
-"""Crawl the demo site under some policies, and hold the result against the truth."""
+"""Crawl the demo site under some policies, and compare the result with the truth."""
 
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from canonry.crawler import opening
-from canonry.crawler.cli import render
 from canonry.crawler.demo.server import Served, serving
-from canonry.crawler.demo.site import HOSTS, SEED, build
+from canonry.crawler.demo.site import SEED, build
 from canonry.crawler.run import wiring
 from canonry.crawler.settings import load
 from canonry.storage import report
@@ -46,12 +45,24 @@ class Result(NamedTuple):
     is_right: bool  # none missed, none disallowed, none again that the policy had a rule for
 
 
-def run(policies: Sequence[str]) -> list[Result]:
-    """Crawl the site once for each policy, into a store of its own that is thrown away."""
-    return [asyncio.run(_run(policy)) for policy in policies]
+def _ignore(_message: str) -> None:
+    """Drop a message for people."""
 
 
-async def _run(policy: str) -> Result:
+def run(policies: Sequence[str], notify: Callable[[str], None] = _ignore) -> list[Result]:
+    """Crawl the site once under each policy, each time into a temporary store.
+
+    Args:
+        policies: names of presets, or TOML files.
+        notify: receives sentences for people.
+
+    Raises:
+        PolicyError: if there is no such policy.
+    """
+    return [asyncio.run(_run(policy, notify)) for policy in policies]
+
+
+async def _run(policy: str, notify: Callable[[str], None]) -> Result:
     """Serve the site, crawl it as the command would, and compare."""
     with tempfile.TemporaryDirectory(prefix="canonry-demo-") as folder:
         store = f"sqlite:///{Path(folder, 'demo.db')}"
@@ -65,7 +76,7 @@ async def _run(policy: str) -> Result:
                 },
                 "fetch": {"connect_to": [f"::127.0.0.1:{served.port}"], "retries": 0},
             }
-            result = await wiring.crawl([SEED], store, load(None, flags), notify=render.notify)
+            result = await wiring.crawl([SEED], store, load(None, flags), notify=notify)
         with report.reading(store) as connection:
             return _compare(policy, served, result, report.status(connection))
 
@@ -104,39 +115,3 @@ def _wanting(targets: Sequence[str]) -> list[str]:
     if rules:
         rules.remove("unknown" if "unknown" in rules else rules[0])  # the one that was due
     return rules
-
-
-def show_results(results: Sequence[Result]) -> None:
-    """Print the comparison for people."""
-    columns = [f"policy {result.policy}" for result in results]
-    lines: list[tuple[object, ...]] = [
-        ("resources on the site", *(r.resources for r in results)),
-        ("fetched", *(r.fetched for r in results)),
-        ("missed", *(len(r.missed) for r in results)),
-        ("fetched again under another name", *(r.fetched_again for r in results)),
-    ]
-    reasons = dict.fromkeys(name for r in results for name in r.again_for_want_of)
-    lines += [
-        (f"  for want of rule {name}", *(r.again_for_want_of.get(name, 0) for r in results))
-        for name in reasons
-    ]
-    lines += [
-        ("asked against robots.txt", *(r.disallowed for r in results)),
-        ("pages of endless traps", *(r.endless for r in results)),
-        ("links found", *(r.links for r in results)),
-        ("requests, all told", *(r.requests for r in results)),
-    ]
-    render.out().print(
-        f"A site of {results[0].resources} pages under {len(HOSTS)} host names was served on "
-        f"loopback and crawled {len(results)} times, each under another policy.\n"
-        "Its pages go by many names; what is true of it is known, and stands at the end.\n"
-    )
-    for result in results:
-        render.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")
-        render.merged(result.merged)
-    last = results[-1]
-    render.table("Aliases recorded", ("kind, HTTP status", "count"), list(last.aliases.items()))
-    render.table("What is true, and what was found", ("", *columns), lines)
-    for result in results:
-        for url in result.missed:
-            render.notify(f"missed under policy {result.policy}: {url}")

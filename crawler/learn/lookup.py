@@ -1,6 +1,7 @@
 """Answers from a store: what a URL is by all that was learned, URL by URL and host by host."""
 
 import time
+from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Connection
 
@@ -40,6 +41,12 @@ class Answers:
             return Refused(error.text, error.reason, error.position)
         identity = self._end(plain)[0]
         return Canonical(plain.url, identity, self._plain.key_of(identity))
+
+    def many(
+        self, urls: Iterable[str | bytes], base: str | None = None
+    ) -> Iterator[Canonical | Refused]:
+        """Yield the canonical form of each URL, or why it has none."""
+        return (self.canonical(url, base) for url in urls)
 
     def explain(self, url: str | bytes, base: str | None = None) -> Trace:
         """Return which rule did what, and what was seen of the URL.

@@ -236,7 +236,7 @@ def test_interrupted_it_leaves_nothing_half_written(tmp_path: Path, number: sign
     assert (tmp_path / "out.txt").read_text() == "before"
     if number is signal.SIGINT:
         assert code == 3, said
-        assert b"interrupted; the same command starts again" in said
+        assert b"interrupted; run the same command to start again" in said
         assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
 
 

@@ -292,7 +292,7 @@ def test_interrupted_while_its_workers_start_it_waits_for_them(tmp_path: Path) -
         check=False,
     )
     assert done.returncode == 3
-    assert done.stderr == b"canonry: interrupted; the same command starts again\n"
+    assert done.stderr == b"canonry: interrupted; run the same command to start again\n"
     assert {path.name for path in tmp_path.iterdir()} == {"in.txt"}
 
 

@@ -88,7 +88,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
     assert done.stdout == b"http://a.example/x/b\nhttp://c.example/\n"
     done = run_command("extract", "page", folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, b"http://c.example/\n")
-    assert b"1 relative links left out" in done.stderr
+    assert b"1 relative link left out" in done.stderr
 
 
 @pytest.mark.parametrize(

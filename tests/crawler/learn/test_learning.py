@@ -425,7 +425,11 @@ def test_mining_a_warc(tmp_path: Path, *, packed: bool) -> None:
         (["rules", "show", "abc"], 1, "there is no such rule; 'canonry rules list'"),
         (["rules", "revoke", ""], 1, "there is no such rule"),
         (["rules", "import", "none.json"], 2, "give a file that can be read"),
-        (["rules", "import", "wide.json"], 2, "different people's (Public Suffix List)"),
+        (
+            ["rules", "import", "wide.json"],
+            2,
+            "is a public suffix, so its subdomains have different owners",
+        ),
         (["rules", "import", "search.json"], 2, "learned under policy search/1, not web/1"),
         (["canon", "--rules", "wide.json", SEED], 2, "Public Suffix List"),
         (["dedup", "-", "--rules", "a.json", "--store", "sqlite:///x.db"], 2, "rules import FILE"),
