@@ -92,9 +92,9 @@ def admit(store: Store, wanted: list[tuple[int, bytes]], *, together: bool = Fal
             part = candidates(wanted[start : start + _BATCH])
             making += time.perf_counter() - paused
             if connection is None:
-                store.admit(part, 0.0, lambda _one, _other: "")
+                store.admit(part, 0.0)
             else:
-                store.admit_in(connection, part, 0.0, lambda _one, _other: "")
+                store.admit_in(connection, part, 0.0)
     return time.perf_counter() - begun - making
 
 

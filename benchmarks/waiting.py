@@ -50,7 +50,7 @@ def fill(store_url: str, count: int) -> None:
                 for n in range(start, min(start + 100_000, count))
             ]
             given = [one for one in found if isinstance(one, Candidate)]
-            store.admit(given, 0.0, lambda _one, _other: "")
+            store.admit(given, 0.0)
 
 
 def crawled(store_url: str, port: str) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -14,6 +15,7 @@ from canonry.canon import (
     RuleSet,
 )
 from canonry.canon.learned.ruleset import loads
+from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import PolicyError, from_toml, preset
 from canonry.crawler.admission.scope import is_public_suffix
 from canonry.crawler.learn.lookup import Answers
@@ -119,4 +121,10 @@ def changing(
 
 def open_store(url: str, policy: Policy, notify: Callable[[str], None]) -> Store:
     """Open a store, or make one, for keys under a policy."""
-    return Store(url, policy=policy.label, fingerprint=policy.fingerprint, notify=notify)
+    return Store(
+        url,
+        policy=policy.label,
+        fingerprint=policy.fingerprint,
+        merging_rules=partial(merging_rules, Canonicalizer(policy)),
+        notify=notify,
+    )

@@ -51,19 +51,11 @@ class Page(NamedTuple):
     modified: str | None = None
 
 
-class Outcome(NamedTuple):
-    """All that came of one URL; recorded in one transaction, with its acknowledgement."""
+class RefusedLink(NamedTuple):
+    """A link that no crawl can fetch: it is counted, and gets no row."""
 
-    row: int
-    state: State
-    reason: str | None = None
-    page: Page | None = None
-    hops: tuple[Hop, ...] = ()
-    links: tuple[Candidate, ...] = ()
-    retry_at: float | None = None
-    hsts: bool = False  # the host asked for https, over https (RFC 6797)
-    refused: tuple[tuple[str, str], ...] = ()  # (reason, link): links that no one can fetch
-    unchanged: bool = False  # the page that is known still stands (RFC 9110 section 15.4.5)
+    reason: str
+    link: str  # without a password
 
 
 class Queued(NamedTuple):
@@ -74,9 +66,34 @@ class Queued(NamedTuple):
     depth: int
     hops: int
     attempts: int
-    etag: str | None = None  # of the page that is known of it
+    etag: str | None = None  # of the page that the store has
     modified: str | None = None
     priority: int = 0
+
+
+class Outcome(NamedTuple):
+    """The result of one visit, from the answer to the store.
+
+    It is recorded in one transaction with its acknowledgement.
+    """
+
+    queued: Queued  # the URL that was visited
+    state: State
+    reason: str | None = None
+    page: Page | None = None
+    hops: tuple[Hop, ...] = ()
+    links: tuple[Candidate, ...] = ()
+    retry_at: float | None = None  # seconds since 1970
+    hsts: bool = False  # the host asked for https, over https (RFC 6797)
+    refused: tuple[RefusedLink, ...] = ()
+    unchanged: bool = False  # the stored page is still current (RFC 9110 section 15.4.5)
+    not_before: float = 0.0  # the host wants no request before, in seconds since 1970
+    elapsed: float | None = None  # seconds that the host's last answer took
+
+    @property
+    def row(self) -> int:
+        """The row of the URL that was visited."""
+        return self.queued.row
 
 
 class LeasedHost(NamedTuple):

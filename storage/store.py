@@ -1,4 +1,4 @@
-"""Store: the one door to the database, for the crawl and the batch job alike."""
+"""Store: the one way into the database, for the crawl and the batch job alike."""
 
 import gc
 import os
@@ -13,7 +13,7 @@ from sqlalchemy.exc import DatabaseError
 from canonry.storage.learned import classes
 from canonry.storage.records import Admission, Candidate, Outcome
 from canonry.storage.rows import budgets, pages, urls
-from canonry.storage.rows.merges import MergeNames, Why
+from canonry.storage.rows.merges import MergeNames, MergingRules
 from canonry.storage.seen import snapshot
 from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
 from canonry.storage.seen.seen_set import SeenSet
@@ -25,7 +25,12 @@ _ADVICE = "nothing of the last step was kept; the same command resumes once this
 
 
 def _silent(_message: str) -> None:
-    """Say nothing."""
+    """Notify nobody."""
+
+
+def _unnamed(_spelling: str, _same_as: str) -> str:
+    """Name no rules: merges are not counted."""
+    return ""
 
 
 class Store:
@@ -41,6 +46,7 @@ class Store:
         *,
         policy: str,
         fingerprint: str,
+        merging_rules: MergingRules = _unnamed,
         notify: Callable[[str], None] = _silent,
     ) -> None:
         """Open a store; make it when there is none.
@@ -49,6 +55,7 @@ class Store:
             url: a SQLAlchemy URL.
             policy: ``name/version`` of the policy that makes its keys.
             fingerprint: of the policy's content.
+            merging_rules: names the rules that merge two spellings; merges are counted by them.
             notify: receives sentences for people, about work that takes time.
 
         Raises:
@@ -69,8 +76,9 @@ class Store:
             self._engine.dispose()
             raise StoreError(f"store {self._url}: {error}") from None
         self._merge_names = MergeNames()
-        self.judge: classes.Judge | None = None  # learned rules, where somebody brings them
-        self.budget: budgets.Budget | None = None  # of patterns, where somebody brings them
+        self.merging_rules = merging_rules
+        self.judge: classes.Judge | None = None  # of learned rules; None applies none
+        self.budget: budgets.Budget | None = None  # of URL patterns; None limits none
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -114,62 +122,59 @@ class Store:
         except DatabaseError as error:
             raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
 
-    def admit(self, candidates: Sequence[Candidate], now: float, why: Why) -> list[Admission]:
-        """Let URLs through the door; of all who bring one key, ever, one is told "new"."""
+    def admit(self, candidates: Sequence[Candidate], now: float) -> list[Admission]:
+        """Admit URLs. Exactly one caller per key is ever told that it is new."""
         with self.transaction() as connection:
-            return self.admit_in(connection, candidates, now, why)
+            return self.admit_in(connection, candidates, now)
 
     def admit_in(
-        self, connection: Connection, candidates: Sequence[Candidate], now: float, why: Why
+        self, connection: Connection, candidates: Sequence[Candidate], now: float
     ) -> list[Admission]:
-        """Do as `admit` does, inside the caller's `transaction`."""
+        """Admit URLs as `admit` does, inside the caller's `transaction`."""
         admissions = urls.admit(connection, self.seen, candidates, now, self.judge, self.budget)
         pages.put_merges(
-            connection, self._merge_names.tally(connection, candidates, admissions, why)
+            connection,
+            self._merge_names.tally(connection, candidates, admissions, self.merging_rules),
         )
         return admissions
 
-    def record(
-        self,
-        outcomes: Sequence[Outcome],
-        now: float,
-        why: Why,
-        then: Callable[[Connection, list[list[Admission]]], None] | None = None,
-    ) -> list[list[Admission]]:
-        """Record what came of URLs: results, aliases, links and acknowledgements, all or nothing.
+    def record(self, outcomes: Sequence[Outcome], now: float) -> list[list[Admission]]:
+        """Record the outcomes of visits in one transaction.
 
         Args:
             outcomes: of URLs that this worker had leased.
             now: seconds since 1970.
-            why: names the rules that made two spellings one.
-            then: is called in the same transaction, with what will be returned.
 
         Returns:
-            For each outcome the door's answers: first for its hops, then for its links.
+            For each outcome the admissions: first of its hops' targets, then of its links.
         """
         with self.transaction() as connection:
-            given = [[*(hop.target for hop in o.hops), *o.links] for o in outcomes]
-            flat = [candidate for group in given for candidate in group]
-            answers = iter(self.admit_in(connection, flat, now, why))
-            admissions = [[next(answers) for _ in group] for group in given]
-            refused = pages.Tally()
-            for outcome, admitted in zip(outcomes, admissions, strict=True):
-                edges = zip(outcome.hops, (a.row for a in admitted), strict=False)
-                pages.put_aliases(connection, outcome.row, edges, now)
-                for reason, link in outcome.refused:
-                    refused.add(reason, link)
-            answered = [(o.row, o.page) for o in outcomes if o.page is not None]
-            pages.put_pages(connection, answered, now)
-            pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
-            moved = [o.row for o in outcomes if o.state is State.REDIRECTED]
-            pages.remove(connection, moved)  # what was there before
-            urls.settle(connection, outcomes, now)
-            pages.put_refusals(connection, refused)
-            if self.judge is not None:
-                _let_out(connection, outcomes, admissions)
-            if then is not None:
-                then(connection, admissions)
-            return admissions
+            return self.record_in(connection, outcomes, now)
+
+    def record_in(
+        self, connection: Connection, outcomes: Sequence[Outcome], now: float
+    ) -> list[list[Admission]]:
+        """Record outcomes as `record` does, inside the caller's `transaction`."""
+        given = [[*(hop.target for hop in o.hops), *o.links] for o in outcomes]
+        flat = [candidate for group in given for candidate in group]
+        answers = iter(self.admit_in(connection, flat, now))
+        admissions = [[next(answers) for _ in group] for group in given]
+        refused = pages.Tally()
+        for outcome, admitted in zip(outcomes, admissions, strict=True):
+            edges = zip(outcome.hops, (a.row for a in admitted), strict=False)
+            pages.put_aliases(connection, outcome.row, edges, now)
+            for reason, link in outcome.refused:
+                refused.add(reason, link)
+        answered = [(o.row, o.page) for o in outcomes if o.page is not None]
+        pages.put_pages(connection, answered, now)
+        pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
+        moved = [o.row for o in outcomes if o.state is State.REDIRECTED]
+        pages.remove(connection, moved)  # of an earlier crawl
+        urls.settle(connection, outcomes, now)
+        pages.put_refusals(connection, refused)
+        if self.judge is not None:
+            _release(connection, outcomes, admissions)
+        return admissions
 
     def begin_job(self, command: str, settings: str, now: float) -> int:
         """Write down that a job began; return its number."""
@@ -223,12 +228,12 @@ class Store:
         return seen
 
 
-def _let_out(
+def _release(
     connection: Connection, outcomes: Sequence[Outcome], admissions: Sequence[Sequence[Admission]]
 ) -> None:
-    """Put back in the queue what a rule dropped and what these outcomes show is needed.
+    """Release URLs that a learned rule holds and that these outcomes show are needed.
 
-    That is where redirects lead, and what was dropped for a page that is not there.
+    These are the targets of redirects, and URLs that were held for a page that is not there.
     """
     targets = [
         admitted.row

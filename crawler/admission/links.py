@@ -1,4 +1,4 @@
-"""Links of an answer: what it leads to, judged at the door, and what it asks not to be followed."""
+"""Links of a response: which URLs it leads to, and which links are not to be followed."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,33 +9,32 @@ from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.documents.directives import header_forbids_following, link_headers
 from canonry.crawler.documents.document import FOLLOWED, Document
 from canonry.crawler.fetch.response import Response
+from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import Settings
-from canonry.storage import Candidate, Queued
-
-Refused = tuple[str, str]  # why a link is none to follow, and the link
+from canonry.storage import Candidate, Queued, RefusedLink
 
 
-class Found(NamedTuple):
-    """What an answer says of other URLs."""
+class PageLinks(NamedTuple):
+    """The links of one response."""
 
     links: tuple[Candidate, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedLink, ...] = ()
     canonical: Candidate | None = None
-    document: Document | None = None  # None: of a kind that has no links
+    document: Document | None = None  # None: of a type that has no links
 
 
-class Links:
-    """Finds links, for one crawl."""
+class LinkFinder:
+    """Finds the links of responses, for one crawl."""
 
     def __init__(self, url_filter: URLFilter, settings: Settings) -> None:
-        """Bind what judges links, and what is to be respected."""
+        """Bind the URL filter and the settings."""
         self._url_filter = url_filter
         self._crawl = settings.crawl
         self._longest = settings.fetch.max_body
         self._most = settings.traps.max_links
 
-    def of(self, queued: Queued, response: Response) -> Found:
-        """Return what an answer leads to: by its document, and by its ``Link`` headers."""
+    def find(self, queued: Queued, response: Response) -> PageLinks:
+        """Return the links in a response's document and in its ``Link`` headers."""
         document = read_document(
             response.body,
             response.headers,
@@ -54,7 +53,7 @@ class Links:
         else:
             followed, unfollowed = (*followed, *unfollowed), ()
         links: list[Candidate] = []
-        refused = [("nofollow", redact(link)) for link in unfollowed[: self._most]]
+        refused = [RefusedLink("nofollow", redact(link)) for link in unfollowed[: self._most]]
         base = document.base if document else response.url
         given = ((response.url, linked), (base, followed[: self._most]))
         for relative_to, references in given:
@@ -65,29 +64,32 @@ class Links:
                 else:
                     refused.append(found)
         if beyond := max(len(followed) + len(unfollowed) - self._most, 0):
-            refused += [("too-many-links", redact((*followed, *unfollowed)[-1]))] * beyond
+            last = redact((*followed, *unfollowed)[-1])
+            refused += [RefusedLink("too-many-links", last)] * beyond
         canonical = document.canonical if document else None
         if canonical is None:
             canonical = next((link for link, how in named if "canonical" in how), None)
         meant = None if canonical is None else self.one(queued, canonical, response.url)
-        return Found(
+        return PageLinks(
             tuple(links),
             tuple(refused),
             meant if isinstance(meant, Candidate) else None,
             document,
         )
 
-    def one(self, queued: Queued, reference: str, base: str) -> Candidate | Refused:
-        """Return what a link comes to, or why it is none: a bad link is the web's weather."""
+    def one(self, queued: Queued, reference: str, base: str) -> Candidate | RefusedLink:
+        """Return a link as a candidate; refuse one that no crawl can fetch, and raise nothing."""
         try:
             found = self._url_filter.candidate(
                 reference, base, depth=queued.depth + 1, hops=0, source=queued.row
             )
         except InvalidURL as error:
-            return error.reason.name.lower(), redact(error.text)
-        return found if isinstance(found, Candidate) else (found.label, redact(reference))
+            return RefusedLink(error.reason.name.lower(), redact(error.text))
+        if isinstance(found, Refusal):
+            return RefusedLink(found.label, redact(reference))
+        return found
 
 
 def _all(headers: Mapping[str, str], name: str) -> list[str]:
-    """Return the values of all headers of a name."""
+    """Return the values of all headers of one name."""
     return [value for key, value in headers.items() if key.lower() == name.lower()]

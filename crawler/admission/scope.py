@@ -20,9 +20,9 @@ class Scope:
         self.kind = kind
         self._places: set[str] = set()
         for seed in seeds:
-            self.widen(seed)
+            self.extend(seed)
 
-    def widen(self, url: str) -> None:
+    def extend(self, url: str) -> None:
         """Take in the place of one more seed."""
         self._places.add(self._place(url))
 

@@ -8,8 +8,7 @@ import re
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from canonry.canon import Canonicalizer, InvalidURL
-from canonry.canon.pipeline import merged_by
+from canonry.canon import Canonicalizer
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission import traps
 from canonry.crawler.admission.scope import Scope, host_of
@@ -51,9 +50,9 @@ class URLFilter:
         self._first = re.compile("|".join(patterns)) if patterns else None
         self._target = lru_cache(_REMEMBERED)(self._find_target)
 
-    def widen(self, seed: str) -> None:
+    def extend_scope(self, seed: str) -> None:
         """Take the place of one more seed into the scope."""
-        self._scope.widen(seed)
+        self._scope.extend(seed)
         self._target.cache_clear()
 
     def candidate(
@@ -119,10 +118,6 @@ class URLFilter:
         """Return the budgets that a URL draws on when it is let into the queue."""
         return traps.shares(url, self._traps)
 
-    def why(self, spelling: str, same_as: str) -> str:
-        """Name the rules that made two spellings one, "" when they are spelled alike."""
-        return why(self.canonicalizer, spelling, same_as)
-
 
 def nearest(reference: str, base: str) -> str:
     """Return as little of a base as leads a reference to the same target.
@@ -150,21 +145,6 @@ def _parts(base: str) -> tuple[str, str]:
 def is_fetched(url: str) -> bool:
     """Say whether a URL, as it is requested, is of a scheme that is fetched."""
     return url.startswith(_FETCHED)
-
-
-def why(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> str:
-    """Name the rules that made two spellings one, in the order of the table, joined by " + "."""
-    one, other = spelling, same_as
-    names: tuple[str, ...] = ()
-    if "fragment" in canonicalizer.policy.practice:  # what stands in a fragment merged nothing
-        (one, _, here), (other, _, there) = one.partition("#"), other.partition("#")
-        names = ("fragment",) if here != there else ()
-    if one != other:
-        try:
-            names = (*merged_by(canonicalizer.explain(one), canonicalizer.explain(other)), *names)
-        except InvalidURL:  # pragma: no cover - both were canonicalized before
-            return ""
-    return " + ".join(names)
 
 
 def spelled(reference: str, url: str) -> str:

@@ -2,16 +2,16 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, Refused
+from canonry.canon.pipeline import merging_rules
 from canonry.canon.syntax import to_text
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.admission.url_filter import is_fetched, why
+from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files.lines import Cut, Line
 from canonry.crawler.refusal import Refusal
@@ -72,17 +72,15 @@ class SeenInStore:
     with it, repeats that.
     """
 
-    def __init__(self, store: Store, connection: Connection, taught: Canonicalizer) -> None:
+    def __init__(self, store: Store, connection: Connection) -> None:
         """Work inside one transaction, which the caller commits when the output is safe.
 
         Args:
-            store: with the judge of its rules.
+            store: with the judge of its rules, and what names the rules that merge.
             connection: of the transaction.
-            taught: with its rules, to name what merges.
         """
         self._store = store
         self._connection = connection
-        self._why = partial(why, taught)
         self._known = Equivalences(connection)
 
     def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
@@ -99,7 +97,7 @@ class SeenInStore:
             )
             for spelling, canonical in entries
         ]
-        given = self._store.admit_in(self._connection, candidates, time.time(), self._why)
+        given = self._store.admit_in(self._connection, candidates, time.time())
         led = self._known.of_many({answer.row for answer in given})
         ends = {row: led[row].row if row in led else row for row in {a.row for a in given}}
         new = {answer.row for answer in given if answer.new} & set(ends.values())
@@ -164,7 +162,7 @@ def _batch(
             repeat = next(claims)
             answer = Answer(line, None, "")
             if repeat is not None:
-                rules = repeat.rules or why(taught, entry.spelling, repeat.spelling)
+                rules = repeat.rules or merging_rules(taught, entry.spelling, repeat.spelling)
                 answer = Answer(line, repeat.spelling, rules)
         else:
             answer = Answer(line, None, "", entry)

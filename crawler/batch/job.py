@@ -5,12 +5,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from glob import glob
 from itertools import groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from canonry.canon import Canonicalizer
+from canonry.canon.pipeline import merging_rules
 from canonry.crawler import opening
 from canonry.crawler.batch import html_report, local, results, spark
 from canonry.crawler.batch.against_store import SeenInStore, dedup
@@ -236,7 +238,8 @@ def _in_store(
     store.judge = Judge(canonicalizer)
     connection = stack.enter_context(store.transaction())
     taught = Canonicalizer(canonicalizer.policy, active_in(connection, canonicalizer.policy))
-    return SeenInStore(store, connection, taught), taught
+    store.merging_rules = partial(merging_rules, taught)
+    return SeenInStore(store, connection), taught
 
 
 def _against(

@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Policy, RuleSet, redact
+from canonry.canon.pipeline import merging_rules
 from canonry.canon.syntax import to_text
-from canonry.crawler.admission.url_filter import why
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import State, Workplace, fingerprint
 from canonry.crawler.batch.partition import SPELLING, Partitions, Repeats
@@ -277,7 +277,7 @@ class Dedup:
         if sum(summary.merged.values()) >= _NAMED and not self.work.name_all:
             rules = NOT_EXAMINED
         else:
-            rules = why(self._canonicalizer, to_text(line), to_text(first))
+            rules = merging_rules(self._canonicalizer, to_text(line), to_text(first))
         if rules:
             texts = (text.decode("utf-8", "replace") for text in (line, first))
             summary.merge(rules, *texts)

@@ -5,8 +5,6 @@ from typing import NamedTuple, Protocol
 
 from multidict import CIMultiDict
 
-REDIRECTS = frozenset({301, 302, 303, 307, 308})  # RFC 9110 section 15.4
-
 
 class Exchange(NamedTuple):
     """What went over the wire besides the response itself."""

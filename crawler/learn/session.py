@@ -5,7 +5,6 @@ URLs of the hosts brought in line, all in the transaction in which it was learne
 dies on the way leaves the store as it was before.
 """
 
-import hashlib
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -19,8 +18,10 @@ from canonry.canon.learned.families import act
 from canonry.canon.learned.validate import find_circle
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import host_of, registrable
+from canonry.crawler.fetch.status import OK, PERMANENT_REDIRECTS
 from canonry.crawler.learn.evidence import Case
 from canonry.crawler.learn.learner import Answered, Learner, Moved, Transition
+from canonry.crawler.learn.probes import Probe, beside
 from canonry.crawler.learn.rule_store import (
     KEPT,
     Acting,
@@ -31,14 +32,12 @@ from canonry.crawler.learn.rule_store import (
     write,
 )
 from canonry.crawler.learn.thresholds import Thresholds
-from canonry.storage import Admission, Outcome, Queued, State
+from canonry.storage import Admission, Outcome, State
 from canonry.storage.learned import classes, rule_rows
 from canonry.storage.records import Ruled
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import aliases
 
-_PERMANENT = frozenset({301, 308})  # RFC 9110 sections 15.4.2 and 15.4.9
-_OK = 200
 _PENDING = 20_000  # redirects whose ends are awaited
 _MOVES = 5  # hops of a chain that are followed to its end
 _SWEEP = 15.0  # seconds
@@ -46,12 +45,11 @@ _DAY = 86_400.0
 _ANY_SHARE = frozenset({"scheme-upgrade", "www", "host-alias"})
 
 
-class News(NamedTuple):
-    """What came of one URL."""
+class Learned(NamedTuple):
+    """What learning from some outcomes asks of the crawl."""
 
-    queued: Queued
-    outcome: Outcome
-    admissions: Sequence[Admission]  # of its hops, then of its links
+    held: tuple[int, ...] = ()  # rows that a new rule took out of the queue
+    probes: tuple[Probe, ...] = ()  # to be fetched once
 
 
 class LearningSession:
@@ -78,8 +76,6 @@ class LearningSession:
         self._stood: dict[str, tuple[str, bytes]] = {}  # of the answers that are taken in
         self._swept_at = 0.0
         self._held_back: set[str] = set()
-        self.taken_out: list[int] = []  # rows that left the queue, for the frontier in memory
-        self.probes: list[str] = []  # URLs that cannot be there, to be asked for once
         self.seconds = 0.0  # of CPU time, spent on learning
 
     def refresh(self, connection: Connection) -> None:
@@ -115,49 +111,66 @@ class LearningSession:
         rules = acting.named(ruled.rules) or acting.active.on(host_of(ruled.identity))[:1]
         return self._learner.is_verified(rules, ruled.identity, now)
 
-    def learn(self, connection: Connection, news: Iterable[News], now: float) -> None:
-        """Take in what came of URLs, and publish what follows; in the caller's transaction."""
+    def learn(
+        self,
+        connection: Connection,
+        outcomes: Sequence[Outcome],
+        admissions: Sequence[Sequence[Admission]],
+        now: float,
+    ) -> Learned:
+        """Learn from recorded outcomes and publish new rules, in the caller's transaction.
+
+        Args:
+            connection: of the transaction that recorded the outcomes.
+            outcomes: of visits.
+            admissions: for each outcome, as `Store.record` returns them.
+            now: seconds since 1970.
+
+        Returns:
+            The rows that new rules hold, and the probes to send.
+        """
         start = time.thread_time()
         due: set[int] = set()
-        given = list(news)
-        self._stood = self._standing(connection, given)
-        for one in given:
-            due.add(one.queued.row)
-            due |= self._take_in(one, now)
+        probes: list[Probe] = []
+        self._stood = self._standing(connection, outcomes)
+        for outcome, admitted in zip(outcomes, admissions, strict=True):
+            due.add(outcome.row)
+            due |= self._take_in(outcome, admitted, now)
+            probes += self._probes(outcome, now)
         if now - self._swept_at > _SWEEP:  # other workers fetch, too
             self._swept_at = now
             due = set(self._pending)
         for _ in range(_MOVES):
             if due := due & self._pending.keys():
                 due = self._settle(connection, due)
-        self._publish(connection, now)
+        held = self._publish(connection, now)
         self.seconds += time.thread_time() - start
+        return Learned(tuple(held), tuple(probes))
 
     def _standing(
-        self, connection: Connection, news: Iterable[News]
+        self, connection: Connection, outcomes: Iterable[Outcome]
     ) -> dict[str, tuple[str, bytes]]:
         """Return, by identity, what was fetched in the stead of answers' URLs because of rules."""
-        asked = (self._canonicalizer(one.queued.url) for one in news if one.outcome.page)
+        asked = (self._canonicalizer(one.queued.url) for one in outcomes if one.page)
         keys = {one.key: one.identity for one in asked if self._acting.concern(one.identity)}
         found = classes.bodies(connection, list(keys), by_rules=True)
         return {keys[key]: body for key, body in found.items()}
 
-    def _take_in(self, news: News, now: float) -> set[int]:
-        """Tell the learner of an answer; keep redirects until their ends are known.
+    def _take_in(self, outcome: Outcome, admissions: Sequence[Admission], now: float) -> set[int]:
+        """Give an answer to the learner; keep redirects until their targets have answered.
 
         Returns:
-            The rows that these lead to.
+            The rows of the targets.
         """
-        outcome = news.outcome
-        identity = self._canonicalizer.identity(news.queued.url)
-        if outcome.page is not None and outcome.page.status == _OK:
+        identity = self._canonicalizer.identity(outcome.queued.url)
+        if outcome.page is not None and outcome.page.status == OK:
             self._learner.hear(Answered(identity, outcome.page.digest, now, outcome.hsts))
-            if self._learner.wants_probe(host_of(identity)):
-                self.probes.append(sibling(news.queued.url, now))
         rows = set()
-        for hop, admitted in zip(outcome.hops, news.admissions, strict=False):
+        for hop, admitted in zip(outcome.hops, admissions, strict=False):
             target = self._canonicalizer.identity(hop.target.url)
-            if target == identity or (hop.kind == "redirect" and hop.status not in _PERMANENT):
+            if target == identity or (
+                hop.kind == "redirect" and hop.status not in PERMANENT_REDIRECTS
+            ):
                 continue
             moved = Moved(identity, target, now, hop.kind)
             self._pending.setdefault(admitted.row, []).append(moved)
@@ -165,6 +178,13 @@ class LearningSession:
         while len(self._pending) > _PENDING:
             self._pending.popitem(last=False)
         return rows
+
+    def _probes(self, outcome: Outcome, now: float) -> list[Probe]:
+        """Return a probe beside a page where the learner wants one of its host."""
+        if outcome.page is None or outcome.page.status != OK:
+            return []
+        host = host_of(self._canonicalizer.identity(outcome.queued.url))
+        return [beside(outcome.queued.url, now)] if self._learner.wants_probe(host) else []
 
     def _settle(self, connection: Connection, due: set[int]) -> set[int]:
         """Tell the learner of redirects whose ends have answered; return where others lead on."""
@@ -177,7 +197,7 @@ class LearningSession:
             if state == State.QUEUED:
                 continue
             waiting = self._pending.pop(row)
-            if state == State.FETCHED and status == _OK:
+            if state == State.FETCHED and status == OK:
                 for moved in waiting:
                     if moved.kind == "redirect" or canonical in {None, url}:
                         self._learner.hear(moved)
@@ -205,8 +225,12 @@ class LearningSession:
             found = classes.bodies(self._connection, [key]).get(key)
         return None if found is None else (self._canonicalizer.identity(found[0]), found[1])
 
-    def _publish(self, connection: Connection, now: float) -> None:
-        """Write down what was learned, and bring the known URLs in line with new rules."""
+    def _publish(self, connection: Connection, now: float) -> list[int]:
+        """Write what was learned, and apply new rules to the known URLs.
+
+        Returns:
+            The rows that these took out of the queue.
+        """
         touched, transitions = self._learner.settle(now)
         changed = []
         for transition in transitions:
@@ -219,17 +243,18 @@ class LearningSession:
         write(connection, touched)
         rule_rows.forget(connection, [case.id for case in self._learner.dropped])
         self._learner.dropped.clear()
-        if changed:
-            self._acting, done = publish(
-                connection, changed, self._canonicalizer, now, partial(self._verifies, now)
+        if not changed:
+            return []
+        self._acting, done = publish(
+            connection, changed, self._canonicalizer, now, partial(self._verifies, now)
+        )
+        self._generation = rule_rows.generation(connection)
+        if done.held or done.released:
+            self._notify(
+                f"{len(done.held):,} queued URLs are known by another name, "
+                f"{len(done.released):,} went back to the queue"
             )
-            self._generation = rule_rows.generation(connection)
-            self.taken_out += done.held
-            if done.held or done.released:
-                self._notify(
-                    f"{len(done.held):,} queued URLs are known by another name, "
-                    f"{len(done.released):,} went back to the queue"
-                )
+        return done.held
 
     def _tell(self, transition: Transition) -> None:
         """Tell people of a rule that became active, or ceased to be."""
@@ -274,17 +299,10 @@ class LearningSession:
         return ""
 
 
-def sibling(url: str, now: float) -> str:
-    """Return a URL beside another that is surely not there."""
-    name = hashlib.blake2b(f"{url} {now}".encode(), digest_size=10).hexdigest()
-    bare = url.partition("?")[0]
-    return f"{bare[: bare.rindex('/') + 1]}{name}"
-
-
 def _leads_to(connection: Connection, row: int) -> int | None:
     """Return the row that a URL redirects to for good, if it does."""
     edges = select(aliases.c.to_id, aliases.c.status).where(
         aliases.c.from_id == row, aliases.c.kind == "redirect"
     )
     last = connection.execute(edges.order_by(aliases.c.last_seen.desc()).limit(1)).first()
-    return int(last.to_id) if last is not None and last.status in _PERMANENT else None
+    return int(last.to_id) if last is not None and last.status in PERMANENT_REDIRECTS else None

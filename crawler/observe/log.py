@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 
 from canonry.canon import redact
 from canonry.crawler.settings import SettingsError
-from canonry.storage import Admission, Outcome, Queued
+from canonry.storage import Admission, Outcome
 
 
 class Log:
@@ -38,9 +39,9 @@ class Log:
         except OSError as error:
             raise SettingsError(f"--log {self._path}: {error.strerror}") from None
 
-    def outcome(self, queued: Queued, outcome: Outcome, admissions: list[Admission]) -> None:
-        """Write down what came of a URL, once the store has it."""
-        page = outcome.page
+    def outcome(self, outcome: Outcome, admissions: Sequence[Admission]) -> None:
+        """Write the outcome of a visit, once the store has it."""
+        queued, page = outcome.queued, outcome.page
         told: dict[str, Any] = {
             "event": "retry" if outcome.retry_at is not None else outcome.state.name.lower(),
             "url": redact(queued.url),

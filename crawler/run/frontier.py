@@ -1,4 +1,4 @@
-"""The frontier in memory: which URL may be asked next. Pure: the caller brings the clock."""
+"""The frontier in memory: which URL may be requested next. Pure: the caller brings the clock."""
 
 import heapq
 import math
@@ -7,27 +7,30 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from canonry.crawler.learn.probes import Probe
 from canonry.storage import Queued
+
+Work = Queued | Probe  # what a request is sent for
 
 
 class Politeness(NamedTuple):
-    """How hosts are asked; all times are in seconds."""
+    """Limits on requests to one host and to one address. All times are in seconds."""
 
-    delay: float  # least between the starts of two requests to one host
-    per_host: int  # most requests in flight to one host
-    address_delay: float = 0.0  # least between the starts of two requests to one address
-    per_address: int = 0  # most requests in flight to one address; 0 is no limit
-    factor: float = 0.0  # a host is left alone for so many times as long as its answers take
-    longest: float = math.inf  # and for no longer than this
+    delay: float  # minimum between the starts of two requests to one host
+    per_host: int  # maximum of requests in flight to one host
+    address_delay: float = 0.0  # minimum between the starts of two requests to one address
+    per_address: int = 0  # maximum of requests in flight to one address; 0 is no limit
+    factor: float = 0.0  # a host rests for this many times the time that its answers take
+    longest: float = math.inf  # maximum of that rest
 
 
 @dataclass(slots=True)
 class _Address:
-    """What the hosts on one address share."""
+    """The pace that the hosts on one address share."""
 
     started_at: float = -math.inf
     in_flight: int = 0
-    parked: deque[str] = field(default_factory=deque)  # hosts whose turn it is at this address
+    parked: deque[str] = field(default_factory=deque)  # hosts that wait for this address
     scheduled: bool = False
 
 
@@ -40,50 +43,51 @@ class _Host:
     address: _Address | None
     started_at: float = -math.inf
     latency: float = 0.0
-    queue: deque[Queued] = field(default_factory=deque)
+    queue: deque[Work] = field(default_factory=deque)
     in_flight: int = 0
     rows: set[int] = field(default_factory=set)  # loaded and not yet recorded
+    probes: int = 0  # put and not yet answered
     scheduled: bool = False
 
     @property
     def shared(self) -> _Address | None:
-        """Return the address that it may share with others; None for one of its own."""
+        """The address that it may share with other hosts; None for one of its own."""
         return None if self.address is _ALONE else self.address
 
 
-def _enqueue(queue: deque[Queued], url: Queued) -> None:
-    """Put a URL behind those that are as urgent: almost always at the end."""
-    if not queue or queue[-1].priority <= url.priority:
-        queue.append(url)
+def _enqueue(queue: deque[Work], work: Work) -> None:
+    """Insert work behind what is as urgent: almost always at the end."""
+    if not queue or queue[-1].priority <= work.priority:
+        queue.append(work)
         return
-    place = next(n for n, one in enumerate(queue) if one.priority > url.priority)
-    queue.insert(place, url)
+    place = next(n for n, one in enumerate(queue) if one.priority > work.priority)
+    queue.insert(place, work)
 
 
 _ALONE = _Address()  # of hosts that share theirs with nobody: nothing is ever counted here
-_LATEST = 0.3  # weight of the latest answer in how long a host takes
+_LATEST = 0.3  # weight of the latest answer in a host's average latency
 
 
 class Frontier:
     """Queues by host; requests to one host, and to one address, start at least a delay apart.
 
-    A URL is put once and stays loaded until it is recorded, so that the store never hands it out
-    a second time. Times are seconds on any clock that the caller chooses.
+    A URL is put once and stays loaded until it is recorded, so that it is never leased a second
+    time meanwhile. Times are seconds on any clock that the caller chooses.
     """
 
     def __init__(self, politeness: Politeness) -> None:
-        """Begin empty."""
+        """Create an empty frontier."""
         self._polite = politeness
         self._delay = politeness.delay
         self._shared = politeness.per_address > 0 or politeness.address_delay > 0
         self._hosts: dict[str, _Host] = {}
         self._addresses: dict[str, _Address] = {}
         self._unplaced: list[str] = []
-        # Who may be asked when: a host, or an address at which hosts are parked.
+        # When it is whose turn: a host's, or that of an address at which hosts are parked.
         self._heap: list[tuple[float, int, str | _Address]] = []
         self._turn = 0  # among those ready at the same time, first come, first served
-        self.waiting = 0
-        self.loaded_rows = 0
+        self.waiting = 0  # URLs and probes that were not taken yet
+        self.loaded = 0  # URLs that are not recorded yet, and probes that are not answered yet
 
     def put(
         self,
@@ -97,17 +101,12 @@ class Frontier:
 
         Args:
             name: the host.
-            urls: in the order in which to ask, those of smaller priority before what is there;
-                rows that are loaded already are passed over.
-            ready_at: no request before; what is known here already counts where it is later.
-            delay: what the host's robots.txt asked for, if that is known.
+            urls: in the order of their requests; those of smaller priority go before what is
+                there. Rows that are loaded already are skipped.
+            ready_at: no request before. A later time that is known here already counts instead.
+            delay: the delay that the host's robots.txt asks for, if that is known.
         """
-        host = self._hosts.get(name)
-        if host is None:
-            address = None if self._shared else _ALONE
-            host = self._hosts[name] = _Host(ready_at, self._delay, address)
-            if address is None:
-                self._unplaced.append(name)
+        host = self._host(name, ready_at)
         host.not_before = max(host.not_before, ready_at)
         if delay is not None:
             host.delay = max(self._delay, delay)
@@ -116,16 +115,35 @@ class Frontier:
                 host.rows.add(url.row)
                 _enqueue(host.queue, url)
                 self.waiting += 1
-                self.loaded_rows += 1
+                self.loaded += 1
         self._schedule(name, host)
 
+    def put_probe(self, name: str, probe: Probe) -> None:
+        """Queue a probe of a host, behind its URLs."""
+        host = self._host(name)
+        _enqueue(host.queue, probe)
+        host.probes += 1
+        self.waiting += 1
+        self.loaded += 1
+        self._schedule(name, host)
+
+    def _host(self, name: str, ready_at: float = 0.0) -> _Host:
+        """Return a host; add it where it is new."""
+        host = self._hosts.get(name)
+        if host is None:
+            address = None if self._shared else _ALONE
+            host = self._hosts[name] = _Host(ready_at, self._delay, address)
+            if address is None:
+                self._unplaced.append(name)
+        return host
+
     def unplaced(self) -> list[str]:
-        """Return the hosts that wait until `place` says on which address they are, each once."""
+        """Return the hosts whose address is not known yet, each once; `place` sets it."""
         names, self._unplaced = self._unplaced, []
         return names
 
     def place(self, name: str, address: str | None) -> None:
-        """Say on which address a host is; None: on one that it shares with nobody."""
+        """Set the address of a host; None for one that it shares with nobody."""
         host = self._hosts.get(name)
         if host is not None and host.address is None:
             host.address = (
@@ -133,8 +151,8 @@ class Frontier:
             )
             self._schedule(name, host)
 
-    def take(self, now: float) -> tuple[str, Queued] | None:
-        """Return a URL that may be asked now, and its host; None when none may."""
+    def take(self, now: float) -> tuple[str, Work] | None:
+        """Return a host and what to request from it now; None when no host is ready."""
         while self._heap and self._heap[0][0] <= now:
             _, _, who = heapq.heappop(self._heap)
             found = (
@@ -144,25 +162,25 @@ class Frontier:
                 return found
         return None
 
-    def _take_of(self, name: str, now: float) -> tuple[str, Queued] | None:
-        """Return a URL of a host whose turn it is; it is parked where its address is busy."""
+    def _take_of(self, name: str, now: float) -> tuple[str, Work] | None:
+        """Take from a host whose turn it is; park it where its address is busy."""
         host = self._hosts.get(name)
-        if host is None:  # it was dropped and retired since
+        if host is None:  # its URLs were dropped and it was retired since
             return None
-        if not host.queue:  # it was dropped since
+        if not host.queue:  # its URLs were dropped since
             host.scheduled = False
         elif self._ready_at(host) > now:  # it was slowed down since it was entered
             host.scheduled = False
             self._schedule(name, host)
         elif host.address and (host.address.parked or not self._is_free(host.address, now)):
-            host.address.parked.append(name)  # behind those who wait there; it stays scheduled
+            host.address.parked.append(name)  # behind those that wait there; it stays scheduled
             self._wake(host.address)
         else:
             return name, self._start(name, host, now)
         return None
 
-    def _take_at(self, address: _Address, now: float) -> tuple[str, Queued] | None:
-        """Return a URL of the first host that is parked at an address and may be asked."""
+    def _take_at(self, address: _Address, now: float) -> tuple[str, Work] | None:
+        """Take from the first host that is parked at an address and ready."""
         address.scheduled = False
         while address.parked and self._is_free(address, now):
             name = address.parked.popleft()
@@ -176,9 +194,9 @@ class Frontier:
         self._wake(address)
         return None
 
-    def _start(self, name: str, host: _Host, now: float) -> Queued:
-        """Take a host's next URL, and a place of it and of its address."""
-        url = host.queue.popleft()
+    def _start(self, name: str, host: _Host, now: float) -> Work:
+        """Take a host's next work; count its request for the host and its address."""
+        work = host.queue.popleft()
         self.waiting -= 1
         host.in_flight += 1
         host.started_at = now
@@ -188,32 +206,32 @@ class Frontier:
             address.in_flight += 1
             address.started_at = now
             self._wake(address)
-        return url
+        return work
 
     def _ready_at(self, host: _Host) -> float:
-        """Return when a host may be asked again."""
+        """Return when a host may get its next request."""
         polite = self._polite
         pause = min(host.latency * polite.factor, polite.longest) if polite.delay else 0.0
         return max(host.not_before, host.started_at + max(host.delay, pause))
 
     def _is_free(self, address: _Address, now: float) -> bool:
-        """Say whether one more request may go to an address."""
+        """Return True if one more request may go to an address now."""
         full = 0 < self._polite.per_address <= address.in_flight
         return not full and address.started_at + self._polite.address_delay <= now
 
     def _wake(self, address: _Address) -> None:
-        """Enter an address into the heap when hosts wait at it and it has a place; once at most."""
+        """Enter an address into the heap if hosts wait at it and it is not full; once at most."""
         full = 0 < self._polite.per_address <= address.in_flight
         if address.parked and not address.scheduled and not full:
             address.scheduled = True
             self._enter(address.started_at + self._polite.address_delay, address)
 
     def next_time(self) -> float | None:
-        """Return the earliest time at which `take` has something; None when it needs an event."""
+        """Return the earliest time at which `take` may return work; None if it needs an event."""
         return self._heap[0][0] if self._heap else None
 
     def done(self, name: str) -> None:
-        """Free the place that a request to a host took."""
+        """Count a request to a host as ended."""
         host = self._hosts[name]
         host.in_flight -= 1
         self._schedule(name, host)
@@ -222,7 +240,7 @@ class Frontier:
             self._wake(address)
 
     def answered(self, name: str, seconds: float) -> None:
-        """Take in how long a host took to answer: who is slow is asked less often."""
+        """Note how long a host took to answer: slow hosts get fewer requests."""
         host = self._hosts[name]
         host.latency += _LATEST * (seconds - host.latency)
 
@@ -230,32 +248,38 @@ class Frontier:
         """Forget a URL whose outcome is in the store."""
         host = self._hosts[name]
         host.rows.discard(row)
-        self.loaded_rows -= 1
+        self.loaded -= 1
+
+    def probed(self, name: str) -> None:
+        """Forget a probe of a host: it was answered."""
+        self._hosts[name].probes -= 1
+        self.loaded -= 1
 
     def drop(self, rows: Iterable[int]) -> None:
-        """Forget URLs that are not to be asked any more; those that were taken go on."""
+        """Forget URLs that are not to be fetched any more, unless they were taken."""
         gone = set(rows)
         for host in self._hosts.values():
             if gone.isdisjoint(host.rows):
                 continue
-            kept = deque(url for url in host.queue if url.row not in gone)
-            dropped = {url.row for url in host.queue} & gone
+            dropped = {one.row for one in host.queue if isinstance(one, Queued)} & gone
+            host.queue = deque(
+                one for one in host.queue if isinstance(one, Probe) or one.row not in dropped
+            )
             self.waiting -= len(dropped)
-            self.loaded_rows -= len(dropped)
+            self.loaded -= len(dropped)
             host.rows -= dropped
-            host.queue = kept
 
     def slow_down(self, name: str, *, delay: float | None = None, until: float = 0.0) -> None:
-        """Widen a host's pace: a longer delay, or no request before a time."""
+        """Slow a host down: set its delay, or allow no request before a time."""
         host = self._hosts[name]
         if delay is not None:
             host.delay = max(self._delay, delay)
         host.not_before = max(host.not_before, until)
 
     def another_turn(self, name: str, now: float) -> float:
-        """Reserve a further request to a host for a URL that was taken; return when it may start.
+        """Reserve one more request to a host for a URL that was taken; return when it may start.
 
-        A robots.txt takes the turn of the URL for which it had to be asked.
+        The request for robots.txt used the URL's first turn.
         """
         host = self._hosts[name]
         host.started_at = max(now, self._ready_at(host))
@@ -265,8 +289,12 @@ class Frontier:
         return host.started_at
 
     def retire(self, now: float) -> None:
-        """Forget hosts that have nothing left and whose pace no longer binds anyone."""
-        idle = [n for n, h in self._hosts.items() if not h.rows and self._ready_at(h) <= now]
+        """Forget hosts that have nothing left and could get a request at once."""
+        idle = [
+            name
+            for name, host in self._hosts.items()
+            if not host.rows and not host.probes and self._ready_at(host) <= now
+        ]
         for name in idle:
             del self._hosts[name]
         used = {id(host.address) for host in self._hosts.values()}
@@ -276,23 +304,23 @@ class Frontier:
                 del self._addresses[key]
 
     def hosts_waiting(self) -> int:
-        """Return how many hosts have URLs that were not taken yet."""
+        """Return how many hosts have something that was not taken yet."""
         return sum(bool(host.queue) for host in self._hosts.values())
 
-    def loaded(self) -> Mapping[str, set[int]]:
+    def rows(self) -> Mapping[str, set[int]]:
         """Return for each host the rows that are loaded and not yet recorded."""
         return {name: host.rows for name, host in self._hosts.items()}
 
     def pace(self) -> dict[str, float]:
-        """Return for each host when it may be asked again."""
+        """Return for each host when it may get its next request."""
         return {name: self._ready_at(host) for name, host in self._hosts.items()}
 
     def delays(self) -> dict[str, float | None]:
-        """Return for each host the delay that it asked for, where that is longer than ours."""
+        """Return for each host the delay that it asks for, None where ours is as long."""
         return {n: h.delay if h.delay > self._delay else None for n, h in self._hosts.items()}
 
     def _schedule(self, name: str, host: _Host) -> None:
-        """Enter a host into the heap when it has a URL and a free place; once at most."""
+        """Enter a host into the heap if it has work and is not full; once at most."""
         full = host.in_flight >= self._polite.per_host
         if host.scheduled or not host.queue or full or host.address is None:
             return

@@ -1,4 +1,4 @@
-"""The ledger: what a crawl asks of its store, each question on the writer thread."""
+"""The store session: one worker's calls to the store, each on the writer thread."""
 
 import traceback
 from collections.abc import Callable, Sequence
@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.learn.session import LearningSession, News
-from canonry.crawler.run.visit import Visited
-from canonry.storage import Admission, LeasedHost, Queued, Store, StoreError
+from canonry.crawler.learn.session import Learned, LearningSession
+from canonry.storage import Admission, LeasedHost, Outcome, Store, StoreError
 from canonry.storage.rows import leases as rows
 from canonry.storage.sql.writer import Writer
 
@@ -18,65 +16,61 @@ PER_HOST = 256  # URLs of one host in memory at most
 
 
 class Pace(NamedTuple):
-    """When hosts may be asked again, and how far apart they want to be asked."""
+    """When hosts may get the next request, and the seconds that they want between requests."""
 
     ready: dict[str, float]
     delays: dict[str, float | None]
 
 
-class Done(NamedTuple):
-    """A visit that ended and waits to be recorded."""
+class Recorded(NamedTuple):
+    """What the store answers to recorded outcomes."""
 
-    host: str
-    queued: Queued
-    visited: Visited
+    admissions: list[list[Admission]]  # for each outcome, as `Store.record` returns them
+    learned: Learned = Learned()
 
 
 class StoreSession:
-    """One worker's dealings with the store."""
+    """One worker's session with the store."""
 
     def __init__(
         self,
         store: Store,
         writer: Writer,
-        url_filter: URLFilter,
         *,
         worker: str,
         level_by_level: bool,
         notify: Callable[[str], None],
         session: LearningSession | None = None,
     ) -> None:
-        """Bind what it takes.
+        """Bind the store and its thread.
 
         Args:
-            store: where everything is kept; only the writer thread touches it.
+            store: only the writer thread uses it.
             writer: that thread.
-            url_filter: names the rules that merged two links.
             worker: the name under which hosts are leased.
-            level_by_level: whether only the lowest depth is handed out, so that depths are exact.
+            level_by_level: lease only URLs of the lowest queued depth, so that depths are exact.
             notify: receives sentences for people.
-            session: learns from what comes of URLs; None learns nothing.
+            session: learns from outcomes; None learns nothing.
         """
         self._store = store
         self._writer = writer
-        self._url_filter = url_filter
         self._worker = worker
         self._level_by_level = level_by_level
         self._notify = notify
-        self.session = session
-        self.queued = 0  # in the store, when it was last asked
+        self._session = session
+        self.queued = 0  # URLs in the store, as of the last call
         self.fetched = 0  # pages there; other workers add to both, too
         self.learning = 0.0  # seconds of CPU time
 
     async def lease(
         self, now: float, limit: int, loaded: dict[str, frozenset[int]], pace: Pace
     ) -> list[LeasedHost]:
-        """Lease hosts, keep ours, and write down their pace."""
+        """Write the pace of our hosts, extend their leases and lease further hosts."""
 
         def lease() -> list[LeasedHost]:
             with self._store.leasing() as connection:
                 rows.pace(connection, *pace)
-                self._stand(connection)
+                self._count(connection)
                 return rows.lease(
                     connection,
                     self._worker,
@@ -91,7 +85,7 @@ class StoreSession:
         return await self._writer.call(lease)
 
     async def renew(self, now: float, names: list[str], pace: Pace) -> None:
-        """Keep hosts, and write down their pace."""
+        """Write the pace of our hosts and extend their leases."""
 
         def renew() -> None:
             with self._store.leasing() as connection:
@@ -101,7 +95,7 @@ class StoreSession:
         await self._writer.call(renew)
 
     async def next_due(self) -> float | None:
-        """Return when a queued URL may be tried, or None when none is left."""
+        """Return when the next queued URL may be tried; None when none is left."""
 
         def next_due() -> float | None:
             with self._store.leasing() as connection:
@@ -110,63 +104,53 @@ class StoreSession:
         return await self._writer.call(next_due)
 
     async def leave(self, pace: Pace) -> None:
-        """Give the hosts back, with their pace."""
+        """Write the pace of our hosts and release them."""
 
         def leave() -> None:
             with self._store.transaction() as connection:
                 rows.pace(connection, *pace)
                 rows.give_back(connection, [self._worker])
-                self._stand(connection)
+                self._count(connection)
 
         await self._writer.call(leave)
 
     async def hear_missing(self, url: str, digest: bytes) -> None:
-        """Tell the keeper with what body a host answers for what is not there."""
-        if self.session is not None:
-            await self._writer.call(self.session.hear_missing, url, digest)
+        """Learn the body with which a host answers for a page that does not exist."""
+        if self._session is not None:
+            await self._writer.call(self._session.hear_missing, url, digest)
 
-    async def record(self, group: Sequence[Done], now: float) -> list[list[Admission]]:
-        """Record outcomes, and learn from them in the same transaction.
+    async def record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
+        """Record outcomes and learn from them, in one transaction."""
+        return await self._writer.call(self._record, outcomes, now)
 
-        Returns:
-            For each outcome the door's answers, as `Store.record` gives them.
-        """
-        return await self._writer.call(self._record, group, now)
-
-    def _record(self, group: Sequence[Done], now: float) -> list[list[Admission]]:
-        """Record outcomes, on the writer thread."""
-        outcomes = [done.visited.outcome for done in group]
-        session = self.session
-
-        def stand(connection: Connection, _admissions: list[list[Admission]]) -> None:
-            self._stand(connection)
-
-        if session is None:
-            return self._store.record(outcomes, now, self._url_filter.why, stand)
-
-        def learn(connection: Connection, admissions: list[list[Admission]]) -> None:
-            self._stand(connection)
-            news = [
-                News(done.queued, outcome, admitted)
-                for done, outcome, admitted in zip(group, outcomes, admissions, strict=True)
-            ]
-            session.learn(connection, news, now)
-
+    def _record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
+        """Record outcomes, on the writer thread. A fault of learning ends the learning alone."""
         try:
-            answers = self._store.record(outcomes, now, self._url_filter.why, learn)
+            return self._record_and_learn(outcomes, now)
         except StoreError:
             raise
-        except Exception as error:  # noqa: BLE001 - one of our own: the crawl goes on without
+        except Exception as error:
+            if self._session is None:
+                raise
             trace = "".join(traceback.format_exception(error)).rstrip()
             self._notify(
-                f"Learning failed and is left out of this run; please report this:\n{trace}"
+                f"Learning failed and is switched off for this run; please report this:\n{trace}"
             )
-            self.session = self._store.judge = None
-            return self._store.record(outcomes, now, self._url_filter.why, stand)
-        self.learning = round(session.seconds, 3)
-        return answers
+            self._session = self._store.judge = None
+            return self._record_and_learn(outcomes, now)
 
-    def _stand(self, connection: Connection) -> None:
-        """See how much the store holds."""
+    def _record_and_learn(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
+        """Record outcomes, count, and learn where there is a session for it."""
+        with self._store.transaction() as connection:
+            admissions = self._store.record_in(connection, outcomes, now)
+            self._count(connection)
+            if self._session is None:
+                return Recorded(admissions)
+            learned = self._session.learn(connection, outcomes, admissions, now)
+        self.learning = round(self._session.seconds, 3)
+        return Recorded(admissions, learned)
+
+    def _count(self, connection: Connection) -> None:
+        """Read how many URLs are queued, and how many pages there are."""
         self.queued = rows.pending(connection)
         self.fetched = rows.fetched(connection)

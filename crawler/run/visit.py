@@ -1,37 +1,37 @@
-"""One visit: from a queued URL to its outcome, over robots.txt and one hop of HTTP."""
+"""One visit: from a queued URL to its outcome, by way of robots.txt and one hop of HTTP."""
 
 import hashlib
 import random
 import re
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
 
 from canonry.canon import InvalidURL, redact
-from canonry.crawler.admission.links import Found, Links, Refused
+from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.faults import TRANSIENT, Fault, FetchError
-from canonry.crawler.fetch.response import REDIRECTS, Get, Response
+from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
+from canonry.crawler.fetch.status import (
+    FIRST_ERROR,
+    NOT_MODIFIED,
+    OK,
+    OVERLOADED,
+    REDIRECTS,
+    RETRIED,
+)
+from canonry.crawler.learn.probes import Probe
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import Settings
-from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State
+from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
 
-_OK, _NOT_MODIFIED, _ERRORS = 200, 304, 400
-_BUSY = frozenset({429, 503})  # the host has too much to do, and not only with this page
-_KEEP_FAILING = frozenset({429, 500, 502, 503, 504})
-_MAX_SAME = 5  # redirects to the same resource, as cookie walls make them
+_MAX_SAME = 5  # redirects to the same resource, as cookie walls send them
+_NO_ROW = 0
 _JITTER = 0.25  # of a wait
 _MAX_RETRY_AFTER = 86_400.0
 _MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
 
-
-class Visited(NamedTuple):
-    """What a visit leads to: an outcome to record, and what it learned of the host's pace."""
-
-    outcome: Outcome
-    not_before: float  # the host asked for peace until then; seconds since 1970
-    elapsed: float | None = None  # seconds that its last answer took
+Turn = Callable[[float | None], Awaitable[None]]
 
 
 class Visitor:
@@ -50,39 +50,56 @@ class Visitor:
         self._robots = robots
         self._url_filter = url_filter
         self._settings = settings.fetch
-        self._links = Links(url_filter, settings)
+        self._links = LinkFinder(url_filter, settings)
         self._reads_sitemaps = settings.crawl.sitemaps
-        self._told: set[str] = set()  # origins whose sitemaps were handed on
+        self._listed: set[str] = set()  # origins whose sitemaps were added to an outcome
         self._clock = clock
 
-    async def visit(
-        self, queued: Queued, turn: Callable[[float | None], Awaitable[None]]
-    ) -> Visited:
-        """Ask for a URL and return what came of it; no fault of the network is an exception.
+    async def visit(self, queued: Queued, turn: Turn) -> Outcome:
+        """Fetch a URL and return the outcome. A fault of the network is an outcome, too.
 
         Args:
-            queued: the URL; the host's turn was given to it.
-            turn: told the seconds between requests that a robots.txt asks for, waits for another
-                turn: the first was spent on that file.
+            queued: the URL; it is its host's turn.
+            turn: waits for the host's next turn, where this one was spent on robots.txt. It takes
+                the seconds between requests that the file asks for, or None.
         """
         try:
-            known = self._robots.is_cached(queued.url)
-            verdict = await self._robots.check(queued.url)
-            if not verdict.allowed:
-                return Visited(Outcome(queued.row, State.HELD, Refusal.ROBOTS.label), 0.0)
-            if not known:
-                await turn(verdict.delay)
-            outcome, elapsed = await self._follow(queued)
-            return Visited(self._with_sitemaps(outcome, queued), 0.0, elapsed)
+            if not await self._is_allowed(queued.url, turn):
+                return Outcome(queued, State.HELD, Refusal.ROBOTS.label)
+            return self._with_sitemaps(await self._follow(queued))
         except FetchError as error:
             return self._failed(queued, error)
 
-    def _with_sitemaps(self, outcome: Outcome, queued: Queued) -> Outcome:
+    async def probe(self, probe: Probe, turn: Turn) -> bytes | None:
+        """Fetch a URL that cannot exist; return the digest of the body that came with a 200.
+
+        Returns:
+            16 bytes; None where the host says in some way that there is no such page.
+        """
+        try:
+            if not await self._is_allowed(probe.url, turn):
+                return None
+            outcome = await self._follow(Queued(_NO_ROW, probe.url, depth=1, hops=0, attempts=0))
+        except FetchError:
+            return None
+        page = outcome.page
+        return page.digest if page is not None and page.status == OK else None
+
+    async def _is_allowed(self, url: str, turn: Turn) -> bool:
+        """Return True if robots.txt allows a URL; then it is the host's turn (again)."""
+        known = self._robots.is_cached(url)
+        verdict = await self._robots.check(url)
+        if verdict.allowed and not known:
+            await turn(verdict.delay)
+        return verdict.allowed
+
+    def _with_sitemaps(self, outcome: Outcome) -> Outcome:
         """Add the sitemaps that the host's robots.txt names, once: they are links like others."""
+        queued = outcome.queued
         origin = origin_of(queued.url)
-        if origin in self._told or not self._reads_sitemaps or queued.row < 0:
+        if origin in self._listed or not self._reads_sitemaps:
             return outcome
-        self._told.add(origin)
+        self._listed.add(origin)
         links, refused = list(outcome.links), list(outcome.refused)
         for reference in self._robots.sitemaps(queued.url):
             link = self._links.one(queued, reference, f"{origin}/robots.txt")
@@ -92,96 +109,95 @@ class Visitor:
                 refused.append(link)
         return outcome._replace(links=tuple(links), refused=tuple(refused))
 
-    async def _follow(self, queued: Queued) -> tuple[Outcome, float]:
-        """Ask, and ask again while the answer is a redirect to the very same resource.
+    async def _follow(self, queued: Queued) -> Outcome:
+        """Fetch a URL, and follow redirects to the very same resource.
 
-        Such a redirect would be dropped at the door as known, and the page never be fetched.
-
-        Returns:
-            What came of it, and the seconds that the last answer took.
+        The target of such a redirect is known, so as a link it would never be fetched.
         """
         own = self._url_filter.canonicalizer(queued.url).key
         url = queued.url
         cookies: dict[str, str] = {}
         hops: list[Hop] = []
-        asked: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+        requested: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         elapsed = 0.0
         for _ in range(_MAX_SAME):
-            asked.add((url, tuple(sorted(cookies.items()))))
+            requested.add((url, tuple(sorted(cookies.items()))))
             response = await self._get(url, cookies, _conditions(queued))
             elapsed = response.elapsed
             location = response.headers.get("Location")
             if response.status not in REDIRECTS or location is None:
-                return self._answered(queued, response, hops), elapsed
+                return self._answered(queued, response, hops)
             target = self._target(queued, location, url)
             if not isinstance(target, Candidate) or target.key != own:
-                return self._redirected(queued, response, hops, target), elapsed
+                return self._redirected(queued, response, hops, target)
             hops.append(Hop("redirect", response.status, target))
             url = target.url
             cookies.update(response.cookies)
-            if (url, tuple(sorted(cookies.items()))) in asked:
+            if (url, tuple(sorted(cookies.items()))) in requested:
                 break
             if not (await self._robots.check(url)).allowed:
-                held = Outcome(queued.row, State.HELD, Refusal.ROBOTS.label, hops=tuple(hops))
-                return held, elapsed
-        failed = Outcome(queued.row, State.FAILED, Fault.LOOP.label, hops=tuple(hops))
-        return failed, elapsed
+                reason = Refusal.ROBOTS.label
+                return Outcome(queued, State.HELD, reason, hops=tuple(hops), elapsed=elapsed)
+        reason = Fault.LOOP.label
+        return Outcome(queued, State.FAILED, reason, hops=tuple(hops), elapsed=elapsed)
 
     def _redirected(
-        self, queued: Queued, response: Response, hops: list[Hop], target: Candidate | Refused
+        self, queued: Queued, response: Response, hops: list[Hop], target: Candidate | RefusedLink
     ) -> Outcome:
-        """Make an outcome of a redirect to another resource, or to none.
+        """Return the outcome of a redirect to another resource, or to none.
 
-        Its own body may have links, too. That to its target is left out: it would come as a link,
-        with no limit on how many such follow each other.
+        Its body may have links, too. A link to the redirect's target is left out: as a link, the
+        target would escape the limit on redirects in a row.
         """
-        found = self._links.of(queued, response)
+        found = self._links.find(queued, response)
         if isinstance(target, Candidate):
             hops.append(Hop("redirect", response.status, target))
             reason, refused = None, found.refused
             links = tuple(link for link in found.links if link.key != target.key)
         else:
-            reason, refused, links = target[0], (target, *found.refused), found.links
+            reason, refused, links = target.reason, (target, *found.refused), found.links
         return Outcome(
-            queued.row,
+            queued,
             State.REDIRECTED,
             reason,
             hops=tuple(hops),
             links=links,
             refused=refused,
+            elapsed=response.elapsed,
         )
 
-    def _target(self, queued: Queued, location: str, url: str) -> Candidate | Refused:
-        """Return where a redirect leads, or why that is no place to go."""
+    def _target(self, queued: Queued, location: str, url: str) -> Candidate | RefusedLink:
+        """Return the target of a redirect; refuse one that no crawl can fetch."""
         seed = queued.depth == 0
         try:
             target = self._url_filter.candidate(
                 location, url, depth=queued.depth, hops=queued.hops + 1, source=queued.row
             )
         except InvalidURL as error:
-            return error.reason.name.lower(), redact(error.text)
+            return RefusedLink(error.reason.name.lower(), redact(error.text))
         if isinstance(target, Refusal):
-            return target.label, redact(location)
+            return RefusedLink(target.label, redact(location))
         if seed and target.held == Refusal.OUT_OF_SCOPE.label:
-            # What a seed redirects to is what was meant by it.
-            self._url_filter.widen(target.url)
-            judged = self._url_filter.judge(target.url, target.depth, target.hops)
-            target = target._replace(held=None if judged is None else judged.label)
+            # Whoever gives a seed means what it redirects to.
+            self._url_filter.extend_scope(target.url)
+            refusal = self._url_filter.judge(target.url, target.depth, target.hops)
+            target = target._replace(held=None if refusal is None else refusal.label)
         return target
 
     def _answered(self, queued: Queued, response: Response, hops: list[Hop]) -> Outcome:
-        """Make an outcome of an answer that is no redirect."""
-        if response.status == _NOT_MODIFIED and _conditions(queued):
-            return Outcome(queued.row, State.FETCHED, hops=tuple(hops), unchanged=True)
-        if response.status in _KEEP_FAILING:
+        """Return the outcome of a response that is no redirect."""
+        if response.status == NOT_MODIFIED and _conditions(queued):
+            elapsed = response.elapsed
+            return Outcome(queued, State.FETCHED, hops=tuple(hops), unchanged=True, elapsed=elapsed)
+        if response.status in RETRIED:
             raise FetchError(
                 Fault.SERVER,
                 f"status {response.status}",
                 retry_after=self._retry_after(response.headers.get("Retry-After")),
-                busy=response.status in _BUSY,
+                busy=response.status in OVERLOADED,
             )
-        found = self._links.of(queued, response) if response.status < _ERRORS else Found()
-        canonical = found.canonical if response.status == _OK else None
+        found = self._links.find(queued, response) if response.status < FIRST_ERROR else PageLinks()
+        canonical = found.canonical if response.status == OK else None
         if canonical is not None:
             hops.append(Hop("canonical", response.status, canonical))
         document = found.document
@@ -195,31 +211,33 @@ class Visitor:
             canonical=canonical.url if canonical else None,
             links=len(found.links) + len(found.refused),
             charset=document.charset if document else None,
-            etag=response.headers.get("ETag") if response.status == _OK else None,
-            modified=response.headers.get("Last-Modified") if response.status == _OK else None,
+            etag=response.headers.get("ETag") if response.status == OK else None,
+            modified=response.headers.get("Last-Modified") if response.status == OK else None,
         )
         return Outcome(
-            queued.row,
+            queued,
             State.FETCHED,
             page=page,
             hops=tuple(hops),
             links=found.links,
             refused=found.refused,
             hsts=_asks_for_https(response),
+            elapsed=response.elapsed,
         )
 
-    def _failed(self, queued: Queued, error: FetchError) -> Visited:
-        """Make an outcome of a fault: another try where it is worth one, later each time."""
+    def _failed(self, queued: Queued, error: FetchError) -> Outcome:
+        """Return the outcome of a fault: another try if it may pass, each one later."""
         now = self._clock()
         elapsed = self._settings.timeout if error.fault is Fault.TIMEOUT else None
         if error.fault not in TRANSIENT or queued.attempts >= self._settings.retries:
-            failed = Outcome(queued.row, State.FAILED, error.fault.label)
-            return Visited(failed, 0.0, elapsed)
+            return Outcome(queued, State.FAILED, error.fault.label, elapsed=elapsed)
         wait = self._settings.retry_wait * 2**queued.attempts
-        wait *= 1 + _JITTER * random.random()  # noqa: S311 - that all do not come back at once
+        wait *= 1 + _JITTER * random.random()  # noqa: S311 - so that not all are retried at once
         wait = max(wait, error.retry_after or 0.0)
         not_before = now + wait if error.busy or error.retry_after is not None else 0.0
-        return Visited(Outcome(queued.row, State.QUEUED, retry_at=now + wait), not_before, elapsed)
+        return Outcome(
+            queued, State.QUEUED, retry_at=now + wait, not_before=not_before, elapsed=elapsed
+        )
 
     def _retry_after(self, value: str | None) -> float | None:
         """Read Retry-After in both its forms (RFC 9110 section 10.2.3); seconds, or None."""
@@ -235,13 +253,13 @@ class Visitor:
 
 
 def _conditions(queued: Queued) -> dict[str, str]:
-    """Return headers that ask for a known page only if it has changed (RFC 9110 section 13.1)."""
+    """Return headers that request a stored page only if it changed (RFC 9110 section 13.1)."""
     known = {"If-None-Match": queued.etag, "If-Modified-Since": queued.modified}
     return {name: value for name, value in known.items() if value}
 
 
 def _asks_for_https(response: Response) -> bool:
-    """Say whether a host asks for https in all requests to come (RFC 6797 section 6.1)."""
+    """Return True if a host asks for https in all later requests (RFC 6797 section 6.1)."""
     given = response.headers.get("Strict-Transport-Security")
     if given is None or not response.url.startswith("https:"):
         return False

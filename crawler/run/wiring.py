@@ -77,7 +77,7 @@ async def crawl(
     url_filter = URLFilter(canonicalizer, Scope(settings.crawl.scope, ()), settings)
     candidates = [_seed(url_filter, seed) for seed in seeds]
     for candidate in candidates:
-        url_filter.widen(candidate.url)
+        url_filter.extend_scope(candidate.url)
     try:
         client = Client(settings)
     except (OSError, ValueError) as error:
@@ -176,7 +176,7 @@ def _prepare(
     with store.transaction() as connection:
         _take_from_the_dead(connection, now, settings.crawl.delay)
         for url in urls.seed_targets(connection):
-            url_filter.widen(url)
+            url_filter.extend_scope(url)
         if settings.crawl.recrawl_seconds is not None:
             urls.requeue(connection, now - settings.crawl.recrawl_seconds)
         _judge_again(connection, url_filter, frozenset({Refusal.OURS}))
@@ -185,7 +185,7 @@ def _prepare(
             if known > _MANY:
                 notify(f"The limits have changed since the last run: judging {known:,} URLs anew.")
             _judge_again(connection, url_filter, _LIMITS)
-    store.admit(candidates, now, url_filter.why)
+    store.admit(candidates, now)
     return store.begin_job("crawl", asked, now)
 
 
@@ -257,7 +257,6 @@ def _wire(
     store_session = StoreSession(
         store,
         writer,
-        url_filter,
         worker=name,
         level_by_level=settings.crawl.max_depth >= 0,
         notify=notify,

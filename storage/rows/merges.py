@@ -8,8 +8,8 @@ from canonry.storage.records import Admission, Candidate
 from canonry.storage.rows.pages import Tally
 from canonry.storage.rows.urls import spellings
 
-# From two spellings of one identity to the rules that made them one, "" when spelled alike.
-Why = Callable[[str, str], str]
+# From two spellings of one identity to the rules that merge them; "" when they are spelled alike.
+MergingRules = Callable[[str, str], str]
 
 _REMEMBERED = 1 << 17
 
@@ -17,8 +17,8 @@ _REMEMBERED = 1 << 17
 class MergeNames:
     """Counts merged links by the rules that merged them.
 
-    Asking a spelling's reason costs a look-up and two traces, so the answers are remembered: most
-    links of a site stand on many of its pages. The memory is bounded; it is dropped when full.
+    Naming the rules of one spelling costs a look-up and two traces, so the names are remembered:
+    most links of a site stand on many of its pages. The memory is bounded and is cleared when full.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class MergeNames:
         connection: Connection,
         candidates: Sequence[Candidate],
         admissions: Sequence[Admission],
-        why: Why,
+        merging_rules: MergingRules,
     ) -> Tally:
         """Count those of the admitted URLs that were known under another spelling."""
         names = self._names
@@ -51,7 +51,7 @@ class MergeNames:
             same_as = first.get(rows[spelling], "")
             rules = names.get(spelling)
             if rules is None:
-                rules = names[spelling] = why(spelling, same_as)
+                rules = names[spelling] = merging_rules(spelling, same_as)
             if rules:
                 tally.add(rules, spelling, same_as, count=count)
         return tally

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select
 from support import databases
 from support.databases import url_of
-from support.stores import admit, candidate, explain, lease, lease_names, open_store
+from support.stores import admit, candidate, lease, lease_names, open_store, visited
 
-from canonry.storage import Hop, Outcome, Page, State, StoreError, report
+from canonry.storage import Hop, Page, RefusedLink, State, StoreError, report
 from canonry.storage.rows import leases as rows
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import hosts
@@ -30,11 +30,11 @@ def test_a_connection_that_is_cut_is_told_and_the_next_step_goes_on(tmp_path: Pa
     admit(store, ["http://a.example/1"])
     told = pytest.raises(StoreError, match="nothing of the last step was kept")
     with told, store.transaction() as connection:
-        store.admit_in(connection, [candidate("http://a.example/2")], 0.0, explain)
+        store.admit_in(connection, [candidate("http://a.example/2")], 0.0)
         own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
         with psycopg.connect(url_of(tmp_path), autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(%s)", (own,))
-        store.admit_in(connection, [candidate("http://a.example/3")], 0.0, explain)
+        store.admit_in(connection, [candidate("http://a.example/3")], 0.0)
     answers = admit(store, [f"http://a.example/{n}" for n in (1, 2, 3)])
     assert [answer.new for answer in answers] == [False, True, True]
     store.close()
@@ -62,7 +62,7 @@ def test_a_writer_waits_its_turn_and_says_when_it_does_not_come(
     monkeypatch.setattr("canonry.storage.sql.engine._BUSY_SECONDS", 0.2)
     one, other = open_store(tmp_path), open_store(tmp_path)
     with one.transaction() as connection:
-        one.admit_in(connection, [candidate("http://a.example/1")], 0.0, explain)
+        one.admit_in(connection, [candidate("http://a.example/1")], 0.0)
         with pytest.raises(StoreError, match="lock timeout"):
             admit(other, ["http://a.example/1"])
     assert not admit(other, ["http://a.example/1"])[0].new
@@ -74,7 +74,7 @@ def test_readers_are_not_kept_waiting_and_see_one_moment(tmp_path: Path) -> None
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1"])
     with store.transaction() as writing, report.reading(url_of(tmp_path)) as reading:
-        store.admit_in(writing, [candidate("http://a.example/2")], 0.0, explain)
+        store.admit_in(writing, [candidate("http://a.example/2")], 0.0)
         assert report.status(reading)["urls"]["queued"] == 1
     store.close()
 
@@ -82,11 +82,12 @@ def test_readers_are_not_kept_waiting_and_see_one_moment(tmp_path: Path) -> None
 def test_text_that_postgresql_cannot_hold_is_escaped(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     given = candidate("http://a.example/x")._replace(spelling="http://a.example/x\0#\t\\N\n")
-    store.admit([given], 0.0, explain)
+    store.admit([given], 0.0)
     page = Page(200, 0.1, "text/\0html", 1, bytes(16), "ti\0tle", None, 0)
     hop = Hop("canonical", 200, candidate("http://a.example/y"))
-    outcome = Outcome(1, State.FETCHED, page=page, hops=(hop,), refused=(("host", "http://\0["),))
-    store.record([outcome], 1.0, explain)
+    refused = (RefusedLink("host", "http://\0["),)
+    outcome = visited(1, State.FETCHED, page=page, hops=(hop,))._replace(refused=refused)
+    store.record([outcome], 1.0)
     store.close()
     with report.reading(url_of(tmp_path)) as connection:
         [row] = report.rows(connection, "pages")
@@ -99,7 +100,7 @@ def test_a_host_of_any_length_is_kept(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     long = [candidate("http://a.example/")._replace(host="x" * 5_000 + end) for end in "ab"]
     long = [c._replace(key=bytes([n]) * 16) for n, c in enumerate(long)]
-    assert [answer.new for answer in store.admit(long, 0.0, explain)] == [True, True]
+    assert [answer.new for answer in store.admit(long, 0.0)] == [True, True]
     assert len(lease(store)) == 2
     store.close()
 

@@ -16,15 +16,15 @@ from support.stores import (
     admit,
     assert_counts_are_right,
     candidate,
-    explain,
     lease,
     open_store,
     url_of,
+    visited,
 )
 
 import canonry.storage.store
 from canonry.canon.policies import preset
-from canonry.storage import Hop, Outcome, Page, State, Store, StoreError, report
+from canonry.storage import Hop, Page, RefusedLink, State, Store, StoreError, report
 from canonry.storage.rows import leases as rows
 from canonry.storage.rows.urls import review
 from canonry.storage.sql.bulk import rows_of
@@ -55,9 +55,7 @@ def test_each_database_is_really_asked(tmp_path: Path, database: str) -> None:
 
 def test_what_is_new_is_queued_and_what_is_held_is_not(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.admit(
-        [candidate("http://a.example/"), candidate("http://b.example/", held="robots")], 0, explain
-    )
+    store.admit([candidate("http://a.example/"), candidate("http://b.example/", held="robots")], 0)
     assert queued(tmp_path) == ["http://a.example/"]
     store.close()
 
@@ -65,13 +63,13 @@ def test_what_is_new_is_queued_and_what_is_held_is_not(tmp_path: Path) -> None:
 def test_an_outcome_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
-    outcome = Outcome(
+    outcome = visited(
         seed.row,
         State.FETCHED,
         page=PAGE,
-        hops=(Hop("canonical", 200, candidate("http://a.example/c")),),
-        links=(candidate("http://a.example/1", 1),),
-        refused=(("host", "http://["),),
+        hops=[Hop("canonical", 200, candidate("http://a.example/c"))],
+    )._replace(
+        links=(candidate("http://a.example/1", 1),), refused=(RefusedLink("host", "http://["),)
     )
 
     def broken(*_args: object) -> None:
@@ -80,9 +78,9 @@ def test_an_outcome_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(canonry.storage.store.pages, "put_refusals", broken)
         with pytest.raises(OSError, match="full"):
-            store.record([outcome], 1.0, explain)
+            store.record([outcome], 1.0)
     assert queued(tmp_path) == ["http://a.example/"]
-    store.record([outcome], 1.0, explain)
+    store.record([outcome], 1.0)
     assert queued(tmp_path) == ["http://a.example/c", "http://a.example/1"]
     store.close()
     with report.reading(url_of(tmp_path)) as connection:
@@ -97,7 +95,7 @@ def test_an_outcome_recorded_twice_counts_once(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     for _ in range(2):
-        store.record([Outcome(seed.row, State.FETCHED, page=PAGE)], 1.0, explain)
+        store.record([visited(seed.row, State.FETCHED, page=PAGE)], 1.0)
     assert queued(tmp_path) == []
     store.close()
 
@@ -107,7 +105,7 @@ def test_an_alias_seen_again_is_counted(tmp_path: Path) -> None:
     [seed] = admit(store, ["http://a.example/"])
     hop = Hop("redirect", 301, candidate("http://a.example/to"))
     for now in (1.0, 5.0):
-        store.record([Outcome(seed.row, State.REDIRECTED, hops=(hop,))], now, explain)
+        store.record([visited(seed.row, State.REDIRECTED, hops=(hop,))], now)
     store.close()
     with report.reading(url_of(tmp_path)) as connection:
         [row] = report.rows(connection, "aliases")
@@ -171,7 +169,7 @@ def test_level_by_level_hands_out_the_lowest_depth_only(tmp_path: Path) -> None:
     admit(store, ["http://a.example/deep"], depth=2)
     [top] = admit(store, ["http://b.example/top"], depth=1)
     assert [h.name for h in lease(store, level_by_level=True)] == ["b.example"]
-    store.record([Outcome(top.row, State.FETCHED, page=PAGE)], 1.0, explain)
+    store.record([visited(top.row, State.FETCHED, page=PAGE)], 1.0)
     assert [h.name for h in lease(store, level_by_level=True)] == ["a.example"]
     store.close()
 
@@ -192,7 +190,7 @@ def test_pace_outlives_the_process(tmp_path: Path) -> None:
 def test_a_retry_waits_its_time_and_counts(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
-    store.record([Outcome(seed.row, State.QUEUED, retry_at=50.0)], 1.0, explain)
+    store.record([visited(seed.row, State.QUEUED, retry_at=50.0)], 1.0)
     assert lease(store, now=49) == []
     with store.transaction() as connection:
         assert rows.next_due(connection) == 50.0
@@ -205,7 +203,7 @@ def test_a_clock_that_is_set_back_locks_nothing_away(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     days = 10 * 86_400.0
-    store.record([Outcome(seed.row, State.QUEUED, retry_at=days + 50)], days, explain)
+    store.record([visited(seed.row, State.QUEUED, retry_at=days + 50)], days)
     assert len(lease(store, "dead", now=days + 60)) == 1
     with store.transaction() as connection:
         rows.pace(connection, {"a.example": days + 90}, {"a.example": None})
@@ -225,8 +223,8 @@ def test_a_look_up_that_fails_is_a_fault_of_the_store(tmp_path: Path) -> None:
 def test_limits_that_change_let_out_and_hold(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/shallow"], depth=1)
-    store.admit([candidate("http://a.example/deep", 3, held="too-deep")], 0, explain)
-    store.admit([candidate("http://a.example/private", 1, held="robots")], 0, explain)
+    store.admit([candidate("http://a.example/deep", 3, held="too-deep")], 0)
+    store.admit([candidate("http://a.example/private", 1, held="robots")], 0)
     with store.transaction() as connection:
         out = review(
             connection,

@@ -1,16 +1,27 @@
 """Stores and candidates for tests: real SQLite files, real keys."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection
 from support.databases import url_of
 
 import canonry
+from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import preset
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.admission.url_filter import why
-from canonry.storage import Admission, Candidate, LeasedHost, State, Store
+from canonry.storage import (
+    Admission,
+    Candidate,
+    Hop,
+    LeasedHost,
+    Outcome,
+    Page,
+    Queued,
+    State,
+    Store,
+)
 from canonry.storage.rows import leases as rows
 
 MAKE = canonry.Canonicalizer("web")
@@ -21,24 +32,37 @@ def open_store(folder: Path, policy: str = "web", notify: list[str] | None = Non
     found = preset(policy)
     said = [] if notify is None else notify
     return Store(
-        url_of(folder), policy=found.label, fingerprint=found.fingerprint, notify=said.append
+        url_of(folder),
+        policy=found.label,
+        fingerprint=found.fingerprint,
+        merging_rules=partial(merging_rules, MAKE),
+        notify=said.append,
     )
 
 
 def candidate(url: str, depth: int = 0, held: str | None = None) -> Candidate:
-    """Return a URL as the door would bring it."""
+    """Return a URL as the URL filter would give it."""
     found = MAKE(url)
     return Candidate(found.url, url, found.key, host_of(found.url), depth, held=held)
 
 
-def explain(spelling: str, same_as: str) -> str:
-    """Name the rules that merged two spellings."""
-    return why(MAKE, spelling, same_as)
+def visited(
+    row: int,
+    state: State,
+    reason: str | None = None,
+    *,
+    page: Page | None = None,
+    hops: Sequence[Hop] = (),
+    retry_at: float | None = None,
+) -> Outcome:
+    """Return the outcome of a visit to the URL of a row."""
+    queued = Queued(row, f"http://h/{row}", 0, 0, 0)
+    return Outcome(queued, state, reason, page, tuple(hops), retry_at=retry_at)
 
 
 def admit(store: Store, urls: Sequence[str], now: float = 0.0, depth: int = 0) -> list[Admission]:
-    """Let URLs through the door."""
-    return store.admit([candidate(url, depth) for url in urls], now, explain)
+    """Admit URLs."""
+    return store.admit([candidate(url, depth) for url in urls], now)
 
 
 def lease_names(connection: Connection, owner: str, limit: int = 100) -> set[str]:

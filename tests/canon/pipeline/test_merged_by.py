@@ -3,8 +3,8 @@
 import pytest
 
 import canonry
+from canonry.canon.pipeline import merging_rules
 from canonry.canon.pipeline.trace import changed_part, merged_by
-from canonry.crawler.admission.url_filter import why
 
 WEB = canonry.Canonicalizer("web")
 
@@ -45,7 +45,7 @@ def test_where_a_link_stood_is_no_rule() -> None:
     ],
 )
 def test_what_stands_in_a_fragment_merged_nothing(one: str, other: str, rules: str) -> None:
-    assert why(WEB, one, other) == why(WEB, other, one) == rules
+    assert merging_rules(WEB, one, other) == merging_rules(WEB, other, one) == rules
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_a_wider_scope_counts_for_links_that_are_remembered() -> None:
         return link.held
 
     assert held() == "out-of-scope"
-    found.widen("http://b.example/x")
+    found.extend_scope("http://b.example/x")
     assert held() is None
 
 

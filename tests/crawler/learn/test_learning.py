@@ -168,7 +168,7 @@ def test_a_fault_of_learning_ends_learning_and_not_the_crawl(tmp_path: Path) -> 
             check=False,
         )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count(b"Learning failed and is left out of this run") == 1
+    assert done.stderr.count(b"Learning failed and is switched off for this run") == 1
     assert b"planted" in done.stderr
     assert site.pages == everything()
     assert max(site.asked.values()) == 1

@@ -4,16 +4,18 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.stores import MAKE, candidate, explain, open_store
+from support.stores import MAKE, candidate, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn import rule_store, thresholds
-from canonry.crawler.learn.session import LearningSession, News, sibling
+from canonry.crawler.learn.probes import beside
+from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.learn.thresholds import Gate, Thresholds
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 
 H = "http://h.example"
 LIMITS = thresholds.load()
+Hops = tuple[Hop, ...]
 
 
 class Crawl:
@@ -26,27 +28,24 @@ class Crawl:
         self.store.judge = self.session
         self.now = 1000.0
 
-    def record(self, outcome: Outcome, url: str) -> None:
+    def record(self, url: str, state: State, *, page: Page | None = None, hops: Hops = ()) -> None:
         self.now += 1.0
-
-        def learn(connection: object, admissions: list[list[object]]) -> None:
-            queued = Queued(outcome.row, url, 1, 0, 0)
-            news = News(queued, outcome, admissions[0])  # type: ignore[arg-type]
-            self.session.learn(connection, [news], self.now)  # type: ignore[arg-type]
-
-        self.store.record([outcome], self.now, explain, learn)  # type: ignore[arg-type]
+        outcome = Outcome(Queued(self.row(url), url, 1, 0, 0), state, page=page, hops=hops)
+        with self.store.transaction() as connection:
+            admissions = self.store.record_in(connection, [outcome], self.now)
+            self.session.learn(connection, [outcome], admissions, self.now)
 
     def row(self, url: str) -> int:
         found = candidate(url)._replace(source=1, depth=1)
-        [answer] = self.store.admit([found], self.now, explain)
+        [answer] = self.store.admit([found], self.now)
         return answer.row
 
     def moved(self, source: str, target: str, status: int = 301) -> None:
         """Ask for a URL that leads to another, and for that."""
         hop = Hop("redirect", status, candidate(target)._replace(hops=1, source=1))
-        self.record(Outcome(self.row(source), State.REDIRECTED, hops=(hop,)), source)
+        self.record(source, State.REDIRECTED, hops=(hop,))
         page = Page(200, 0.1, "text/html", 1, target.encode()[:16].ljust(16), None, None, 0)
-        self.record(Outcome(self.row(target), State.FETCHED, page=page), target)
+        self.record(target, State.FETCHED, page=page)
 
     def states(self) -> dict[tuple[str, str], str]:
         with self.store.transaction() as connection:
@@ -142,8 +141,8 @@ def test_a_transaction_that_fails_teaches_nothing(tmp_path: Path) -> None:
     learn_slashes(crawl, 34)
     with pytest.raises(KeyError), crawl.store.transaction() as connection:
         hop = Hop("redirect", 301, candidate(f"{H}/x/"))
-        news = News(Queued(1, f"{H}/x", 1, 0, 0), Outcome(1, State.REDIRECTED, hops=(hop,)), [])
-        crawl.session.learn(connection, [news], crawl.now)
+        outcome = Outcome(Queued(1, f"{H}/x", 1, 0, 0), State.REDIRECTED, hops=(hop,))
+        crawl.session.learn(connection, [outcome], [[]], crawl.now)
         raise KeyError
     assert crawl.states()["trailing-slash", "/"] == "probation"
     learn_slashes(crawl, 1, start=34)
@@ -157,12 +156,12 @@ def test_chains_count_when_their_end_answers(tmp_path: Path) -> None:
         one, two, end = f"{H}/a{n}", f"https://h.example/a{n}", f"https://h.example/a{n}/"
         crawl.moved(one, two)  # it answered once, and leads on since
         hop = Hop("redirect", 301, candidate(end)._replace(hops=2, source=1))
-        crawl.record(Outcome(crawl.row(two), State.REDIRECTED, hops=(hop,)), two)
+        crawl.record(two, State.REDIRECTED, hops=(hop,))
     for n in range(6):
         hop = Hop("redirect", 301, candidate(f"{H}/gone"))
-        crawl.record(Outcome(crawl.row(f"{H}/g{n}"), State.REDIRECTED, hops=(hop,)), f"{H}/g{n}")
+        crawl.record(f"{H}/g{n}", State.REDIRECTED, hops=(hop,))
     gone = Page(410, 0.1, None, 0, b"0" * 16, None, None, 0)
-    crawl.record(Outcome(crawl.row(f"{H}/gone"), State.FETCHED, page=gone), f"{H}/gone")
+    crawl.record(f"{H}/gone", State.FETCHED, page=gone)
     with crawl.store.transaction() as connection:
         cases = {case.lesson.family: case for case in rule_store.cases(connection)}
     assert (cases["scheme-upgrade"].agree, cases["scheme-upgrade"].disagree) == (6, 0)
@@ -178,5 +177,5 @@ def test_temporary_redirects_teach_nothing(tmp_path: Path) -> None:
 
 
 def test_a_probe_is_beside_what_was_seen() -> None:
-    assert sibling(f"{H}/a/b?c", 1.0).startswith(f"{H}/a/")
-    assert sibling(f"{H}/a/b", 1.0) != sibling(f"{H}/a/b", 2.0)
+    assert beside(f"{H}/a/b?c", 1.0).url.startswith(f"{H}/a/")
+    assert beside(f"{H}/a/b", 1.0) != beside(f"{H}/a/b", 2.0)

@@ -48,9 +48,9 @@ def test_the_log_has_a_line_for_all_that_came_of_each_url(tmp_path: Path) -> Non
 def test_a_log_that_was_moved_away_begins_anew(tmp_path: Path) -> None:
     log = Log(str(tmp_path / "a.log"), "me")
     queued = Queued(1, "http://u:secret@a.example/", 0, 0, 2)
-    log.outcome(queued, Outcome(1, State.QUEUED, retry_at=5.0), [])
+    log.outcome(Outcome(queued, State.QUEUED, retry_at=5.0), [])
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
-    log.outcome(queued, Outcome(1, State.FAILED, "timeout"), [])
+    log.outcome(Outcome(queued, State.FAILED, "timeout"), [])
     log.said("enough")
     log.close()
     [retry] = lines_of(tmp_path / "a.log.1")

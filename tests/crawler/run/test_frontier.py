@@ -96,7 +96,7 @@ def test_everything_is_taken_once_and_politely(
         assert all(b - a >= delay - 1e-9 for a, b in pairwise(starts))
     for starts in simulation.visits.values():
         assert all(b - a >= address_delay - 1e-9 for a, b in pairwise(starts))
-    assert simulation.frontier.loaded_rows == simulation.frontier.waiting == 0
+    assert simulation.frontier.loaded == simulation.frontier.waiting == 0
 
 
 def test_no_host_starves_behind_a_large_one() -> None:
@@ -141,11 +141,11 @@ def test_what_is_loaded_stays_loaded_until_it_is_recorded() -> None:
     frontier.put("h", [queued(1)])
     assert frontier.take(0.0) is not None
     frontier.done("h")
-    assert frontier.loaded() == {"h": {1}}
+    assert frontier.rows() == {"h": {1}}
     frontier.put("h", [queued(1)])
     assert frontier.take(1.0) is None
     frontier.recorded("h", 1)
-    assert frontier.loaded() == {"h": set()}
+    assert frontier.rows() == {"h": set()}
 
 
 def test_hosts_on_one_address_take_turns() -> None:

@@ -176,7 +176,7 @@ def test_a_page_that_we_fail_on_is_set_aside_told_and_tried_by_the_next_run(
     assert found["held"] == {"ours": 1}
     assert {p["url"] for p in pages} == {SEED, "http://a.example/2", "http://a.example/3"}
     [told] = said
-    assert told.startswith("Canonry failed on http://a.example/1, which is set aside")
+    assert told.startswith("Canonry failed on http://a.example/1, which is held")
     assert "ZeroDivisionError" in told
     found, pages = crawl(tmp_path, answer)
     assert found["held"] == {}

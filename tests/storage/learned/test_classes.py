@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 from support.databases import url_of
-from support.stores import MAKE, assert_counts_are_right, candidate, explain, lease, open_store
+from support.stores import MAKE, assert_counts_are_right, candidate, lease, open_store, visited
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn import rule_store
@@ -45,7 +45,7 @@ class Judge:
 def link(store: Store, *urls: str, source: int | None = 1, hops: int = 0) -> list[Admission]:
     """Admit URLs as links of a page."""
     given = [candidate(url)._replace(source=source, hops=hops) for url in urls]
-    return store.admit(given, 1.0, explain)
+    return store.admit(given, 1.0)
 
 
 def states(store: Store) -> dict[str, str]:
@@ -105,11 +105,11 @@ def test_where_a_dropped_url_turns_out_to_be_the_page_it_is_fetched(tmp_path: Pa
     [first] = link(store, f"{H}/a/")
     link(store, f"{H}/a")
     hop = Hop("redirect", 301, candidate(f"{H}/a")._replace(source=first.row, hops=1))
-    store.record([Outcome(first.row, State.REDIRECTED, hops=(hop,))], 2.0, explain)
+    store.record([visited(first.row, State.REDIRECTED, hops=(hop,))], 2.0)
     assert states(store) == {"h.example/a/": "redirected", "h.example/a": "queued"}
     link(store, f"{H}/b/")  # and where nobody had dropped it
     hop = Hop("redirect", 301, candidate(f"{H}/b")._replace(source=3, hops=1))
-    store.record([Outcome(3, State.REDIRECTED, hops=(hop,))], 2.0, explain)
+    store.record([visited(3, State.REDIRECTED, hops=(hop,))], 2.0)
     assert states(store)["h.example/b"] == "queued"
     store.close()
 
@@ -117,9 +117,9 @@ def test_where_a_dropped_url_turns_out_to_be_the_page_it_is_fetched(tmp_path: Pa
 @pytest.mark.parametrize(
     "outcome",
     [
-        Outcome(1, State.FAILED, "timeout"),
-        Outcome(1, State.HELD, "robots"),
-        Outcome(1, State.FETCHED, page=page(404)),
+        visited(1, State.FAILED, "timeout"),
+        visited(1, State.HELD, "robots"),
+        visited(1, State.FETCHED, page=page(404)),
     ],
 )
 def test_what_was_dropped_for_a_page_that_is_not_there_goes_back(
@@ -128,7 +128,7 @@ def test_what_was_dropped_for_a_page_that_is_not_there_goes_back(
     store = open_store(tmp_path)
     store.judge = Judge(SLASH)
     link(store, f"{H}/a/", f"{H}/a")
-    store.record([outcome], 2.0, explain)
+    store.record([outcome], 2.0)
     assert states(store)["h.example/a"] == "queued"
     assert [answer.new for answer in link(store, f"{H}/a/?x")] == [True]
     store.close()
@@ -138,7 +138,7 @@ def test_a_dead_page_stands_for_none(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.judge = Judge(SLASH)
     link(store, f"{H}/a")
-    store.record([Outcome(1, State.FETCHED, page=page(410))], 2.0, explain)
+    store.record([visited(1, State.FETCHED, page=page(410))], 2.0)
     link(store, f"{H}/a/")
     assert states(store)["h.example/a/"] == "queued"
     store.close()
@@ -157,7 +157,7 @@ def test_activation_takes_known_urls_out_of_the_queue_and_revocation_puts_them_b
 ) -> None:
     store = open_store(tmp_path)
     link(store, f"{H}/a", f"{H}/a/", f"{H}/b/", f"{H}/c", f"{H}/d/", "http://o.example/a/")
-    store.record([Outcome(5, State.FETCHED, page=page())], 2.0, explain)
+    store.record([visited(5, State.FETCHED, page=page())], 2.0)
     done = publish(store, SLASH)
     assert (done.held, done.released) == ([2], [])
     assert states(store) == {
@@ -235,7 +235,7 @@ def test_which_one_stands_for_a_class(
     store = open_store(tmp_path)
     link(store, *given)
     for row in fetched:
-        store.record([Outcome(row, State.FETCHED, page=page())], 2.0, explain)
+        store.record([visited(row, State.FETCHED, page=page())], 2.0)
 
     def ruled(_url: str) -> Ruled:  # all are one, whose own URL is not known
         return Ruled("https://h.example/", b"k" * 16, ("rule",))
@@ -266,7 +266,7 @@ def test_what_is_asked_while_a_rule_takes_it_out_of_the_queue_is_settled(tmp_pat
     link(store, f"{H}/a", f"{H}/a/")
     lease(store)
     publish(store, SLASH)
-    store.record([Outcome(2, State.FETCHED, page=page())], 4.0, explain)
+    store.record([visited(2, State.FETCHED, page=page())], 4.0)
     assert states(store) == {"h.example/a": "queued", "h.example/a/": "fetched"}
     assert [len(host.urls) for host in lease(store, now=999.0)] == [1]
     store.close()

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from support.databases import url_of
-from support.stores import candidate, explain, open_store
+from support.stores import candidate, open_store, visited
 
-from canonry.storage import Hop, Outcome, Page, State, Store, report
+from canonry.storage import Hop, Page, State, Store, report
 from canonry.storage.learned.equivalences import Equivalences
 
 A = "http://a.example"
@@ -25,18 +25,18 @@ class Web:
 
     def row(self, path: str) -> int:
         found = candidate(A + path)
-        [answer] = self.store.admit([found], 1.0, explain)
+        [answer] = self.store.admit([found], 1.0)
         return self.rows.setdefault(path, answer.row)
 
     def moved(self, path: str, to: str, status: int = 301, now: float = 2.0) -> None:
         hop = Hop("redirect", status, candidate(A + to))
         row = self.row(path)
-        self.store.record([Outcome(row, State.REDIRECTED, hops=(hop,))], now, explain)
+        self.store.record([visited(row, State.REDIRECTED, hops=(hop,))], now)
 
     def page(self, path: str, answer: Page, canonical: str | None = None) -> None:
         hops = (Hop("canonical", 200, candidate(A + canonical)),) if canonical else ()
         row = self.row(path)
-        self.store.record([Outcome(row, State.FETCHED, page=answer, hops=hops)], 2.0, explain)
+        self.store.record([visited(row, State.FETCHED, page=answer, hops=hops)], 2.0)
 
     def representatives(self, folder: Path) -> dict[str, str]:
         rows = {path: self.row(path) for path in list(self.rows)}

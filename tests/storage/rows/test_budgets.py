@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.stores import assert_counts_are_right, candidate, explain, open_store
+from support.stores import assert_counts_are_right, candidate, open_store
 
 from canonry.storage import State, Store, report
 from canonry.storage.records import Share
@@ -23,7 +23,7 @@ def shares(url: str) -> list[Share]:
 
 def let_in(store: Store, numbers: range) -> None:
     """Let numbered URLs through the door."""
-    store.admit([candidate(f"http://a.example/{n}") for n in numbers], 0.0, explain)
+    store.admit([candidate(f"http://a.example/{n}") for n in numbers], 0.0)
 
 
 def states(store: Store) -> dict[str, str | None]:
@@ -63,7 +63,7 @@ def test_what_is_held_for_other_reasons_draws_on_nothing(tmp_path: Path) -> None
     store = open_store(tmp_path)
     store.budget = shares
     held = [candidate(f"http://a.example/{n}", held="out-of-scope") for n in range(100, 110)]
-    store.admit(held, 0.0, explain)
+    store.admit(held, 0.0)
     let_in(store, range(3))
     found = states(store)
     assert [found[str(n)] for n in range(3)] == [None, None, None]
@@ -74,7 +74,7 @@ def test_a_step_that_is_rolled_back_spends_nothing(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.budget = shares
     with pytest.raises(ZeroDivisionError), store.transaction() as connection:
-        store.admit_in(connection, [candidate("http://a.example/0")], 0.0, explain)
+        store.admit_in(connection, [candidate("http://a.example/0")], 0.0)
         raise ZeroDivisionError
     let_in(store, range(0, 6, 2))
     assert set(states(store).values()) == {None}

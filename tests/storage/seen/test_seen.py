@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.stores import admit, candidate, explain, open_store
+from support.stores import admit, candidate, open_store
 
 from canonry.storage import Store
 from canonry.storage.seen.seen_set import Recent
@@ -63,8 +63,8 @@ def test_a_transaction_that_fails_claims_nothing(tmp_path: Path) -> None:
     admit(store, ["http://a.example/1"])
     with pytest.raises(RuntimeError), store.transaction() as connection:
         more = [candidate("http://a.example/2"), candidate("http://a.example/1")]
-        first = store.admit_in(connection, more, 0.0, explain)
-        second = store.admit_in(connection, more, 0.0, explain)
+        first = store.admit_in(connection, more, 0.0)
+        second = store.admit_in(connection, more, 0.0)
         assert [a.new for a in first] == [True, False]
         assert [a.new for a in second] == [False, False]
         raise RuntimeError
@@ -78,7 +78,7 @@ def test_a_transaction_that_fails_claims_nothing(tmp_path: Path) -> None:
 def test_a_failed_transaction_does_not_hide_what_others_claim_meanwhile(tmp_path: Path) -> None:
     one, other = open_store(tmp_path), open_store(tmp_path)
     with pytest.raises(RuntimeError), one.transaction() as connection:
-        one.admit_in(connection, [candidate("http://a.example/1")], 0.0, explain)
+        one.admit_in(connection, [candidate("http://a.example/1")], 0.0)
         raise RuntimeError
     urls = ["http://a.example/1", "http://a.example/2"]
     assert [answer.new for answer in admit(other, urls)] == [True, True]
@@ -97,7 +97,7 @@ def test_one_transaction_may_claim_more_than_is_remembered(
         new = []
         for start in [*range(0, 300, 30), *range(0, 300, 30)]:
             part = [candidate(url) for url in urls[start : start + 30]]
-            new += [answer.new for answer in store.admit_in(connection, part, 0.0, explain)]
+            new += [answer.new for answer in store.admit_in(connection, part, 0.0)]
     assert new == [True] * 300 + [False] * 300
     assert not any(answer.new for answer in admit(store, urls))
     store.close()

@@ -1,0 +1,9 @@
+"""HTTP status codes that the crawler decides by (RFC 9110 section 15)."""
+
+OK = 200
+NOT_MODIFIED = 304
+FIRST_ERROR = 400  # every status from here on reports an error
+PERMANENT_REDIRECTS = frozenset({301, 308})
+REDIRECTS = PERMANENT_REDIRECTS | {302, 303, 307}
+OVERLOADED = frozenset({429, 503})  # the host is too busy, and not only with this page
+RETRIED = frozenset({429, 500, 502, 503, 504})  # another try may succeed

@@ -1,0 +1,101 @@
+"""The recorder: writes outcomes into the store in groups, and counts them."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from canonry.crawler.observe.log import Log
+from canonry.crawler.observe.progress import Progress
+from canonry.crawler.run.scheduler import Scheduler
+from canonry.crawler.run.store_session import StoreSession
+from canonry.storage import Admission, Outcome, State
+
+_GROUP = 64  # outcomes in one transaction at most
+
+
+class Recorder:
+    """Records outcomes as they come: all that wait, in one transaction."""
+
+    def __init__(
+        self,
+        store_session: StoreSession,
+        scheduler: Scheduler,
+        clock: Callable[[], float],
+        log: Log | None,
+    ) -> None:
+        """Bind the store, and the scheduler that learns what was recorded.
+
+        Args:
+            store_session: records.
+            scheduler: gets the URLs back that are recorded, and what was learned.
+            clock: seconds since 1970.
+            log: gets a line for each outcome.
+        """
+        self._store_session = store_session
+        self._scheduler = scheduler
+        self._clock = clock
+        self._log = log
+        self._waiting: list[Outcome] = []
+        self._arrived = asyncio.Event()
+        self._closing = False
+        self.progress = Progress()
+
+    def put(self, outcome: Outcome) -> None:
+        """Queue an outcome to be recorded."""
+        self._waiting.append(outcome)
+        self._arrived.set()
+
+    def close(self) -> None:
+        """Let `run` return once nothing waits."""
+        self._closing = True
+        self._arrived.set()
+
+    async def run(self) -> None:
+        """Record until `close` is called and nothing waits.
+
+        Raises:
+            StoreError: when the store cannot be written.
+        """
+        while self._waiting or not self._closing:
+            await self._arrived.wait()
+            self._arrived.clear()
+            while self._waiting:
+                group, self._waiting = self._waiting[:_GROUP], self._waiting[_GROUP:]
+                await self._record(group)
+
+    async def _record(self, group: Sequence[Outcome]) -> None:
+        """Record a group of outcomes, count and log them."""
+        admissions, learned = await self._store_session.record(group, self._clock())
+        more = False
+        for outcome, admitted in zip(group, admissions, strict=True):
+            new = sum(admission.new for admission in admitted)
+            more |= bool(new) or outcome.retry_at is not None
+            self._count(outcome, admitted, new)
+            if self._log is not None:
+                self._log.outcome(outcome, admitted)
+        self._scheduler.recorded(group, learned, queued=more)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Copy what the scheduler and the store session know into the progress."""
+        self.progress.in_flight = self._scheduler.in_flight
+        self.progress.hosts = self._scheduler.hosts
+        self.progress.queued = self._store_session.queued
+        self.progress.learning = self._store_session.learning
+
+    def _count(self, outcome: Outcome, admissions: Sequence[Admission], new: int) -> None:
+        """Add a recorded outcome to the progress."""
+        progress = self.progress
+        if outcome.page is not None:
+            progress.bytes += outcome.page.size
+            progress.waited += outcome.page.elapsed
+        if outcome.retry_at is not None:
+            progress.retries += 1
+        else:
+            progress.pages += outcome.page is not None
+            progress.unchanged += outcome.unchanged
+            progress.redirects += outcome.state is State.REDIRECTED
+            progress.failed += outcome.state is State.FAILED
+            progress.held += outcome.state is State.HELD
+        progress.links += len(outcome.links)
+        progress.new += new
+        progress.duplicates += len(admissions) - new

@@ -1,0 +1,248 @@
+"""The scheduler: leases hosts from the store and hands out work within politeness and limits."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.session import Learned
+from canonry.crawler.run.frontier import Frontier, Politeness, Work
+from canonry.crawler.run.store_session import LEASE_SECONDS, PER_HOST, Pace, StoreSession
+from canonry.crawler.settings import Settings
+from canonry.storage import Outcome
+
+_HEARTBEAT = LEASE_SECONDS / 4
+_LONGEST_WAIT = 0.5  # seconds
+
+AddressOf = Callable[[str], Awaitable[str | None]]
+
+
+async def no_address(_host: str) -> str | None:
+    """Return None: a host shares its address with nobody."""
+    return None
+
+
+def politeness(settings: Settings) -> Politeness:
+    """Return the limits on requests to hosts and addresses."""
+    crawl = settings.crawl
+    per_address = crawl.requests_per_address
+    return Politeness(
+        delay=crawl.delay,
+        per_host=crawl.requests_per_host,
+        address_delay=min(crawl.address_delay, crawl.delay),
+        per_address=max(per_address, crawl.requests_per_host) if per_address else 0,
+        factor=crawl.delay_factor,
+        longest=crawl.max_crawl_delay,
+    )
+
+
+class Scheduler:
+    """Decides what is requested next, and when.
+
+    A URL is out from the moment it is handed out until its outcome is recorded. So a process that
+    is killed re-fetches no more than it had out, and the store sets the pace when it is slower
+    than the network.
+    """
+
+    def __init__(
+        self,
+        store_session: StoreSession,
+        settings: Settings,
+        clock: Callable[[], float],
+        address_of: AddressOf,
+    ) -> None:
+        """Bind the store and the limits.
+
+        Args:
+            store_session: leases hosts.
+            settings: the limits.
+            clock: seconds since 1970.
+            address_of: returns the address of a host, None for one that it shares with nobody.
+        """
+        self._store_session = store_session
+        self._crawl = settings.crawl
+        self._clock = clock
+        self._frontier = Frontier(politeness(settings))
+        self._address_of = address_of
+        self._lookups: set[asyncio.Task[None]] = set()
+        self._out: dict[int, str] = {}  # the hosts of the rows that are out
+        self._probes_out = 0
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._leased_at = 0.0
+        self._maybe_more = True  # the store may have queued URLs that are not loaded
+        self.in_flight = 0  # visits and probes under way
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts are loaded."""
+        return len(self._frontier.rows())
+
+    def stop(self) -> None:
+        """Hand out nothing more."""
+        self._stopping = True
+        self._wake.set()
+
+    async def next(self) -> tuple[str, Work] | None:
+        """Wait for the next work and return it with its host; None when there is no more."""
+        while not self._stopping:
+            now = self._clock()
+            if self._needs_hosts(now):
+                await self._lease(now)
+            elif now - self._leased_at > _HEARTBEAT:
+                await self._renew(now)
+            if not self._may_start():
+                if not self._out and not self._probes_out:
+                    return None  # nothing is under way, so it is the limit of pages
+                await self._pause(_LONGEST_WAIT)
+                continue
+            self._find_addresses()
+            found = self._frontier.take(self._clock())
+            if found is not None:
+                self._hand_out(*found)
+                return found
+            if not self._frontier.loaded and not self._maybe_more:
+                due = await self._store_session.next_due()
+                if due is None:
+                    return None
+                self._maybe_more = True
+                await self._pause_until(due if due > self._clock() else None)
+            else:
+                await self._pause_until(self._frontier.next_time())
+        return None
+
+    def _hand_out(self, host: str, work: Work) -> None:
+        """Count work as out."""
+        self.in_flight += 1
+        if isinstance(work, Probe):
+            self._probes_out += 1
+        else:
+            self._out[work.row] = host
+
+    async def another_turn(self, host: str, delay: float | None) -> None:
+        """Wait for another turn of a host; its robots.txt asks for a delay, in seconds."""
+        if delay is not None:
+            self._frontier.slow_down(host, delay=min(delay, self._crawl.max_crawl_delay))
+        now = self._clock()
+        await asyncio.sleep(self._frontier.another_turn(host, now) - now)
+
+    def visited(self, host: str, outcome: Outcome) -> None:
+        """Note that a visit ended; its URL stays out until the outcome is recorded."""
+        self._frontier.slow_down(host, until=outcome.not_before)
+        if outcome.elapsed is not None:
+            self._frontier.answered(host, outcome.elapsed)
+        self._ended(host)
+
+    def abandoned(self, host: str, row: int) -> None:
+        """Note that a visit ended without an outcome: the URL stays queued in the store."""
+        del self._out[row]
+        self._ended(host)
+
+    def probed(self, host: str) -> None:
+        """Note that a probe ended."""
+        self._probes_out -= 1
+        self._frontier.probed(host)
+        self._ended(host)
+
+    def _ended(self, host: str) -> None:
+        """Count a visit or a probe as ended."""
+        self.in_flight -= 1
+        self._frontier.done(host)
+        self._wake.set()
+
+    def recorded(self, outcomes: Iterable[Outcome], learned: Learned, *, queued: bool) -> None:
+        """Take over what the store answered to recorded outcomes.
+
+        Args:
+            outcomes: of visits.
+            learned: URLs that are not to be fetched any more, and probes to send.
+            queued: True if the outcomes put URLs into the store's queue.
+        """
+        for outcome in outcomes:
+            self._frontier.recorded(self._out.pop(outcome.row), outcome.row)
+        if learned.held:
+            self._frontier.drop(learned.held)
+        for probe in learned.probes:
+            self._frontier.put_probe(host_of(probe.url), probe)
+        self._maybe_more |= queued
+        self._wake.set()
+
+    async def close(self) -> None:
+        """End the look-ups of addresses."""
+        for task in self._lookups:
+            task.cancel()
+        await asyncio.gather(*self._lookups, return_exceptions=True)
+
+    async def leave(self) -> None:
+        """Release all hosts, with their pace."""
+        await self._store_session.leave(self._pace())
+
+    def _may_start(self) -> bool:
+        """Return True if one more may be out, within ``concurrency`` and ``max_pages``."""
+        out = len(self._out) + self._probes_out
+        limit = self._crawl.max_pages
+        within = not limit or self._store_session.fetched + out < limit
+        return out < self._crawl.concurrency and within
+
+    def _needs_hosts(self, now: float) -> bool:
+        """Return True if there are too few URLs, or too few hosts to request from at once.
+
+        While there are enough URLs, the store is asked for other hosts once a second.
+        """
+        if not self._maybe_more:
+            return False
+        enough = 2 * self._crawl.concurrency
+        if self._frontier.waiting < enough:
+            return True
+        return now - self._leased_at > 1.0 and self._frontier.hosts_waiting() < enough
+
+    async def _lease(self, now: float) -> None:
+        """Load URLs of hosts that are ours or free, and write the pace of those we have."""
+        self._leased_at = now
+        self._maybe_more = False
+        loaded = {name: frozenset(rows) for name, rows in self._frontier.rows().items()}
+        limit = max(2 * self._crawl.concurrency, len(loaded) + 16)
+        leased = await self._store_session.lease(now, limit, loaded, self._pace())
+        for host in leased:
+            self._frontier.put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
+        full = any(len(host.urls) == PER_HOST for host in leased)
+        self._maybe_more |= full or len(leased) == limit
+        self._frontier.retire(now)
+
+    async def _renew(self, now: float) -> None:
+        """Extend our leases; other hosts may have become free since."""
+        self._leased_at = now
+        self._maybe_more = True
+        await self._store_session.renew(now, list(self._frontier.rows()), self._pace())
+        self._frontier.retire(now)
+
+    def _pace(self) -> Pace:
+        """Return the pace of all loaded hosts."""
+        return Pace(self._frontier.pace(), self._frontier.delays())
+
+    def _find_addresses(self) -> None:
+        """Start to look up the addresses of hosts that wait for theirs."""
+        for name in self._frontier.unplaced():
+            task = asyncio.create_task(self._place(name))
+            self._lookups.add(task)
+            task.add_done_callback(self._lookups.discard)
+
+    async def _place(self, name: str) -> None:
+        """Look up a host's address. A host without one is requested all the same, and fails."""
+        address = None
+        with suppress(OSError):
+            address = await self._address_of(name)
+        self._frontier.place(name, address)
+        self._wake.set()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait for an event, at most for a time."""
+        self._wake.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    async def _pause_until(self, moment: float | None) -> None:
+        """Wait for an event or a moment, at most for the longest wait."""
+        wait = _LONGEST_WAIT if moment is None else moment - self._clock()
+        await self._pause(min(max(wait, 0.001), _LONGEST_WAIT))
