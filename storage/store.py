@@ -17,7 +17,7 @@ from canonry.storage.rows.merges import MergeNames, MergingRules
 from canonry.storage.seen import snapshot
 from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
 from canonry.storage.seen.seen_set import SeenSet
-from canonry.storage.sql.engine import BESIDE, open_engine
+from canonry.storage.sql.engine import WITHOUT_WRITE_LOCK, open_engine
 from canonry.storage.sql.schema import VERSION, State, jobs, keys, meta, metadata
 from canonry.storage.store_errors import StoreError
 
@@ -115,7 +115,9 @@ class Store:
         """
         try:
             with (
-                self._engine.connect().execution_options(**{BESIDE: True}) as connection,
+                self._engine.connect().execution_options(
+                    **{WITHOUT_WRITE_LOCK: True}
+                ) as connection,
                 connection.begin(),
             ):
                 yield connection

@@ -1,29 +1,28 @@
-"""Budgets: how many URLs with a pattern in common are let into the queue, counted exactly.
+"""Budgets: how many URLs with a pattern in common may be queued, counted exactly.
 
-What is let in while a budget is not set is not counted.
+URLs that are queued while no budget is set are not counted.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 
 from sqlalchemy import Connection
 
 from canonry.storage.records import Share
-from canonry.storage.sql.bulk import Upsert, rows_of, upsert
+from canonry.storage.sql.bulk import add_counts, rows_of
 from canonry.storage.sql.schema import budgets
 
 Budget = Callable[[str], Sequence[Share]]  # from a URL to what it draws on
 
 
 def spend(connection: Connection, wanted: Iterable[Sequence[Share]]) -> list[str | None]:
-    """Let URLs into the queue, one after the other, as far as their budgets go.
+    """Spend budgets on URLs, one after the other.
 
     Args:
         connection: in a writing transaction.
-        wanted: for each URL what it draws on; it is let in when all of that has something left.
+        wanted: for each URL its budgets; it may be queued if all of them have something left.
 
     Returns:
-        For each URL why it has to be held, or None.
+        For each URL the reason to hold it, or None if it may be queued.
     """
     asked = list(wanted)
     shares = {share.key: share for given in asked for share in given}
@@ -44,14 +43,5 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Share]]) -> list[str
         for key, count in sorted(spent.items())
         if count != before.get(key, 0)
     ]
-    if rows:
-        connection.execute(_spending(connection.dialect.name), rows)
+    add_counts(connection, budgets, rows)
     return answers
-
-
-@cache
-def _spending(dialect: str) -> Upsert:
-    """Return the statement that adds to what is spent."""
-    new = upsert(dialect, budgets)
-    more = budgets.c.count + new.excluded.count
-    return new.on_conflict_do_update(index_elements=["key"], set_={"count": more})

@@ -1,4 +1,4 @@
-"""The frontier's rows: hosts leased to workers, and the queue of each host."""
+"""Leases: hosts that belong to a worker for a time, and the queue of each host."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,8 +13,8 @@ _QUEUED_COLUMNS = (
     *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
     *(pages.c.etag, pages.c.modified, urls.c.priority),
 )
-_FEW = 1_000  # queued URLs that are looked through
-_FAR = 86_400.0  # seconds; nothing waits longer by its own will
+_FEW = 1_000  # queued URLs; so many are searched for the earliest
+_FAR = 86_400.0  # seconds; no URL and no host has to wait longer
 
 
 def lease(
@@ -30,22 +30,22 @@ def lease(
 ) -> list[LeasedHost]:
     """Lease hosts that have work, and return the next URLs of each.
 
-    A leased host belongs to one worker, so its URLs need no mark of their own: they stay queued
-    until their outcome is recorded, and a worker that dies loses nothing but its lease. Hosts whose
-    row another transaction holds are passed over; their turn comes next time.
+    A leased host belongs to one worker, so its URLs need no mark of their own. They stay queued
+    until their outcome is recorded; a worker that crashes loses nothing but its leases. Hosts whose
+    row is locked by another transaction are skipped until the next call.
 
     Args:
         connection: in a transaction; `Store.leasing` is enough.
         owner: the worker.
         now: seconds since 1970.
-        seconds: how long the lease lasts.
-        limit: how many hosts at most.
-        per_host: how many URLs of each at most.
-        loaded: per host, the rows that the worker holds already.
-        level_by_level: only the lowest depth that has queued URLs, so that depths are exact.
+        seconds: length of the lease.
+        limit: largest number of hosts.
+        per_host: largest number of URLs of each host.
+        loaded: for each host the rows that the worker has in memory.
+        level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
     """
     mine = hosts.c.lease_owner == owner
-    # A clock that was set back must not lock a host away: no lease and no pause is that long.
+    # If the clock was set back, hosts must not wait for ever: no lease and no pause is that long.
     until, ready_at, far = hosts.c.lease_until, hosts.c.ready_at, now + _FAR
     free = or_(mine, until <= now, until > now + 2 * seconds)
     ready = or_(mine, ready_at <= now + seconds / 2, ready_at > far)
@@ -73,17 +73,17 @@ def lease(
         rows = [Queued(*row) for row in connection.execute(queue) if row[0] not in held]
         if rows or held:
             leased[host_id] = LeasedHost(name, ready_at, delay, tuple(rows[:per_host]))
-    _give(connection, owner, leased, now + seconds)
+    _extend(connection, owner, leased, now + seconds)
     return list(leased.values())
 
 
 def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> None:
-    """Give hosts to a worker until a time; those whose row another holds keep what they have."""
-    _give(connection, owner, _free_rows(connection, names).values(), until)
+    """Extend a worker's leases; hosts whose row is locked by another transaction are skipped."""
+    _extend(connection, owner, _free_rows(connection, names).values(), until)
 
 
-def _give(connection: Connection, owner: str, rows: Collection[int], until: float) -> None:
-    """Give hosts to a worker, by their rows."""
+def _extend(connection: Connection, owner: str, rows: Collection[int], until: float) -> None:
+    """Lease hosts, given by their rows, to a worker until a time."""
     if rows:
         connection.execute(
             update(hosts)
@@ -94,9 +94,9 @@ def _give(connection: Connection, owner: str, rows: Collection[int], until: floa
 
 
 def _free_rows(connection: Connection, names: Collection[str]) -> dict[str, int]:
-    """Return the rows of hosts, locked where the database locks rows; not those another holds.
+    """Lock the rows of hosts and return them, without those that another transaction has locked.
 
-    So two who change hosts never wait for each other, each holding what the other wants.
+    So two transactions never wait for each other's rows. (SQLite has no locks of rows.)
     """
     found: dict[str, int] = {}
     for part in chunks(list(names)):
@@ -123,13 +123,13 @@ def give_back(connection: Connection, owners: Collection[str]) -> None:
 
 
 def take_back(connection: Connection, dead: Collection[str], now: float, delay: float) -> None:
-    """End all leases of workers that died; their hosts rest, for they may have been asked just now.
+    """End all leases of dead workers; their hosts pause, since a request may just have been sent.
 
     Args:
         connection: in a writing transaction.
         dead: the workers.
         now: seconds since 1970.
-        delay: seconds between two requests to a host that asks for none of its own.
+        delay: seconds between two requests to a host that does not ask for its own delay.
     """
     rested = now + func.coalesce(hosts.c.delay, delay)
     connection.execute(
@@ -152,7 +152,7 @@ def owners(connection: Connection) -> set[str]:
 def pace(
     connection: Connection, ready: Mapping[str, float], delays: Mapping[str, float | None]
 ) -> None:
-    """Write down when each host may be asked again, so that politeness survives a restart."""
+    """Write when each host may get its next request, so that politeness survives a restart."""
     found = _free_rows(connection, ready)
     rows = [
         {"row": row, "ready": ready[host], "delay": delays.get(host)} for host, row in found.items()
@@ -172,14 +172,14 @@ def pending(connection: Connection) -> int:
 
 
 def fetched(connection: Connection) -> int:
-    """Return how many URLs have a page, and are not queued to be asked again."""
+    """Return how many URLs have a page and are not queued again."""
     return counts.total_of(connection, counts.url(State.FETCHED, None))
 
 
 def next_due(connection: Connection) -> float | None:
-    """Return when the next queued URL may be tried; seconds since 1970, None without any.
+    """Return when the next queued URL may be fetched (seconds since 1970); None if none is queued.
 
-    Where many are queued it is not looked for, and the answer is 0: now.
+    If many URLs are queued, it does not search and returns 0: now.
     """
     number = pending(connection)
     if number > _FEW:

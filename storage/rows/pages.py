@@ -1,14 +1,14 @@
-"""Pages, aliases and tallies: what came of the URLs that were fetched."""
+"""Pages and aliases: the results of fetching URLs; and tallies of links."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from sqlalchemy import Connection, bindparam, delete, update
 
 from canonry.storage.records import Hop, Page
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import Upsert, rows_of, upsert
+from canonry.storage.sql.bulk import Upsert, add_counts, rows_of, upsert
 from canonry.storage.sql.schema import aliases, merges, pages, refusals
 
 _OK = 200
@@ -19,13 +19,13 @@ _CONFIRM = (
 
 
 def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: float) -> None:
-    """Write down URLs' answers; a later answer takes the place of an earlier one."""
+    """Write the pages of URLs; a later page of a URL replaces an earlier one."""
     latest = dict(answers)
     rows = [{"url_id": row, "fetched_at": now, **page._asdict()} for row, page in latest.items()]
     if not rows:
         return
     changes = Counter(counts.page(page.status) for page in latest.values())
-    changes.subtract(_without(connection, list(latest)))
+    changes.subtract(_delete(connection, list(latest)))
     bodies = [p.digest for p in latest.values() if p.status == _OK and p.size]
     changes[counts.REPEATED] += _repeated(connection, bodies)
     connection.execute(_putting(connection.dialect.name), rows)
@@ -33,15 +33,15 @@ def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: 
 
 
 def _repeated(connection: Connection, digests: Sequence[bytes]) -> int:
-    """Return how many of some bodies, about to be written down, another page has."""
+    """Return how many of some bodies another page has, or an earlier one among them."""
     wanted = set(digests)
     question = "SELECT DISTINCT digest FROM pages WHERE status = 200 AND size > 0 AND digest"
     known = {bytes(found) for (found,) in rows_of(connection, question, list(wanted))}
     return len(digests) - len(wanted - known)
 
 
-def _without(connection: Connection, rows: Sequence[int]) -> Counter[counts.Counted]:
-    """Take pages out, that others may take their place; return under what they were counted."""
+def _delete(connection: Connection, rows: Sequence[int]) -> Counter[counts.Counted]:
+    """Delete pages; return the counts to subtract."""
     question = "SELECT status, digest, size FROM pages WHERE url_id"
     gone = list(rows_of(connection, question, rows))
     changes = Counter(counts.page(status) for status, _digest, _size in gone)
@@ -53,20 +53,20 @@ def _without(connection: Connection, rows: Sequence[int]) -> Counter[counts.Coun
 
 
 def remove(connection: Connection, rows: Sequence[int]) -> None:
-    """Take out the pages of URLs that have none any more."""
+    """Delete the pages of URLs that have none any more."""
     if rows:
-        counts.add(connection, Counter({k: -n for k, n in _without(connection, rows).items()}))
+        counts.add(connection, Counter({k: -n for k, n in _delete(connection, rows).items()}))
 
 
 def confirm(connection: Connection, rows: Sequence[int], now: float) -> None:
-    """Write down that pages still are what they were."""
+    """Write that pages are unchanged: they were fetched now."""
     if rows:
         connection.execute(_CONFIRM, [{"row": row, "now": now} for row in rows])
 
 
 @cache
 def _putting(dialect: str) -> Upsert:
-    """Return the statement that writes pages; to build it takes longer than to run it."""
+    """Return the statement that writes pages; building it takes longer than running it."""
     new = upsert(dialect, pages)
     later = {c.name: new.excluded[c.name] for c in pages.c if c.name != "url_id"}
     return new.on_conflict_do_update(index_elements=["url_id"], set_=later)
@@ -75,7 +75,7 @@ def _putting(dialect: str) -> Upsert:
 def put_aliases(
     connection: Connection, from_row: int, edges: Iterable[tuple[Hop, int]], now: float
 ) -> None:
-    """Write down which rows a URL named; an edge that is known is counted."""
+    """Write which rows a URL names; an edge that is known counts once more."""
     changes: Counter[counts.Counted] = Counter()
     for hop, to_row in edges:
         seen = connection.scalar(
@@ -101,37 +101,37 @@ def put_aliases(
 
 
 class Tally:
-    """Counts under a name, each with one example; collected, then added to a table at once."""
+    """Counts by name, each with one example; collected, then added to a table at once."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start empty."""
         self.counts: dict[str, int] = {}
         self.samples: dict[str, tuple[str, ...]] = {}
 
     def add(self, name: str, *sample: str, count: int = 1) -> None:
-        """Count some more; the first example is kept."""
+        """Add to a count; its first example is kept."""
         self.counts[name] = self.counts.get(name, 0) + count
         self.samples.setdefault(name, sample)
 
+    def rows(self) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+        """Yield each name with its count and example."""
+        for name, count in self.counts.items():
+            yield name, count, self.samples[name]
+
 
 def put_merges(connection: Connection, tally: Tally) -> None:
-    """Add to the counts of links merged, by rules."""
-    for rules, count in tally.counts.items():
-        spelling, same_as = tally.samples[rules]
-        connection.execute(
-            upsert(connection.dialect.name, merges)
-            .values(rules=rules, count=count, spelling=spelling, same_as=same_as)
-            .on_conflict_do_update(index_elements=["rules"], set_={"count": merges.c.count + count})
-        )
+    """Add to the counts of merged links, by rules."""
+    rows = [
+        {"rules": rules, "count": count, "spelling": spelling, "same_as": same_as}
+        for rules, count, (spelling, same_as) in tally.rows()
+    ]
+    add_counts(connection, merges, rows)
 
 
 def put_refusals(connection: Connection, tally: Tally) -> None:
-    """Add to the counts of links that no one can fetch, by reason."""
-    for reason, count in tally.counts.items():
-        connection.execute(
-            upsert(connection.dialect.name, refusals)
-            .values(reason=reason, count=count, sample=tally.samples[reason][0])
-            .on_conflict_do_update(
-                index_elements=["reason"], set_={"count": refusals.c.count + count}
-            )
-        )
+    """Add to the counts of refused links, by reason."""
+    rows = [
+        {"reason": reason, "count": count, "sample": link}
+        for reason, count, (link,) in tally.rows()
+    ]
+    add_counts(connection, refusals, rows)

@@ -1,4 +1,4 @@
-"""What robots.txt files said, kept so that a resumed crawl need not ask again."""
+"""Cached robots.txt files, so that a resumed crawl need not fetch them again."""
 
 from sqlalchemy import Connection, delete, insert, select
 
@@ -7,13 +7,13 @@ from canonry.storage.sql.schema import robots
 
 
 def get(connection: Connection, origin: str) -> Robots | None:
-    """Return what is kept of an origin."""
+    """Return what is cached for an origin."""
     columns = (robots.c.rules, robots.c.expires_at, robots.c.unreachable_since)
     row = connection.execute(select(*columns).where(robots.c.origin == origin)).first()
     return None if row is None else Robots(*row)
 
 
 def put(connection: Connection, origin: str, kept: Robots) -> None:
-    """Keep what is known of an origin, in the place of what was kept."""
+    """Cache an origin's robots.txt; it replaces what was cached before."""
     connection.execute(delete(robots).where(robots.c.origin == origin))
     connection.execute(insert(robots).values(origin=origin, **kept._asdict()))

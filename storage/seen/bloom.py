@@ -1,8 +1,8 @@
 """The Bloom filter in front of the table: pybloom-live's filters, chained and read in bulk.
 
-Sizes, bits and container are pybloom-live's. Its own hashing costs microseconds a key in a loop;
-the keys are hashes already, so the bit positions come from their halves, in NumPy, for many keys
-at once. Position i is (h1 + i * h2) mod slice (Kirsch and Mitzenmacher, "Less hashing, same
+Sizes, bits and container are pybloom-live's. Its own hashing takes microseconds for each key. The
+keys are hashes already, so NumPy computes the bit positions of many keys at once from their halves.
+Position i is (h1 + i * h2) mod slice (Kirsch and Mitzenmacher, "Less hashing, same
 performance", 2006).
 """
 
@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pybloom_live import BloomFilter
 
-_KEY_BYTES = 16
 FIRST_CAPACITY = 1 << 20
-_REST = 0.05  # of the error budget, for all filters behind the first
+_REST = 0.05  # share of the error budget for all filters after the first
 
 
 def as_halves(keys: Sequence[bytes]) -> NDArray[np.uint64]:
@@ -24,22 +23,22 @@ def as_halves(keys: Sequence[bytes]) -> NDArray[np.uint64]:
 
 
 class KeyFilter:
-    """A set of keys that answers "surely not" or "perhaps", and grows.
+    """A growing set of keys whose answers are "surely not" or "perhaps".
 
-    When a filter is full, another of twice its size is chained behind it (Almeida et al., "Scalable
-    Bloom filters", 2007). The first gets nearly all of the error budget, and the others halves of
-    halves of the rest, so that the whole never exceeds ``error_rate``. Those behind the first take
-    more bits a key: who can make the whole anew, with room for what has come, should.
+    When a filter is full, another of twice its size is chained to it (Almeida et al., "Scalable
+    Bloom filters", 2007). The first gets nearly all of the error budget, and each later one half of
+    what is left, so that the whole never exceeds ``error_rate``. The later ones take more bits for
+    each key; rebuild the filter in the right size when you can.
 
     Not safe for concurrent writing: it belongs to the writer thread.
     """
 
     def __init__(self, error_rate: float = 0.01, first_capacity: int = FIRST_CAPACITY) -> None:
-        """Make an empty filter.
+        """Create an empty filter.
 
         Args:
-            error_rate: the share of unknown keys that may be answered "perhaps".
-            first_capacity: keys that fit before the first growth.
+            error_rate: share of unknown keys for which the answer may be "perhaps".
+            first_capacity: number of keys in the first filter.
         """
         self.error_rate = error_rate
         self.first_capacity = first_capacity
@@ -52,7 +51,7 @@ class KeyFilter:
 
     @property
     def bits(self) -> int:
-        """Return the size of the whole in bits."""
+        """Return the total size in bits."""
         return sum(link.num_bits for link in self._chain)
 
     @property
@@ -61,7 +60,7 @@ class KeyFilter:
         return len(self._chain)
 
     def perhaps(self, keys: Sequence[bytes]) -> NDArray[np.bool_]:
-        """Return for each key whether it was perhaps added; False is certain."""
+        """Return for each key False if it was surely not added, and True if it perhaps was."""
         found = np.zeros(len(keys), dtype=np.bool_)
         if not keys:
             return found
@@ -83,14 +82,14 @@ class KeyFilter:
             start += len(part)
 
     def _grow(self) -> None:
-        """Chain another filter, twice as large as the last, with its share of the error budget."""
+        """Chain another filter: twice the last one's size, with its share of the error budget."""
         n = len(self._chain)
         share = 1 - _REST if n == 0 else _REST / 2**n
         capacity = 2 * self._chain[-1].capacity if self._chain else self.first_capacity
         self._chain.append(BloomFilter(capacity, self.error_rate * share))
 
     def dumps(self) -> bytes:
-        """Return the chain in pybloom-live's own file form, each filter behind its length."""
+        """Return the chain in pybloom-live's file format, each filter after its length."""
         out = BytesIO()
         for link in self._chain:
             body = BytesIO()
@@ -100,10 +99,10 @@ class KeyFilter:
         return out.getvalue()
 
     def loads(self, data: bytes) -> None:
-        """Take the chain from `dumps`.
+        """Load a chain that `dumps` wrote.
 
         Raises:
-            ValueError: when the data are not what `dumps` wrote.
+            ValueError: if the data are truncated or not a filter.
         """
         chain: list[BloomFilter] = []
         start = 0
@@ -111,7 +110,7 @@ class KeyFilter:
             size = int.from_bytes(data[start : start + 8], "little")
             body = data[start + 8 : start + 8 + size]
             if len(body) != size:
-                raise ValueError("the filter is cut short")
+                raise ValueError("the filter is truncated")
             chain.append(BloomFilter.fromfile(BytesIO(body)))
             start += 8 + size
         self._chain = chain
@@ -127,7 +126,7 @@ def _positions(link: BloomFilter, halves: NDArray[np.uint64]) -> NDArray[np.uint
 
 
 def _contains(link: BloomFilter, halves: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Say for each key whether all its bits are set."""
+    """Return for each key True if all its bits are set."""
     bits = np.frombuffer(link.bitarray, dtype=np.uint8)
     at = _positions(link, halves)
     hit: NDArray[np.uint8] = (

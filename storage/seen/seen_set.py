@@ -1,4 +1,4 @@
-"""The seen set: of all who claim a key, exactly one is told that it is new."""
+"""The seen set: of all claims of a key, exactly one is ever answered with "new"."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -12,48 +12,53 @@ from canonry.storage.sql.bulk import insert_rows, rows_of
 from canonry.storage.sql.schema import keys
 
 _RECENT = 1 << 17
-_ADMISSION = partial(tuple.__new__, Admission)  # a fifth of the time of calling the class
+_ADMISSION = partial(tuple.__new__, Admission)  # takes a fifth of the time of calling the class
+
+
+def rows_of_keys(connection: Connection, wanted: Sequence[bytes]) -> dict[bytes, int]:
+    """Return by key the URL's row, for the keys that the table has."""
+    return dict(rows_of(connection, "SELECT key, url_id FROM keys WHERE key", wanted))
 
 
 class Recent:
-    """An exact, bounded memory of the keys asked for last: two generations of a dict."""
+    """An exact cache of the latest keys, bounded by keeping two generations of a dict."""
 
     def __init__(self, size: int = _RECENT) -> None:
-        """Make an empty one that holds up to twice ``size`` keys, and a batch."""
+        """Create an empty cache that holds up to twice ``size`` keys, and one batch."""
         self._size = size
         self._young: dict[bytes, int] = {}
         self._old: dict[bytes, int] = {}
 
     def update(self, answers: dict[bytes, int]) -> None:
-        """Remember keys; when the young generation gets too large, the old one is forgotten."""
+        """Remember keys; when the young generation is full, the old one is dropped."""
         if len(self._young) + len(answers) > self._size:
             self._old, self._young = self._young, {}
         self._young.update(answers)
 
     @property
     def generations(self) -> tuple[dict[bytes, int], dict[bytes, int]]:
-        """Return what is remembered, the young first."""
+        """Return both generations, the young one first."""
         return self._young, self._old
 
 
 class SeenSet:
     """Answers claims: first from recent keys, then from the filter, then from the table.
 
-    The filter only ever saves a look-up; the table decides. All of it happens inside the caller's
-    transaction, which holds the write lock; `settle` and `forget` follow its end.
+    The filter only saves look-ups; the table decides. Everything happens inside the caller's
+    transaction, which holds the write lock. Call `settle` or `forget` when it has ended.
     """
 
     def __init__(self, key_filter: KeyFilter, known_up_to: int) -> None:
-        """Begin with a filter that holds every key with ``keys.id <= known_up_to``."""
+        """Start with a filter that holds every key with ``keys.id <= known_up_to``."""
         self.filter = key_filter
         self.known_up_to = known_up_to
         self._recent = Recent()
-        self._fresh: dict[bytes, int] = {}  # answers of the transaction that is open
-        self._wrote = False  # whether it has rows of its own
+        self._fresh: dict[bytes, int] = {}  # answers of the open transaction
+        self._wrote = False  # True if the open transaction inserted keys
         self._last_id = known_up_to
 
     def catch_up(self, connection: Connection) -> Iterator[int]:
-        """Add the keys that other processes wrote; yield how many after each batch."""
+        """Add the keys that other processes inserted; yield their number after each batch."""
         rows = connection.execute(
             select(keys.c.id, keys.c.key).where(keys.c.id > self.known_up_to).order_by(keys.c.id)
         )
@@ -69,14 +74,14 @@ class SeenSet:
 
         Args:
             connection: in a transaction that holds the write lock.
-            wanted: 16-byte keys; repeated ones too, of which the first wins.
-            first_row: the id that the first new key's URL gets; the next ones count up. The caller
-                writes these rows in the same transaction.
+            wanted: 16-byte keys; of equal keys the first wins.
+            first_row: id of the URL of the first new key; the next ones count up. The caller
+                inserts these rows in the same transaction.
 
         Returns:
-            One answer for each key.
+            One admission for each key.
         """
-        if not self._wrote:  # else this transaction's own rows would be taken for others'
+        if not self._wrote:  # otherwise our own rows would be added twice
             for _ in self.catch_up(connection):
                 pass
         known = self._look_up(connection, dict.fromkeys(wanted))
@@ -88,38 +93,41 @@ class SeenSet:
                 fresh.append((key, known[key]))
                 news[place] = True
         answers = list(map(_ADMISSION, zip(map(known.__getitem__, wanted), news, strict=True)))
-        fresh.sort(key=itemgetter(0))  # so that neighbours in the index are written together
+        fresh.sort(key=itemgetter(0))  # neighbours in the index are written together
         rows = [(self._last_id + n, key, row) for n, (key, row) in enumerate(fresh, 1)]
         insert_rows(connection, keys, ("id", "key", "url_id"), rows)
         self._last_id += len(fresh)
-        self.filter.add([key for key, _row in fresh])  # a rollback leaves bits, which do no harm
+        self.filter.add([key for key, _row in fresh])  # bits that a rollback leaves do no harm
         self._wrote |= bool(fresh)
-        if len(self._fresh) > _RECENT:  # the table has them, also before the commit
+        if len(self._fresh) > _RECENT:  # the table has them, even before the commit
             self._fresh.clear()
         self._fresh.update(known)
         return answers
 
     def _look_up(self, connection: Connection, wanted: dict[bytes, None]) -> dict[bytes, int]:
-        """Return the rows of those keys that are known."""
+        """Return the URLs' rows of the keys that are known."""
         known: dict[bytes, int] = {}
-        for memory in (*self._recent.generations, self._fresh):  # the last word is the newest
+        for memory in (
+            *self._recent.generations,
+            self._fresh,
+        ):  # later answers replace earlier ones
             found = memory.keys() & wanted.keys()
             known.update(zip(found, map(memory.__getitem__, found), strict=True))
         rest = [key for key in wanted if key not in known]
         perhaps = self.filter.perhaps(rest)
         doubtful = [key for key, maybe in zip(rest, perhaps, strict=True) if maybe]
-        known.update(rows_of(connection, "SELECT key, url_id FROM keys WHERE key", doubtful))
+        known.update(rows_of_keys(connection, doubtful))
         return known
 
     def settle(self) -> None:
-        """Take over what was claimed: its transaction is durable."""
+        """Keep what was claimed: the transaction was committed."""
         self._recent.update(self._fresh)
         self.known_up_to = self._last_id
         self._fresh.clear()
         self._wrote = False
 
     def forget(self) -> None:
-        """Drop what was claimed: its transaction was rolled back."""
+        """Drop what was claimed: the transaction was rolled back."""
         self._fresh.clear()
         self._wrote = False
         self._last_id = self.known_up_to

@@ -1,4 +1,4 @@
-"""The filter on disk: a cache with a header that says which table it belongs to."""
+"""The snapshot: the filter's file, with a header that says to which store it belongs."""
 
 import hashlib
 import os
@@ -9,30 +9,30 @@ from typing import NamedTuple
 from canonry.storage.seen.bloom import KeyFilter
 
 _MAGIC = b"CANONRYF"
-_FORM = 1
-_HEADER = struct.Struct("<8sH32sQQ16s")  # magic, form, store, generation, size, checksum
+_FORMAT = 1
+_HEADER = struct.Struct("<8sH32sQQ16s")  # magic, format, store, generation, size, checksum
 
 
 class Snapshot(NamedTuple):
-    """What was found on disk: the filter, and up to which row of ``keys`` it knows."""
+    """A filter from disk, and the last row of ``keys`` that it holds."""
 
     filter: KeyFilter
     generation: int
 
 
 def save(path: Path, key_filter: KeyFilter, store_id: str, generation: int) -> None:
-    """Write the filter beside the store; whole or not at all.
+    """Write the filter, whole or not at all.
 
     Args:
-        path: where; a temporary file beside it is renamed over it.
-        key_filter: what to write.
-        store_id: 32 hex digits, so that another store's filter is never taken for this one's.
+        path: the file; it is replaced by renaming a temporary file next to it.
+        key_filter: the filter.
+        store_id: 32 hex digits; a filter is never loaded into another store.
         generation: the highest ``keys.id`` that the filter holds.
     """
     data = key_filter.dumps()
     head = _HEADER.pack(
         _MAGIC,
-        _FORM,
+        _FORMAT,
         store_id.encode(),
         generation,
         len(data),
@@ -51,7 +51,7 @@ def save(path: Path, key_filter: KeyFilter, store_id: str, generation: int) -> N
 
 
 def load(path: Path, store_id: str) -> Snapshot | str:
-    """Read the filter back, or say in a sentence why it is of no use."""
+    """Return the filter, or a sentence that says why it cannot be used."""
     try:
         return _read(path.read_bytes(), store_id)
     except FileNotFoundError:
@@ -63,13 +63,13 @@ def load(path: Path, store_id: str) -> Snapshot | str:
 
 
 def _read(raw: bytes, store_id: str) -> Snapshot:
-    """Read a snapshot, or raise ValueError with the sentence that says what is wrong with it."""
+    """Parse a snapshot, or raise ValueError with a sentence that says what is wrong with it."""
     if len(raw) < _HEADER.size:
-        raise ValueError("the filter file is cut short")
-    magic, form, owner, generation, size, checksum = _HEADER.unpack_from(raw)
+        raise ValueError("the filter file is truncated")
+    magic, file_format, owner, generation, size, checksum = _HEADER.unpack_from(raw)
     data = raw[_HEADER.size :]
-    if (magic, form) != (_MAGIC, _FORM):
-        raise ValueError("the filter file has another form")
+    if (magic, file_format) != (_MAGIC, _FORMAT):
+        raise ValueError("the filter file has another format")
     if owner != store_id.encode():
         raise ValueError("the filter file belongs to another store")
     if len(data) != size or checksum != _checksum(data, store_id, generation):
@@ -80,7 +80,7 @@ def _read(raw: bytes, store_id: str) -> Snapshot:
 
 
 def _checksum(data: bytes, store_id: str, generation: int) -> bytes:
-    """Return 16 bytes over everything that the file says."""
+    """Return a checksum of 16 bytes over everything in the file."""
     state = hashlib.blake2b(f"{store_id}/{generation}/".encode(), digest_size=16)
     state.update(data)
     return state.digest()

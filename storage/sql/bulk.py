@@ -1,9 +1,10 @@
-"""Many rows at once: inserted past SQLAlchemy's work for each parameter, asked for in chunks."""
+"""Bulk statements: many rows inserted, looked up or added to at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
@@ -12,7 +13,7 @@ _CHUNK = 500  # values in one IN list
 
 
 def chunks(values: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    """Yield values in lists that are short enough to be asked for in one statement."""
+    """Yield the values in lists that are short enough for one statement."""
     for start in range(0, len(values), _CHUNK):
         yield values[start : start + _CHUNK]
 
@@ -20,13 +21,13 @@ def chunks(values: Sequence[_T]) -> Iterator[Sequence[_T]]:
 def insert_rows(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Insert rows into a table, past all that is done for each parameter.
+    """Insert rows without SQLAlchemy's work for each parameter.
 
     Args:
         connection: in a writing transaction.
-        table: where to.
-        columns: the names of the columns that are given.
-        rows: their values, in the same order; of types that the driver takes as they are.
+        table: the table.
+        columns: names of columns.
+        rows: their values, in the same order, of types that the driver accepts.
     """
     if unknown := set(columns) - set(table.columns.keys()):
         raise KeyError(f"table {table.name} has no column {min(unknown)!r}")
@@ -42,7 +43,7 @@ def insert_rows(
 
 
 def _copy(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Send rows by PostgreSQL's COPY."""
+    """Send rows with PostgreSQL's COPY."""
     driver: Any = connection.connection.driver_connection
     try:
         with driver.cursor() as cursor, cursor.copy(statement) as copy:
@@ -55,12 +56,12 @@ def _copy(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]
 def rows_of(
     connection: Connection, question: str, values: Sequence[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows whose last-named column is one of many values, past SQLAlchemy's compiler.
+    """Yield the rows that match one of many values, without SQLAlchemy's compiler.
 
     Args:
         connection: in a transaction.
         question: a SELECT that ends with ``WHERE column``.
-        values: what the column is compared with.
+        values: the values of that column.
     """
     if connection.dialect.name == "postgresql":
         yield from connection.exec_driver_sql(f"{question} = ANY(%s)", (list(values),))
@@ -73,6 +74,25 @@ def rows_of(
 Upsert: TypeAlias = sqlite.Insert | postgresql.Insert
 
 
+def next_id(connection: Connection, table: Table) -> int:
+    """Return the id of a table's next row. The write lock makes it ours."""
+    return (connection.scalar(select(func.max(table.c.id))) or 0) + 1
+
+
 def upsert(dialect: str, table: Table) -> Upsert:
-    """Return an insert that can say what to do where the row is there already."""
+    """Return an insert that can say what to do if the row exists."""
     return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+
+
+def add_counts(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; for those that exist, add to their column ``count`` and change nothing else."""
+    if rows:
+        connection.execute(_adding(connection.dialect.name, table), rows)
+
+
+@cache
+def _adding(dialect: str, table: Table) -> Upsert:
+    """Return the statement for `add_counts`; building it takes longer than running it."""
+    new = upsert(dialect, table)
+    more = {"count": table.c.count + new.excluded.count}
+    return new.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=more)

@@ -1,4 +1,4 @@
-"""Engines: how a database is opened, so that transactions mean what the store promises."""
+"""Engines: how a database is opened, so that transactions keep the store's promises."""
 
 import sqlite3
 import time
@@ -11,13 +11,17 @@ from sqlalchemy.engine import make_url
 from canonry.extras import MissingExtraError, require
 from canonry.storage.store_errors import StoreError
 
-BESIDE = "canonry_beside"  # execution option of what runs beside the one writer
+WITHOUT_WRITE_LOCK = (
+    "canonry_without_write_lock"  # execution option: a transaction without the write lock
+)
 _BUSY_SECONDS = 60.0
-_CACHE_KIB = 64 * 1024  # four times as much is no faster: the system keeps the file anyway
-_PAGE_BYTES = 8_192  # measured: larger ones help bulk, smaller ones the short steps of a crawl
-_LOG_PAGES = 8_192  # 64 MiB: a page that many batches change is copied into the table once
+_CACHE_KIB = (
+    64 * 1024
+)  # measured: four times as much is no faster, the system caches the file anyway
+_PAGE_BYTES = 8_192  # measured: larger pages help bulk loads, smaller ones a crawl's short steps
+_LOG_PAGES = 8_192  # 64 MiB: a page that many batches change is written to the file once
 _PAUSE_SECONDS = 0.02
-_WRITERS_TURN = int.from_bytes(b"canonry")  # names the lock of PostgreSQL that a writer holds
+_WRITE_LOCK = int.from_bytes(b"canonry")  # the id of the advisory lock in PostgreSQL
 
 
 def read_url(url: str) -> URL:
@@ -64,15 +68,15 @@ def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> En
 
 
 def _sqlite(url: URL, *, read_only: bool) -> Engine:
-    """Open SQLite with a write-ahead log, so that readers and the writer do not meet."""
+    """Open SQLite with a write-ahead log: readers and the writer do not block each other."""
     engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
     begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
 
     @event.listens_for(engine, "connect")
     def connected(dbapi_connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
-        dbapi_connection.isolation_level = None  # the driver must not begin on its own
+        dbapi_connection.isolation_level = None  # the driver must not begin transactions itself
         cursor = dbapi_connection.cursor()
-        cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a file that is made now
+        cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a new file
         _execute_patiently(cursor, "PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
@@ -88,11 +92,11 @@ def _sqlite(url: URL, *, read_only: bool) -> Engine:
 
 
 def _execute_patiently(cursor: sqlite3.Cursor, statement: str) -> None:
-    """Execute a statement, again while another process holds the file, for as long as a lock waits.
+    """Execute a statement; retry while another process holds the file, up to the lock timeout.
 
-    SQLite does not wait for the lock that changing to the write-ahead log needs, nor for a last
-    connection that is just closing (https://sqlite.org/wal.html, "Sometimes Queries Return
-    SQLITE_BUSY In WAL Mode"): of two crawls that start together, one would fail.
+    SQLite does not wait for the lock that switching to the write-ahead log needs, nor for the last
+    connection while it closes (https://sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY
+    In WAL Mode"). Without retries, one of two crawls that start together would fail.
     """
     latest = time.monotonic() + _BUSY_SECONDS
     while True:
@@ -107,9 +111,10 @@ def _execute_patiently(cursor: sqlite3.Cursor, statement: str) -> None:
 
 
 def _postgresql(url: URL, *, read_only: bool) -> Engine:
-    """Open PostgreSQL; one writer at a time, on whatever machine, holds an advisory lock.
+    """Open PostgreSQL. An advisory lock admits one writer at a time, on whatever machine.
 
-    The lock belongs to the transaction: a writer that dies, or whose connection does, lets it go.
+    The lock belongs to the transaction: it is released if the writer crashes or loses its
+    connection.
     """
     level = "REPEATABLE READ" if read_only else "READ COMMITTED"
     try:
@@ -120,8 +125,8 @@ def _postgresql(url: URL, *, read_only: bool) -> Engine:
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
-        if not read_only and not connection.get_execution_options().get(BESIDE):
+        if not read_only and not connection.get_execution_options().get(WITHOUT_WRITE_LOCK):
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_BUSY_SECONDS}s'")
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_TURN})")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
 
     return engine

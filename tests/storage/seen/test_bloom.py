@@ -87,5 +87,5 @@ def test_what_is_dumped_is_loaded() -> None:
 def test_a_dump_that_is_cut_is_refused() -> None:
     found = KeyFilter(first_capacity=50)
     found.add(keys(0, 10))
-    with pytest.raises(ValueError, match="cut short"):
+    with pytest.raises(ValueError, match="truncated"):
         KeyFilter().loads(found.dumps()[:-1])
