@@ -1,4 +1,4 @@
-"""Settings: defaults, a file, the environment, flags, each over the one before; faults are told."""
+"""Settings: defaults, then a file, then the environment, then the command line."""
 
 import os
 import tomllib
@@ -16,11 +16,11 @@ _Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 
 
 class SettingsError(ValueError):
-    """Settings that cannot be used; the message names the source, the key and what is allowed."""
+    """Invalid settings. The message names the source, the key and what is allowed."""
 
 
 class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to crawl and how fast; each key is explained in ``config/canonry.toml``."""
+    """What to crawl, and how fast. ``config/canonry.toml`` explains each key."""
 
     user_agent: Annotated[str, Meta(min_length=1, pattern=r"^[A-Za-z_-]+(/\S+)?$")]
     contact: Annotated[str, Meta(pattern=r"^[ -~]*$")]
@@ -48,12 +48,12 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def token(self) -> str:
-        """Return the name that robots.txt files are searched for (RFC 9309 section 2.2.1)."""
+        """Return the product token, which selects the groups of a robots.txt (RFC 9309, 2.2.1)."""
         return self.user_agent.partition("/")[0]
 
     @property
     def recrawl_seconds(self) -> float | None:
-        """Return after how many seconds a page is asked for again; None is never."""
+        """Return the age in seconds at which a page is fetched again, or None for never."""
         if not self.recrawl_after:
             return None
         unit = _UNITS.get(self.recrawl_after[-1])
@@ -61,7 +61,7 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to ask; each key is explained in ``config/canonry.toml``."""
+    """How to send requests. ``config/canonry.toml`` explains each key."""
 
     timeout: Annotated[float, Meta(gt=0)]
     connect_timeout: Annotated[float, Meta(gt=0)]
@@ -74,7 +74,7 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Traps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which links are held as endless; each key is explained in ``config/canonry.toml``."""
+    """Limits against endless sites. ``config/canonry.toml`` explains each key."""
 
     max_url: _Positive
     max_segments: _Positive
@@ -85,7 +85,7 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Learn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether to learn which URLs are equal; each key is explained in ``config/canonry.toml``."""
+    """Whether and how to learn rules. ``config/canonry.toml`` explains each key."""
 
     enabled: bool
     thresholds: str
@@ -101,22 +101,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def load(file: str | None, flags: dict[str, dict[str, Any]]) -> Settings:
-    """Return the settings that hold.
+    """Return the settings to use.
+
+    The command line overrides the environment, where ``CANONRY_CRAWL_DELAY`` is ``delay`` in
+    ``[crawl]``. The environment overrides the file, and the file overrides the defaults.
 
     Args:
         file: a TOML file, or None.
-        flags: what the command line gave, by section and key; None values were not given.
+        flags: the options of the command line, by section and key. None means "not given".
 
     Raises:
-        SettingsError: naming the source, the key and what is allowed.
-
-    Flags go over the environment (``CANONRY_CRAWL_DELAY`` is ``delay`` in ``[crawl]``), that over
-    the file, and that over the defaults.
+        SettingsError: names the source, the key and what is allowed.
     """
     settings = tomllib.loads(read_shipped("canonry.toml"))
     if file is not None:
         _merge(settings, _read(file), file)
-    _take_environment(settings)
+    _merge_environment(settings)
     given = {
         section: {key: value for key, value in keys.items() if value is not None}
         for section, keys in flags.items()
@@ -125,8 +125,8 @@ def load(file: str | None, flags: dict[str, dict[str, Any]]) -> Settings:
     return _convert(settings, "command line")
 
 
-def _take_environment(settings: dict[str, Any]) -> None:
-    """Lay what the environment says over settings; other variables of ours name no section."""
+def _merge_environment(settings: dict[str, Any]) -> None:
+    """Override settings by the environment. Variables that name no section are not settings."""
     for name, text in sorted(os.environ.items()):
         prefix, _, rest = name.partition("_")
         section, _, key = rest.lower().partition("_")
@@ -141,7 +141,7 @@ def _take_environment(settings: dict[str, Any]) -> None:
                 value = tomllib.loads(f"value = {text.lower()}")["value"]
             except tomllib.TOMLDecodeError:
                 raise SettingsError(
-                    f"{name}={text}: write it as in TOML; it is {str(default).lower()} now"
+                    f"{name}={text}: not a TOML value; the default is {str(default).lower()}"
                 ) from None
         _merge(settings, {section: {key: value}}, name)
 
@@ -151,19 +151,19 @@ def _read(file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingsError(f"{file}: {error.strerror}; give a file that can be read") from None
+        raise SettingsError(f"{file}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: not TOML: {error}") from None
 
 
 def _merge(settings: dict[str, Any], over: dict[str, Any], source: str) -> None:
-    """Lay one source over another, and check it at once, so that errors name the right one."""
+    """Override settings by one source, and check them, so that errors name that source."""
     for section, values in over.items():
         if section not in settings:
             allowed = ", ".join(f"[{name}]" for name in settings)
             raise SettingsError(f"{source}: no section [{section}]; allowed are {allowed}")
         if not isinstance(values, dict):
-            raise SettingsError(f"{source}: {section!r} is a section; write [{section}]")
+            raise SettingsError(f"{source}: {section!r} is a section: write [{section}]")
         if unknown := sorted(values.keys() - settings[section].keys()):
             allowed = ", ".join(settings[section])
             message = f"{source}: no key {unknown[0]!r} in [{section}]; allowed are {allowed}"

@@ -1,8 +1,7 @@
-"""The live display of a crawl, on a terminal; silent in a pipe."""
+"""The live display of a crawl, on a terminal only."""
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -14,38 +13,21 @@ from rich.table import Table
 from rich.text import Text
 
 from canonry.crawler.cli import render
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.progress import Progress, Rate
 from canonry.storage import StoreError, report
 
-_LOOK = 2.0  # seconds after which the store is looked at again
-_SPAN = 10.0  # seconds over which the rate is taken
-_ROWS = 6  # of each table
-_HTTP_ERROR = "4"  # what the statuses of errors begin with, or more
-
-
-class Rate:
-    """How many a second, over the last while."""
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self._seen: deque[tuple[float, int]] = deque()
-
-    def at(self, now: float, count: int) -> float:
-        """Take in a count at a time; return how many a second came since a while ago."""
-        self._seen.append((now, count))
-        while len(self._seen) > 2 and now - self._seen[0][0] > _SPAN:  # noqa: PLR2004 - two make a rate
-            self._seen.popleft()
-        then, before = self._seen[0]
-        return (count - before) / (now - then) if now > then else 0.0
+_INTERVAL = 2.0  # seconds between two reads of the store
+_ROWS = 6  # in each table
+_HTTP_ERROR = "4"  # statuses from here on are errors; they are compared as text
 
 
 @contextmanager
 def shown(store: str) -> Iterator[Callable[[Progress], None]]:
-    """Show where a crawl stands; yields what to call with it.
+    """Show the progress of a crawl; yields a function that takes the current progress.
 
     Args:
-        store: a SQLAlchemy URL. What is merged and what fails is read from there, so that it is
-            that of all workers.
+        store: a SQLAlchemy URL. Merges and errors are read from the store, so that they cover all
+            workers.
     """
     console = render.err()
     if not console.is_terminal:
@@ -57,11 +39,11 @@ def shown(store: str) -> Iterator[Callable[[Progress], None]]:
     over = threading.Event()
 
     def look() -> None:
-        while not over.wait(_LOOK):
+        while not over.wait(_INTERVAL):
             try:
                 with report.reading(store) as connection:
                     status.update(report.status(connection))
-            except StoreError:  # it is just being made
+            except StoreError:  # the crawl is still creating it
                 continue
 
     looking = threading.Thread(target=look, daemon=True)
@@ -81,24 +63,26 @@ def shown(store: str) -> Iterator[Callable[[Progress], None]]:
 
 
 def panel(progress: Progress, status: Mapping[str, Any], seconds: float, rate: float) -> Group:
-    """Return what is shown: the run in lines, and what the store says in tables beside each other.
+    """Return the display: the run as text, and the store's largest counts as tables.
 
     Args:
-        progress: of this run.
-        status: of the store, as `canonry.storage.report.status` has it; empty until it was read.
-        seconds: since the start.
-        rate: pages a second, just now.
+        progress: the progress of this run.
+        status: the store's status from `canonry.storage.report.status`; empty until it was read.
+        seconds: seconds since the start.
+        rate: current pages per second.
     """
     p = progress
     known = f", {p.unchanged:,} unchanged" if p.unchanged else ""
     run = (
-        f"{p.pages:,} pages{known} in {_clock(seconds)}, {rate:,.1f} a second, "
-        f"{_bytes(p.bytes)}; {p.in_flight} requests in flight to {p.hosts:,} hosts; "
-        f"{p.queued:,} URLs queued"
+        f"{render.counted(p.pages, 'page')}{known} in {_clock(seconds)}, {rate:,.1f} a second, "
+        f"{_bytes(p.bytes)}; {render.counted(p.in_flight, 'request')} in flight to "
+        f"{render.counted(p.hosts, 'host')}; "
+        f"{render.counted(p.queued, 'URL')} queued"
     )
     met = (
-        f"{p.links:,} links, {p.duplicates:,} of them known; {p.redirects:,} redirects, "
-        f"{p.retries:,} retries, {p.failed:,} failed, {p.held:,} held"
+        f"{render.counted(p.links, 'link')}, {p.duplicates:,} of them known; "
+        f"{render.counted(p.redirects, 'redirect')}, {p.retries:,} retried, {p.failed:,} failed, "
+        f"{p.held:,} held"
     )
     tables = [
         _table("merged by", {row["rules"]: row["links"] for row in status.get("merged", ())}),
@@ -111,14 +95,14 @@ def panel(progress: Progress, status: Mapping[str, Any], seconds: float, rate: f
 
 
 def errors(status: Mapping[str, Any]) -> dict[str, int]:
-    """Return what went wrong: faults by name, and answers by the statuses of errors."""
+    """Return the errors: failures by reason, and responses by error status."""
     statuses = status.get("pages_by_status", {})
     bad = {f"status {name}": n for name, n in statuses.items() if name >= _HTTP_ERROR}
     return {**status.get("failed", {}), **bad}
 
 
 def _table(title: str, counts: Mapping[str, int]) -> Table | None:
-    """Return the largest counts; None where there are none."""
+    """Return a table of the largest counts, or None if there are none."""
     largest = sorted(counts.items(), key=lambda pair: -pair[1])[:_ROWS]
     if not largest:
         return None
@@ -131,7 +115,7 @@ def _table(title: str, counts: Mapping[str, int]) -> Table | None:
 
 
 def _clock(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds."""
+    """Return a duration as hours, minutes and seconds."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
@@ -139,7 +123,7 @@ def _clock(seconds: float) -> str:
 def _bytes(count: float) -> str:
     """Return a size for people."""
     for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:  # noqa: PLR2004 - SI
+        if count < 1000:  # noqa: PLR2004 - SI units
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:,.3g} TB"

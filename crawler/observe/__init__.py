@@ -1,1 +1,1 @@
-"""Observing a crawl: progress, logs, metrics and WARC files."""
+"""What others see of a crawl: progress, the log, metrics, WARC files."""

@@ -1,4 +1,4 @@
-"""The log: what came of every URL, one JSON object a line, for programs to read."""
+"""The log of a crawl: one JSON object per line, for programs to read."""
 
 import os
 import time
@@ -14,24 +14,24 @@ from canonry.storage import Admission, Outcome
 
 
 class Log:
-    """Appends to a file; several workers may write to one, and it may be moved away meanwhile."""
+    """Appends to a file that several workers share. Log rotation may move it away at any time."""
 
     def __init__(self, path: str, worker: str) -> None:
         """Open a file.
 
         Args:
-            path: is made where it is not there; "-" is standard error.
-            worker: who writes.
+            path: the file, created if needed; "-" is standard error.
+            worker: the name of this worker.
 
         Raises:
-            SettingsError: where it cannot be written.
+            SettingsError: if the file cannot be opened.
         """
         self._path = path
         self._worker = worker
         self._file = self._open()
 
     def _open(self) -> int:
-        """Open the file for appending: each line goes into it whole."""
+        """Open the file for appending, so that each line is written whole."""
         if self._path == "-":
             return os.dup(2)
         try:
@@ -40,9 +40,9 @@ class Log:
             raise SettingsError(f"--log {self._path}: {error.strerror}") from None
 
     def outcome(self, outcome: Outcome, admissions: Sequence[Admission]) -> None:
-        """Write the outcome of a visit, once the store has it."""
+        """Write the outcome of a visit that the store has recorded."""
         queued, page = outcome.queued, outcome.page
-        told: dict[str, Any] = {
+        record: dict[str, Any] = {
             "event": "retry" if outcome.retry_at is not None else outcome.state.name.lower(),
             "url": redact(queued.url),
             "depth": queued.depth,
@@ -50,36 +50,36 @@ class Log:
             "attempts": queued.attempts + 1,
         }
         if outcome.reason is not None:
-            told["reason"] = outcome.reason
+            record["reason"] = outcome.reason
         if outcome.unchanged:
-            told["event"] = "unchanged"
+            record["event"] = "unchanged"
         if page is not None:
-            told |= {
+            record |= {
                 "status": page.status,
                 "seconds": round(page.elapsed, 4),
                 "bytes": page.size,
                 "type": page.content_type,
             }
         for hop in outcome.hops:
-            told[hop.kind] = redact(hop.target.url)
+            record[hop.kind] = redact(hop.target.url)
             if hop.kind == "redirect":
-                told["status"] = hop.status
+                record["status"] = hop.status
         new = sum(admission.new for admission in admissions)
-        told |= {"links": len(outcome.links), "new": new, "refused": len(outcome.refused)}
-        self._write(told)
+        record |= {"links": len(outcome.links), "new": new, "refused": len(outcome.refused)}
+        self._write(record)
 
-    def said(self, message: str) -> None:
-        """Write down a sentence that people were told."""
+    def message(self, message: str) -> None:
+        """Write a message that people were notified of."""
         self._write({"event": "said", "message": message})
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
-    def _write(self, told: dict[str, Any]) -> None:
-        """Write a line, in one go; into a new file where a log rotation took the old one away."""
+    def _write(self, record: dict[str, Any]) -> None:
+        """Write a line at once, into a new file if log rotation has moved the old one away."""
         if self._path != "-" and not Path(self._path).exists():
             os.close(self._file)
             self._file = self._open()
         head = {"time": round(time.time(), 3), "worker": self._worker}
-        os.write(self._file, msgspec.json.encode(head | told) + b"\n")
+        os.write(self._file, msgspec.json.encode(head | record) + b"\n")

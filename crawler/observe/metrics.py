@@ -1,4 +1,4 @@
-"""Metrics: where a crawl stands, in Prometheus' format, on a port of its own."""
+"""Metrics of a crawl for Prometheus, on a port of their own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,43 +12,43 @@ from canonry.storage import StoreError, report
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-# Of this run: name, what it is, and what the progress calls it.
+# Of this run: the name, the help text, and the field of `Progress`.
 _COUNTERS = (
     ("canonry_pages", "Pages fetched by this run", "pages"),
-    ("canonry_pages_unchanged", "Known pages that still stood", "unchanged"),
-    ("canonry_redirects", "Redirects that this run met", "redirects"),
-    ("canonry_failures", "URLs given up by this run", "failed"),
-    ("canonry_retries", "Tries that failed and come again", "retries"),
+    ("canonry_pages_unchanged", "Known pages that were unchanged", "unchanged"),
+    ("canonry_redirects", "Redirects seen by this run", "redirects"),
+    ("canonry_failures", "URLs that failed in this run", "failed"),
+    ("canonry_retries", "Failed requests that are retried", "retries"),
     ("canonry_links", "Links found by this run", "links"),
-    ("canonry_links_known", "Links whose resource was known", "duplicates"),
-    ("canonry_bytes", "Bytes of bodies, decoded", "bytes"),
-    ("canonry_response_seconds", "Seconds that servers took, added up", "waited"),
-    ("canonry_learning_seconds", "Seconds of CPU time spent on learning", "learning"),
+    ("canonry_links_known", "Links to known resources", "duplicates"),
+    ("canonry_bytes", "Bytes of decoded bodies", "bytes"),
+    ("canonry_response_seconds", "Total response time in seconds", "waited"),
+    ("canonry_learning_seconds", "CPU time spent on learning, in seconds", "learning"),
 )
 _GAUGES = (
     ("canonry_requests_in_flight", "Requests in flight", "in_flight"),
-    ("canonry_hosts", "Hosts that have URLs in memory", "hosts"),
+    ("canonry_hosts", "Hosts with URLs in memory", "hosts"),
 )
-# Of the store: name, what it is, the label, and where the status has it.
+# Of the store: the name, the help text, the label, and the field of `report.status`.
 _STORED = (
-    ("canonry_store_urls", "URLs that the store holds", "state", "urls"),
-    ("canonry_store_pages", "Pages that the store holds", "status", "pages_by_status"),
-    ("canonry_store_held", "URLs that are held", "reason", "held"),
-    ("canonry_store_failed", "URLs that were given up", "reason", "failed"),
+    ("canonry_store_urls", "URLs in the store, by state", "state", "urls"),
+    ("canonry_store_pages", "Pages in the store, by HTTP status", "status", "pages_by_status"),
+    ("canonry_store_held", "Held URLs, by reason", "reason", "held"),
+    ("canonry_store_failed", "Failed URLs, by reason", "reason", "failed"),
 )
 
 
 class Collector:
-    """What is asked for at each scrape."""
+    """Collects the metrics at each scrape."""
 
     def __init__(self, store: str, progress: Callable[[], Progress]) -> None:
-        """Bind where to look."""
+        """Take the store's SQLAlchemy URL, and a function that returns the run's progress."""
         self._store = store
         self._progress = progress
 
     def collect(self) -> "Iterator[Metric]":
-        """Yield all metrics: of this run, and of the store."""
-        from prometheus_client.core import (  # noqa: PLC0415 - few need it
+        """Yield the metrics of this run and of the store."""
+        from prometheus_client.core import (  # noqa: PLC0415 - optional
             CounterMetricFamily,
             GaugeMetricFamily,
         )
@@ -64,13 +64,15 @@ class Collector:
             for value, count in found.get(part, {}).items():
                 family.add_metric([value], count)
             yield family
-        merged = GaugeMetricFamily("canonry_store_merged", "Links merged", labels=["rules"])
+        merged = GaugeMetricFamily(
+            "canonry_store_merged", "Merged links, by rules", labels=["rules"]
+        )
         for row in found.get("merged", ()):
             merged.add_metric([row["rules"]], row["links"])
         yield merged
 
     def _status(self) -> Mapping[str, Any]:
-        """Return what the store holds; nothing while it cannot say."""
+        """Return the status of the store; nothing while it cannot be read."""
         try:
             with report.reading(self._store) as connection:
                 return report.status(connection)
@@ -80,12 +82,12 @@ class Collector:
 
 @contextmanager
 def served(where: str, store: str, progress: Callable[[], Progress]) -> Iterator[None]:
-    """Answer scrapes while a crawl runs.
+    """Serve the metrics while a crawl runs.
 
     Args:
-        where: ``PORT`` of this machine alone, or ``HOST:PORT``; "" serves nothing.
+        where: ``PORT`` for this machine only, or ``HOST:PORT``; "" serves nothing.
         store: a SQLAlchemy URL.
-        progress: returns where the run stands.
+        progress: returns the current progress of the run.
 
     Raises:
         MissingExtraError: if prometheus_client is not installed.
@@ -103,7 +105,7 @@ def served(where: str, store: str, progress: Callable[[], Progress]) -> Iterator
     try:
         server, thread = start_http_server(int(port), host or "127.0.0.1", registry)
     except (OSError, ValueError, OverflowError) as error:
-        raise SettingsError(f"--metrics {where}: {error}; PORT or HOST:PORT is allowed") from None
+        raise SettingsError(f"--metrics {where}: {error}; allowed are PORT and HOST:PORT") from None
     try:
         yield
     finally:

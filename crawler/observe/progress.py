@@ -1,32 +1,35 @@
-"""Where a run stands: counts that a crawl keeps as it goes, for whoever wants to show them."""
+"""The progress of a run: counts that a crawl updates as it goes, and their rate."""
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+
+_SPAN = 10.0  # seconds
 
 
 @dataclass(slots=True)
 class Progress:
-    """One run's counts; one object, updated in place. What the store holds is told by the store."""
+    """The counts of one run, updated in place. Counts of the store come from the store."""
 
     pages: int = 0
-    unchanged: int = 0  # pages that were known, and still stand
+    unchanged: int = 0  # known pages that have not changed
     redirects: int = 0
     failed: int = 0
     held: int = 0
     retries: int = 0
     links: int = 0
-    duplicates: int = 0  # links whose resource was known
+    duplicates: int = 0  # links to known resources
     new: int = 0
     in_flight: int = 0
-    hosts: int = 0  # that have URLs in memory
-    bytes: int = 0  # of bodies, decoded
-    waited: float = 0.0  # seconds that servers took, added up
+    hosts: int = 0  # hosts with URLs in memory
+    bytes: int = 0  # of decoded bodies
+    waited: float = 0.0  # total response time in seconds
     learning: float = 0.0  # seconds of CPU time, in the writer thread
-    queued: int = 0  # in the store
+    queued: int = 0  # URLs queued in the store
 
 
 def total(several: Iterable[Progress]) -> Progress:
-    """Return what several workers on one store have done together."""
+    """Return the sum of several workers on one store; "queued" is of the store, so its maximum."""
     sum_ = Progress()
     for one in several:
         for field in fields(Progress):
@@ -36,3 +39,24 @@ def total(several: Iterable[Progress]) -> Progress:
             else:
                 setattr(sum_, field.name, getattr(sum_, field.name) + value)
     return sum_
+
+
+class Rate:
+    """The rate of a count, over the last seconds."""
+
+    def __init__(self) -> None:
+        """Start without observations."""
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def at(self, now: float, count: int) -> float:
+        """Add an observation; return the increase per second over the last `_SPAN` seconds.
+
+        Args:
+            now: a time in seconds.
+            count: the count at that time.
+        """
+        self._seen.append((now, count))
+        while len(self._seen) > 2 and now - self._seen[0][0] > _SPAN:  # noqa: PLR2004 - a rate needs two
+            self._seen.popleft()
+        then, before = self._seen[0]
+        return (count - before) / (now - then) if now > then else 0.0

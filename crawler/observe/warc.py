@@ -1,7 +1,7 @@
-"""WARC: every exchange of a crawl, kept as ISO 28500 has it, for other tools to read.
+"""WARC files (ISO 28500) with every request and response of a crawl.
 
-The client gives bodies decoded. So the headers that spoke of the transfer are kept under names with
-``X-Crawler-`` before them, as Common Crawl does, and ``Content-Length`` is that of the body.
+The client returns decoded bodies. So headers that describe the transfer get the prefix
+``X-Crawler-``, as at Common Crawl, and ``Content-Length`` is the length of the decoded body.
 """
 
 import asyncio
@@ -23,28 +23,28 @@ from canonry.extras import require
 from canonry.storage import StoreError
 
 _SPECIFICATION = "https://iipc.github.io/warc-specifications/specifications/warc-format"
-_LARGEST = 1 << 30  # bytes of a file, after which the next begins
-_REMEMBERED = 100_000  # bodies that are known when they come again
+_LARGEST = 1 << 30  # bytes; after that, the next file begins
+_REMEMBERED = 100_000  # digests kept to recognize repeated bodies
 _OF_THE_TRANSFER = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 _SECRET = frozenset({"authorization", "cookie"})
 
 
-class _Seen(NamedTuple):
-    """Where a body was kept."""
+class _Written(NamedTuple):
+    """The record that has a body."""
 
     url: str
     date: str
 
 
 class Archive:
-    """Writes exchanges to WARC files in a folder, from a thread of its own."""
+    """Writes requests and responses to WARC files in a folder, in its own thread."""
 
     def __init__(self, folder: str, agent: str) -> None:
-        """Prepare; a file is made when there is something to keep.
+        """Create the folder; the first response creates a file.
 
         Args:
-            folder: is made where it is not there.
-            agent: the user agent, for the file's own description.
+            folder: the folder, created if needed.
+            agent: the user agent, for the warcinfo record.
 
         Raises:
             MissingExtraError: if warcio is not installed.
@@ -64,57 +64,79 @@ class Archive:
         self._writer: Any = None
         self._number = 0
         self._began = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime())}-{os.getpid()}"
-        self._seen: OrderedDict[bytes, _Seen] = OrderedDict()
-        self.records = 0
+        self._written: OrderedDict[bytes, _Written] = OrderedDict()
 
-    async def keep(self, response: Response) -> None:
-        """Write down an exchange; when this returns, the file has it.
+    async def write(self, response: Response) -> None:
+        """Write a response and its request; when this returns, they are in the file.
 
         Raises:
-            StoreError: when the disk fails.
+            StoreError: if the file cannot be written.
         """
         loop = asyncio.get_running_loop()
         try:
-            await loop.run_in_executor(self._thread, self._keep, response)
+            await loop.run_in_executor(self._thread, self._write, response)
         except OSError as error:
             raise StoreError(f"--warc {self._folder}: {error.strerror or error}") from error
 
-    def keeping(self, get: Get) -> Get:
-        """Return what asks for URLs as another function does, and writes down what comes."""
+    def archiving(self, get: Get) -> Get:
+        """Wrap a function that fetches a URL, so that its responses are archived."""
 
-        async def kept(
+        async def fetch(
             url: str,
             cookies: Mapping[str, str] | None = None,
             headers: Mapping[str, str] | None = None,
             /,
         ) -> Response:
             response = await get(url, cookies, headers)
-            await self.keep(response)
+            await self.write(response)
             return response
 
-        return kept
+        return fetch
 
     def close(self) -> None:
-        """Give the last file its name."""
+        """Close the last file, and give it its final name."""
         self._thread.submit(self._end_file).result()
         self._thread.shutdown()
 
-    def _keep(self, response: Response) -> None:
+    def _write(self, response: Response) -> None:
+        self._begin_file()
+        date = self._writer.curr_warc_date()
+        request = self._request_record(response, date)
+        self._writer.write_request_response_pair(request, self._response_record(response, date))
+        assert self._file is not None  # noqa: S101 - it was opened above
+        self._file.flush()
+        if self._file.tell() > _LARGEST:
+            self._end_file()
+
+    def _request_record(self, response: Response, date: str) -> Any:  # noqa: ANN401 - no types
+        """Return the record of the request."""
         from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 - see `__init__`
 
-        self._begin_file()
-        url, sent = redact(response.url), response.exchange
-        date = self._writer.curr_warc_date()
-        head = StatusAndHeaders(
-            f"{response.status} {sent.reason}".strip(), _answered(response), "HTTP/1.1"
+        line = f"GET {_target(response.url)} HTTP/1.1"
+        return self._writer.create_warc_record(
+            redact(response.url),
+            "request",
+            http_headers=StatusAndHeaders(line, _request_headers(response), is_http_request=True),
+            warc_headers_dict={"WARC-Date": date},
         )
+
+    def _response_record(self, response: Response, date: str) -> Any:  # noqa: ANN401 - no types
+        """Return the record of the response; of a body that was written before, a revisit."""
+        from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 - see `__init__`
+
+        url, exchange = redact(response.url), response.exchange
+        status = f"{response.status} {exchange.reason}".strip()
+        head = StatusAndHeaders(status, _response_headers(response), "HTTP/1.1")
         about = {"WARC-Date": date}
-        if sent.address:
-            about["WARC-IP-Address"] = sent.address
+        if exchange.address:
+            about["WARC-IP-Address"] = exchange.address
         digest = hashlib.sha1(response.body, usedforsecurity=False).digest()
-        before = self._seen.pop(digest, None) if response.body else None
+        before = self._written.pop(digest, None) if response.body else None
+        self._written[digest] = before or _Written(url, date)
+        while len(self._written) > _REMEMBERED:
+            self._written.popitem(last=False)
         if before is not None:
-            record = self._writer.create_revisit_record(
+            return self._writer.create_revisit_record(
                 url,
                 f"sha1:{b32encode(digest).decode()}",
                 before.url,
@@ -122,33 +144,17 @@ class Archive:
                 http_headers=head,
                 warc_headers_dict=about,
             )
-        else:
-            body = io.BytesIO(response.body)
-            record = self._writer.create_warc_record(
-                url,
-                "response",
-                payload=body,
-                length=len(response.body),
-                http_headers=head,
-                warc_headers_dict=about,
-            )
-        line = f"GET {_target(response.url)} HTTP/1.1"
-        asked = StatusAndHeaders(line, _sent(response), is_http_request=True)
-        request = self._writer.create_warc_record(
-            url, "request", http_headers=asked, warc_headers_dict={"WARC-Date": date}
+        return self._writer.create_warc_record(
+            url,
+            "response",
+            payload=io.BytesIO(response.body),
+            length=len(response.body),
+            http_headers=head,
+            warc_headers_dict=about,
         )
-        self._writer.write_request_response_pair(request, record)
-        self._seen[digest] = before or _Seen(url, date)
-        while len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
-        self.records += 1
-        assert self._file is not None  # noqa: S101 - it was opened above
-        self._file.flush()
-        if self._file.tell() > _LARGEST:
-            self._end_file()
 
     def _begin_file(self) -> None:
-        """Open a file, and write into it what it is; it has ``.open`` behind its name meanwhile."""
+        """Open a file, named ``.open`` until it is complete, and write its warcinfo record."""
         from warcio.warcwriter import WARCWriter  # noqa: PLC0415 - see `__init__`
 
         if self._file is not None:
@@ -165,7 +171,7 @@ class Archive:
         self._writer.write_record(self._writer.create_warcinfo_record(self._name, about))
 
     def _end_file(self) -> None:
-        """Give a file its name, now that it is whole."""
+        """Close a file, and give it its final name."""
         if self._file is not None:
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -174,8 +180,8 @@ class Archive:
             (self._folder / f"{self._name}.open").rename(self._folder / self._name)
 
 
-def _answered(response: Response) -> list[tuple[str, str]]:
-    """Return an answer's headers, as they fit its decoded body."""
+def _response_headers(response: Response) -> list[tuple[str, str]]:
+    """Return the headers of a response, adapted to its decoded body."""
     headers = [
         (f"X-Crawler-{name}" if name.lower() in _OF_THE_TRANSFER else name, value)
         for name, value in response.headers.items()
@@ -183,13 +189,13 @@ def _answered(response: Response) -> list[tuple[str, str]]:
     return [*headers, ("Content-Length", str(len(response.body)))]
 
 
-def _sent(response: Response) -> list[tuple[str, str]]:
-    """Return the headers that were sent, without what is secret."""
+def _request_headers(response: Response) -> list[tuple[str, str]]:
+    """Return the headers of the request, without secrets."""
     sent = response.exchange.request.items()
     return [(name, value) for name, value in sent if name.lower() not in _SECRET]
 
 
 def _target(url: str) -> str:
-    """Return a URL as it stands in a request line."""
+    """Return the request target of a URL (RFC 9112 section 3.2.1)."""
     parts = parse(url)
     return (parts.path or "/") + ("" if parts.query is None else f"?{parts.query}")

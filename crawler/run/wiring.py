@@ -93,7 +93,7 @@ async def crawl(
         log = archive = session = None
         if settings.crawl.log:
             log = stack.enter_context(closing(Log(settings.crawl.log, name)))
-            notify = _both(notify, log.said)
+            notify = _both(notify, log.message)
         if settings.crawl.warc:
             kept = Archive(settings.crawl.warc, settings.crawl.user_agent)
             archive = stack.enter_context(closing(kept))
@@ -105,7 +105,7 @@ async def crawl(
         job = _prepare(store, url_filter, candidates, settings, seeds, notify)
         try:
             async with client:
-                get = client.get if archive is None else archive.keeping(client.get)
+                get = client.get if archive is None else archive.archiving(client.get)
                 run = _wire(
                     store,
                     writer,

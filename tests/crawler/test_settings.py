@@ -1,4 +1,4 @@
-"""Settings: which source counts more, and what is said of a wrong one."""
+"""Settings: which source overrides which, and the messages for invalid ones."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from canonry.crawler.settings import SettingsError, load
 
 
-def test_flags_count_more_than_the_environment_and_that_more_than_a_file(
+def test_flags_override_the_environment_which_overrides_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "c.toml"
@@ -32,18 +32,18 @@ def test_flags_count_more_than_the_environment_and_that_more_than_a_file(
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("CRAWL_DELAY", "much", "CANONRY_CRAWL_DELAY=much: write it as in TOML; it is 1.0 now"),
+        ("CRAWL_DELAY", "much", "CANONRY_CRAWL_DELAY=much: not a TOML value; the default is 1.0"),
         ("CRAWL_DELAY", "-1", "CANONRY_CRAWL_DELAY: .*crawl.delay"),
         ("CRAWL_DELAYS", "1", r"CANONRY_CRAWL_DELAYS: no key 'delays' in \[crawl\]; allowed are"),
         ("CRAWL_SCOPE", "all", "CANONRY_CRAWL_SCOPE: .*crawl.scope"),
         (
             "LEARN_ENABLED",
             "perhaps",
-            "CANONRY_LEARN_ENABLED=perhaps: write it as in TOML; it is true",
+            "CANONRY_LEARN_ENABLED=perhaps: not a TOML value; the default is true",
         ),
     ],
 )
-def test_a_wrong_variable_is_told_by_its_name(
+def test_an_invalid_variable_is_named(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
 ) -> None:
     monkeypatch.setenv(f"CANONRY_{name}", value)

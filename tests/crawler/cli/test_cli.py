@@ -107,7 +107,11 @@ def test_extract_from_html(tmp_path: Path) -> None:
             2,
             "allowed: archive, rfc3986, search, web",
         ),
-        (["crawl", "http://a.example/", "--config", "none.toml"], 2, "none.toml: No such file"),
+        (
+            ["crawl", "http://a.example/", "--config", "none.toml"],
+            2,
+            "none.toml: cannot be read: No such file",
+        ),
         (["crawl", "http://a.example/", "--connect-to", "x"], 2, "HOST:PORT:ADDRESS:PORT"),
         (["crawl", "http://a.example/", "--ca-file", "none.pem"], 2, "[fetch]"),
         (["crawl", "http://a.example/", "--store", "nonsense"], 2, "sqlite:///canonry.db"),

@@ -1,4 +1,4 @@
-"""Watching a crawl: the log, the metrics, the live display."""
+"""What others see of a crawl: the log, the metrics, the live display."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from support.sites import crawl_words, demo_site, exported, run_command, start, 
 from canonry.crawler.cli import live
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.log import Log
-from canonry.crawler.observe.progress import Progress, total
+from canonry.crawler.observe.progress import Progress, Rate, total
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Outcome, Queued, State
 
@@ -30,7 +30,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_the_log_has_a_line_for_all_that_came_of_each_url(tmp_path: Path) -> None:
+def test_the_log_has_a_line_for_each_outcome(tmp_path: Path) -> None:
     with demo_site() as served:
         words = crawl_words(served, "--workers", "2", "--log", "crawl.log")
         assert run_command(*words, folder=tmp_path).returncode == 0
@@ -45,13 +45,13 @@ def test_the_log_has_a_line_for_all_that_came_of_each_url(tmp_path: Path) -> Non
     assert any(line.get("redirect") for line in told)
 
 
-def test_a_log_that_was_moved_away_begins_anew(tmp_path: Path) -> None:
+def test_a_log_that_was_moved_away_is_created_again(tmp_path: Path) -> None:
     log = Log(str(tmp_path / "a.log"), "me")
     queued = Queued(1, "http://u:secret@a.example/", 0, 0, 2)
     log.outcome(Outcome(queued, State.QUEUED, retry_at=5.0), [])
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
     log.outcome(Outcome(queued, State.FAILED, "timeout"), [])
-    log.said("enough")
+    log.message("enough")
     log.close()
     [retry] = lines_of(tmp_path / "a.log.1")
     failed, said = lines_of(tmp_path / "a.log")
@@ -61,14 +61,14 @@ def test_a_log_that_was_moved_away_begins_anew(tmp_path: Path) -> None:
     assert said["message"] == "enough"
 
 
-def test_a_log_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_wrong_usage(tmp_path: Path) -> None:
     done = run_command("crawl", "http://a.example/", "--log", "no/such/file", folder=tmp_path)
     assert done.returncode == 2
     assert b"--log no/such/file: No such file or directory" in done.stderr
 
 
 def scraped(port: int) -> dict[str, dict[str, float]]:
-    """Return what a scrape of the metrics finds, by name and label."""
+    """Scrape the metrics; return them by name and label."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
         text = answer.read().decode()
     return {
@@ -78,7 +78,7 @@ def scraped(port: int) -> dict[str, dict[str, float]]:
 
 
 def free_port() -> int:
-    """Return a port that nobody has."""
+    """Return a free port."""
     import socket  # noqa: PLC0415
 
     with socket.socket() as one:
@@ -113,7 +113,7 @@ def test_metrics_are_served_while_a_crawl_runs(tmp_path: Path, workers: str) -> 
     assert found["canonry_response_seconds"][""] > 0.05
 
 
-def test_metrics_of_a_store_that_is_not_there_yet() -> None:
+def test_metrics_before_the_store_exists() -> None:
     progress = Progress(pages=3)
     families = {f.name: f for f in metrics.Collector("sqlite:///no.db", lambda: progress).collect()}
     assert families["canonry_pages"].samples[0].value == 3
@@ -121,9 +121,9 @@ def test_metrics_of_a_store_that_is_not_there_yet() -> None:
 
 
 @pytest.mark.parametrize("where", ["99999", "no-such-host.invalid:80"])
-def test_a_port_that_cannot_be_had_is_told(where: str) -> None:
+def test_a_port_that_cannot_be_opened_is_wrong_usage(where: str) -> None:
     with (
-        pytest.raises(SettingsError, match=r"--metrics .*PORT or HOST:PORT is allowed"),
+        pytest.raises(SettingsError, match=r"--metrics .*allowed are PORT and HOST:PORT"),
         metrics.served(where, "sqlite://", Progress),
     ):
         pass
@@ -155,8 +155,8 @@ def test_the_panel_shows_rates_merges_and_errors() -> None:
     assert "status 200" not in shown
 
 
-def test_the_rate_is_that_of_the_last_while() -> None:
-    rate = live.Rate()
+def test_the_rate_covers_the_last_seconds() -> None:
+    rate = Rate()
     assert rate.at(0.0, 0) == 0.0
     assert rate.at(5.0, 50) == 10.0
     for second in range(6, 40):
