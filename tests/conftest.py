@@ -1,4 +1,4 @@
-"""What the whole suite shares: how hard Hypothesis tries, and one PostgreSQL server."""
+"""What the whole suite shares: how hard Hypothesis tries, markers by cause, databases."""
 
 import signal
 from collections.abc import Iterator
@@ -20,11 +20,56 @@ settings.register_profile(
 )
 # For a long look: pytest --hypothesis-profile=hard
 settings.register_profile("hard", settings.get_profile("canonry"), max_examples=50_000)
+# For a short one, as in make test-fast
+settings.register_profile("fast", settings.get_profile("canonry"), max_examples=50)
 settings.load_profile("canonry")
+
+_BY_FIXTURE = {"server": "postgresql", "spark_session": "spark"}
+_SIGNALS = frozenset({"kill", "send_signal", "terminate"})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what makes them slow, so that nobody has to remember it."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            for marker in _causes(item):
+                item.add_marker(marker)
+
+
+def _causes(item: pytest.Function) -> set[str]:
+    """Return the markers that a test earns by its fixtures, its parameters and its code."""
+    found = {_BY_FIXTURE[name] for name in item.fixturenames if name in _BY_FIXTURE}
+    if hasattr(item, "callspec") and item.callspec.params.get("database") == "postgresql":
+        found.add("postgresql")
+    if not _SIGNALS.isdisjoint(item.function.__code__.co_names):
+        found.add("kills")
+    return found
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests that are marked so on every database, but for those about SQLite alone."""
+    marked = metafunc.definition.get_closest_marker
+    if marked("every_database"):
+        names = ["sqlite"] if marked("sqlite") else ["sqlite", "postgresql"]
+        metafunc.parametrize("database", names, indirect=True)
+
+
+@pytest.fixture
+def database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Make a database the one that `databases.url_of` names; SQLite, where a test asks for none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(databases.SERVER, raising=False)
+        name: str = getattr(request, "param", "sqlite")
+        if name == "postgresql":
+            patch.setenv(databases.SERVER, request.getfixturevalue("server"))
+            patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield name
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run one PostgreSQL for all tests that want it."""
+    """Run one PostgreSQL for all tests that need it."""
     with databases.server(tmp_path_factory.mktemp("postgresql")) as uri:
         yield uri

@@ -18,6 +18,8 @@ from canonry.storage import StoreError, migrations, report
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION
 
+pytestmark = pytest.mark.every_database
+
 _SCHEMAS = Path(__file__).parent / "schemas"
 _OLD = sorted(int(path.stem) for path in _SCHEMAS.glob("*.sql"))
 Shape = dict[str, tuple[object, ...]]

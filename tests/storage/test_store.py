@@ -31,6 +31,8 @@ from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import meta
 
+pytestmark = pytest.mark.every_database
+
 PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
 
 

@@ -136,6 +136,11 @@ tidy = st.builds(
 )
 
 
+def tries(times: float) -> int:
+    """Return a number of examples: so many times as many as the Hypothesis profile asks for."""
+    return max(1, int(times * settings().max_examples))
+
+
 def share(
     made_by: st.SearchStrategy[_T], holds: Callable[[_T], bool], examples: int = 300
 ) -> float:

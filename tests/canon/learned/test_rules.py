@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.strategies import urls
+from support.strategies import tries, urls
 from support.vectorfiles import cases
 
 import canonry
@@ -266,7 +266,7 @@ their_urls = st.builds(
 
 
 @given(rule_sets, st.one_of(their_urls, urls), st.sampled_from(["web", "search", "archive"]))
-@settings(max_examples=1500)
+@settings(max_examples=tries(1.5))
 @example(
     [Lesson("h.example", "path-prefix", old="/A/", new="/c/"), Lesson("h.example", "letter-case")],
     "http://h.example/A/x",

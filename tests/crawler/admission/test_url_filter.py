@@ -109,7 +109,6 @@ def test_two_fragments_are_one_request_under_every_policy() -> None:
 _READERS = [canonry.Canonicalizer(policy) for policy in ("web", "rfc3986")]
 
 
-@hypothesis.settings(max_examples=1000)
 @hypothesis.example("http://%/.", "http://example.com/")
 @hypothesis.example("HTTP:", "http://example.com/a")
 @given(strategies.anything | strategies.tidy, strategies.urls | strategies.sound)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.sites import exported, run_command
-from support.strategies import raw
+from support.strategies import raw, tries
 
 import canonry
 from canonry.crawler.batch import against_store as batch
@@ -38,7 +38,7 @@ mailto:a@b.example
 
 
 @given(st.lists(raw.filter(lambda line: b"\n" not in line and b"\r" not in line), max_size=30))
-@settings(max_examples=300)
+@settings(max_examples=tries(0.3))
 def test_it_is_the_one_line_definition(lines: list[bytes]) -> None:
     """Keep a line when its key was not seen: nothing more, for any lines."""
     make = canonry.Canonicalizer("search")

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.sites import run_command
-from support.strategies import raw
+from support.strategies import raw, tries
 
 import canonry
 from canonry.crawler import compression
@@ -82,7 +82,7 @@ _LINES = st.lists(
 
 
 @given(_LINES, st.sampled_from([1, 7, 64, 4096]), st.sampled_from([0, 1, 4, 12]), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(0.15), deadline=None)
 def test_it_is_the_plain_definition_wherever_it_is_cut(
     lines: list[bytes], block: int, bits: int, mapped: bool
 ) -> None:

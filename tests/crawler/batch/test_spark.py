@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[object]:
+def spark_session() -> Iterator[object]:
     """Run Spark on this machine, by the Java that came by pip."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("JAVA_HOME", raising=False)
@@ -74,12 +74,14 @@ def locally(files: list[str]) -> tuple[bytes, Summary]:
     return out.getvalue(), summary
 
 
-def test_the_answer_is_that_of_one_machine(tmp_path: Path, session: "spark.SparkSession") -> None:
+def test_the_answer_is_that_of_one_machine(
+    tmp_path: Path, spark_session: "spark.SparkSession"
+) -> None:
     files = make_files(tmp_path)
     expected, counted = locally(files)
     out = io.BytesIO()
     results = Results(DistinctLines(out, "text", "url", WEB))
-    found = spark.dedup(files, InputFormat(), WEB, session, results)
+    found = spark.dedup(files, InputFormat(), WEB, spark_session, results)
     assert out.getvalue() == expected
     assert (found.lines, found.blank, found.distinct) == (
         counted.lines,
@@ -95,7 +97,7 @@ def test_the_answer_is_that_of_one_machine(tmp_path: Path, session: "spark.Spark
     assert repeated > 3000
 
     folder = tmp_path / "out.parquet"  # and as a table that Spark writes
-    again = spark.dedup(files, InputFormat(), WEB, session, None, str(folder))
+    again = spark.dedup(files, InputFormat(), WEB, spark_session, None, str(folder))
     assert again == found
     rows = sorted(parquet.read_table(folder).to_pylist(), key=lambda r: (r["source"], r["line"]))
     assert list(rows[0]) == list(DISTINCT_COLUMNS)
@@ -105,9 +107,9 @@ def test_the_answer_is_that_of_one_machine(tmp_path: Path, session: "spark.Spark
     assert [row["canonical"] for row in rows] == [WEB(line).identity for line in lines]
 
 
-def test_a_frame_of_ones_own(session: "spark.SparkSession") -> None:
+def test_a_frame_of_ones_own(spark_session: "spark.SparkSession") -> None:
     lines = [line.decode() for line in skewed(3000)]
-    frame = session.createDataFrame(
+    frame = spark_session.createDataFrame(
         [(n, line) for n, line in enumerate(lines)], "n int, link string"
     )
     rows = spark.canonicalized(frame, "link").orderBy("n").collect()
@@ -131,7 +133,7 @@ def test_a_frame_of_ones_own(session: "spark.SparkSession") -> None:
         }
 
 
-def test_learned_rules_go_with_the_job(session: "spark.SparkSession") -> None:
+def test_learned_rules_go_with_the_job(spark_session: "spark.SparkSession") -> None:
     rule = canonry.LearnedRule(host="h.example", family="trailing-slash", new="bare")
     rules = canonry.RuleSet([rule], WEB.policy.label)
     urls = [
@@ -140,15 +142,15 @@ def test_learned_rules_go_with_the_job(session: "spark.SparkSession") -> None:
         "http://g.example/a/",
         "http://g.example/a",
     ]
-    frame = session.createDataFrame([(url,) for url in urls], "url string")
+    frame = spark_session.createDataFrame([(url,) for url in urls], "url string")
     assert spark.distinct(frame, rules=rules).count() == 3
     assert spark.distinct(frame).count() == 4
 
 
 def test_the_command_answers_from_a_session(
-    tmp_path: Path, session: "spark.SparkSession", monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, spark_session: "spark.SparkSession", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert session.sparkContext.getConf().get("spark.driver.host") == "127.0.0.1"
+    assert spark_session.sparkContext.getConf().get("spark.driver.host") == "127.0.0.1"
     (tmp_path / "in.txt").write_bytes(b"http://a.example/\nHTTP://A.example\nno url\n")
     monkeypatch.chdir(tmp_path)
     words = ["dedup", "in.txt", "-o", "out.jsonl", "--engine", "spark", "--json"]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.servers import Answer, Raw, ok, raw_server
 from support.sites import exported, from_thread, run_command
+from support.strategies import tries
 
 from canonry.crawler.documents import feeds
 
@@ -126,7 +127,7 @@ def test_which_responses_are_feeds(kind: str | None, body: bytes, expected: bool
 
 
 @given(st.binary(max_size=200), st.sampled_from([*CASES]), st.integers(0, 400))
-@settings(max_examples=500)
+@settings(max_examples=tries(0.5))
 def test_no_content_raises_an_error(noise: bytes, name: str, place: int) -> None:
     body = CASES[name][0].encode()
     feeds.read(body[:place] + noise + body[place:], "text/xml", URL)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from support.sites import run_command
+from support.strategies import tries
 
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import ANY, INPUT_FORMATS, InputFormat
@@ -231,7 +232,7 @@ def test_what_cannot_be_read_is_told_and_the_next_file_is_read(tmp_path: Path, n
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=30), max_size=12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(0.2), deadline=None)
 def test_what_csv_and_json_hold_is_what_comes_out(
     tmp_path_factory: object, urls: list[str]
 ) -> None:

@@ -5,7 +5,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.strategies import share
+from support.strategies import share, tries
 
 from canonry.canon.learned.families import Lesson, act
 from canonry.canon.learned.validate import fault
@@ -130,7 +130,7 @@ def test_many_pairs_teach_something() -> None:
 
 
 @given(_PARTS, _PARTS)
-@settings(max_examples=3000)
+@settings(max_examples=tries(3))
 def test_lessons_lead_from_the_source_to_the_target(source: Parts, target: Parts) -> None:
     parts = source
     for lesson in lessons_from(source, target):

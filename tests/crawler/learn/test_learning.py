@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support import databases
 from support.servers import Answer, Raw, ok, raw_server
 from support.sites import exported, from_thread, run_command, start, wait_for
 from warcio.statusandheaders import StatusAndHeaders
@@ -307,28 +306,19 @@ def test_what_one_url_led_to_is_told_without_any_rule(tmp_path: Path) -> None:
 _KILLS = max(2, int(os.environ.get("CANONRY_TEST_KILLS", "12")) // 3)
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.every_database
 @pytest.mark.parametrize("turns_at", [1 << 30, 250])
 def test_killed_while_it_learns_it_is_right_after_resuming(
-    tmp_path: Path,
-    turns_at: int,
-    database: str,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, turns_at: int, store_words: list[str]
 ) -> None:
     """Killed at random moments: also in the middle of a rule's activation, and of its end."""
-    more: list[str] = []
-    if database == "postgresql":
-        monkeypatch.setenv(databases.SERVER, request.getfixturevalue("server"))
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        more = ["--store", databases.url_of(tmp_path)]
     site = Site()
     site.turns_at = turns_at
     rng = random.Random(turns_at)
     with served(site) as raw:
         for _ in range(_KILLS):
             before = site.asked.total()
-            crawl = start(tmp_path, *words(raw, *more))
+            crawl = start(tmp_path, *words(raw, *store_words))
             moment = before + rng.randrange(1, 60)
             wait_for(
                 lambda crawl=crawl, moment=moment: (
@@ -337,16 +327,16 @@ def test_killed_while_it_learns_it_is_right_after_resuming(
             )  # type: ignore[misc]
             crawl.send_signal(signal.SIGKILL)
             crawl.communicate()
-        done = run_command(*words(raw, *more), folder=tmp_path)
+        done = run_command(*words(raw, *store_words), folder=tmp_path)
         assert done.returncode == 0, done.stderr
     assert site.pages == everything()
     again = sum(count - 1 for path, count in site.asked.items() if path != "/robots.txt")
     assert again <= _KILLS * 8, "no more than was in flight"
     if turns_at < 1000:
-        held = {row["url"] for row in exported(tmp_path, "refused", *more)}
+        held = {row["url"] for row in exported(tmp_path, "refused", *store_words)}
         lost = {f"{SEED}docs/p{n}/" for n in range(_PAGES)} - held
         assert {url.removeprefix(SEED[:-1]) for url in lost} <= site.asked.keys()
-    status = json.loads(run_command("status", "--json", *more, folder=tmp_path).stdout)
+    status = json.loads(run_command("status", "--json", *store_words, folder=tmp_path).stdout)
     assert status["urls"]["queued"] == 0
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from msgspec import structs
 from sqlalchemy import Connection
-from support import databases
 from support.sites import crawl_words, demo_site, exported, pages_of, run_command, start, wait_for
 
 from canonry.canon.policies.policy import Policy
@@ -190,23 +189,12 @@ def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
         assert process.returncode == 3
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def store(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> list[str]:
-    """Return the words that name a store, on each database."""
-    if request.param == "sqlite":
-        return []
-    monkeypatch.setenv(databases.SERVER, request.getfixturevalue("server"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return ["--store", databases.url_of(tmp_path)]
-
-
+@pytest.mark.every_database
 def test_two_processes_share_a_store_and_ask_nothing_twice(
-    tmp_path: Path, undisturbed: set[tuple[str, int]], store: list[str]
+    tmp_path: Path, undisturbed: set[tuple[str, int]], store_words: list[str]
 ) -> None:
     with demo_site(pause=0.002) as served:
-        words = crawl_words(served, *store)
+        words = crawl_words(served, *store_words)
         both = [start(tmp_path, *words) for _ in range(2)]
         said = [process.communicate(timeout=60)[1] for process in both]
         assert [process.returncode for process in both] == [0, 0], said
@@ -216,16 +204,17 @@ def test_two_processes_share_a_store_and_ask_nothing_twice(
             if n > 1 and not any(sign in target for sign in ("/wall/", "/loop/", "/robots.txt"))
         }
     assert twice == set()
-    assert pages_of(tmp_path, *store) == undisturbed
+    assert pages_of(tmp_path, *store_words) == undisturbed
 
 
-def test_workers_on_postgresql_that_are_killed_lose_nothing(
-    tmp_path: Path, undisturbed: set[tuple[str, int]], store: list[str]
+@pytest.mark.every_database
+def test_workers_that_are_killed_lose_nothing(
+    tmp_path: Path, undisturbed: set[tuple[str, int]], store_words: list[str]
 ) -> None:
     rng = random.Random(7)
     concurrency, kills = 8, 4
     with demo_site(pause=0.002) as served:
-        words = crawl_words(served, "--concurrency", str(concurrency), *store)
+        words = crawl_words(served, "--concurrency", str(concurrency), *store_words)
         running = [start(tmp_path, *words) for _ in range(2)]
         for _ in range(kills):
             until = served.requests + rng.randrange(10, 60)
@@ -241,7 +230,7 @@ def test_workers_on_postgresql_that_are_killed_lose_nothing(
             for target, n in served.targets.items()
             if not any(sign in target for sign in ("/wall/", "/loop/", "/robots.txt"))
         )
-    assert pages_of(tmp_path, *store) == undisturbed
+    assert pages_of(tmp_path, *store_words) == undisturbed
     assert again <= kills * concurrency
 
 

@@ -14,6 +14,8 @@ from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreEr
 from canonry.storage.learned import classes, rule_rows
 from canonry.storage.records import Ruled
 
+pytestmark = pytest.mark.every_database
+
 H = "http://h.example"
 SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
 UPGRADE = LearnedRule(host="h.example", family="scheme-upgrade")

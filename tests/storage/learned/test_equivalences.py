@@ -9,6 +9,8 @@ from support.stores import candidate, open_store, visited
 from canonry.storage import Hop, Page, State, Store, report
 from canonry.storage.learned.equivalences import Equivalences
 
+pytestmark = pytest.mark.every_database
+
 A = "http://a.example"
 
 

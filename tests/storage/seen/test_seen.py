@@ -12,9 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.stores import admit, candidate, open_store
+from support.strategies import tries
 
 from canonry.storage import Store
 from canonry.storage.seen.seen_set import Recent
+
+pytestmark = pytest.mark.every_database
 
 _CLAIM = """
 import sys
@@ -47,7 +50,7 @@ def one_store(tmp_path: Path) -> Iterator[Store]:
 
 
 @given(batches=st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=8))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(0.15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_claims_are_those_of_a_dict(one_store: Store, batches: list[list[int]]) -> None:
     known: dict[int, int] = {}
     example = next(_EXAMPLES)  # all share a store, and none its URLs

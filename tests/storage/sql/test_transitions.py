@@ -3,6 +3,7 @@
 from itertools import pairwise, product
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select
 from support.stores import admit, assert_counts_are_right, open_store
 
@@ -10,6 +11,8 @@ from canonry.storage import State
 from canonry.storage.sql import transitions
 from canonry.storage.sql.schema import urls
 from canonry.storage.sql.transitions import QUEUED, Standing, Transition
+
+pytestmark = pytest.mark.every_database
 
 _STANDINGS: list[Standing] = [
     QUEUED,
