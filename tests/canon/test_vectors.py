@@ -5,6 +5,7 @@ from support.vectorfiles import cases
 
 import canonry
 from canonry.canon.policies.policy import from_toml, preset
+from canonry.canon.policies.presets import preset_names
 from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.repair import REPAIRS, Repair
 from canonry.canon.rules.table import STEPS, Step, unchanged
@@ -67,6 +68,16 @@ def test_without_lists_a_rule_that_reads_them_removes_nothing() -> None:
         if step.bind is not None:
             before = Parts.of(step.before)
             assert step.bound(Parameters()).apply(before) is before
+
+
+def test_every_rule_acts_in_a_vector() -> None:
+    """A rule that no preset takes cannot stand in the vectors, which name presets."""
+    acted = {
+        step.name
+        for _why, policy, url, _identity in cases("canonical.txt", 3)
+        for step in canonry.Canonicalizer(policy).explain(url).steps
+    }
+    assert {step.name for name in preset_names() for step in preset(name).steps()} <= acted
 
 
 @pytest.mark.parametrize("repair", REPAIRS, ids=lambda repair: repair.name)
