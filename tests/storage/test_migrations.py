@@ -155,7 +155,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert status.returncode == 1
     assert b"canonry upgrade" in status.stderr
     done = subprocess.run([*words, "upgrade", *store], capture_output=True, check=True)
-    assert b"it had schema 1" in done.stderr
+    assert b"schema 1 is now schema" in done.stderr
     subprocess.run([*words, "status", *store], capture_output=True, check=True)
 
 
