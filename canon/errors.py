@@ -1,10 +1,10 @@
-"""Every way a URL can be refused, and the one error that says so."""
+"""The reasons for which a text is refused, and the one error that carries them."""
 
 from enum import Enum
 
 
 class Reason(Enum):
-    """Why a URL has no canonical form; the value is the sentence that people read."""
+    """Why a text has no canonical form; the value is the sentence that people read."""
 
     EMPTY = "the text is empty, and there is no base URL to resolve it against"
     RELATIVE = "the reference is relative, and there is no base URL to resolve it against"
@@ -14,29 +14,29 @@ class Reason(Enum):
     HOST = "the host is neither a domain name, an IPv4 address, nor an IPv6 address in brackets"
     PORT = "a port is a decimal number from 0 to 65535"
     FORM = "the scheme's own specification does not allow this"
-    SURROGATE = "the text holds a lone surrogate, which stands for no character"
+    SURROGATE = "the text holds a lone surrogate, which encodes no character"
 
 
-class InvalidURL(ValueError):  # noqa: N818 - the public name; it reads as what it is
+class InvalidURL(ValueError):  # noqa: N818 - the public name says what is wrong
     """A text that has no canonical form.
 
     Attributes:
         reason: which rule was broken.
-        text: the URL as it was given (undecodable bytes already percent-escaped).
-        position: index into ``text`` where the trouble starts.
+        text: the URL as given; undecodable bytes are already percent-escaped.
+        position: index into ``text`` where the fault begins.
 
-    Printing it shows the sentence, the text and a caret under the place.
+    ``str(error)`` shows the sentence, the text and a caret under the position.
     """
 
     def __init__(self, reason: Reason, text: str, position: int = 0) -> None:
-        """Keep the parts; the message is made when it is asked for."""
+        """Store the parts; `__str__` builds the message on demand."""
         super().__init__(reason, text, position)
         self.reason = reason
         self.text = text
         self.position = position
 
     def __str__(self) -> str:
-        """Return the reason, then the text (a window of it when long) and a caret."""
+        """Return the reason, the text (a window of it if it is long) and a caret."""
         start = max(0, self.position - 60)
         window = self.text[start : self.position + 60]
         shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in window)

@@ -1,4 +1,4 @@
-"""What a URL may hide from who reads it: the security considerations of RFC 3986 section 7."""
+"""What a URL may hide from its readers: the security considerations of RFC 3986 section 7."""
 
 import re
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from canonry.canon.syntax.percent import to_text
 
 
 class Caution(Enum):
-    """Why to look twice before a URL is shown, followed or fetched; the value is the sentence."""
+    """Why to look twice before showing or fetching a URL; the value is the sentence."""
 
-    PORT = "the port belongs to another protocol, whose server may obey what is sent (section 7.2)"
-    LINE_BREAK = "a line break, bare or escaped, may end a command or a header early (section 7.3)"
-    IPV4 = "the host is an IPv4 address in a form that not every reader knows as one (section 7.4)"
-    PASSWORD = "a password stands in the URL for everybody to read (section 7.5)"  # noqa: S105 - a sentence
-    USERINFO = "what looks like the host is the user; the host comes after the '@' (section 7.6)"
-    HOST = "browsers read another host in it than RFC 3986 does"
+    PORT = "the port belongs to another protocol, whose server may act on the request (section 7.2)"
+    LINE_BREAK = "a line break, raw or escaped, may end a command or a header early (section 7.3)"
+    IPV4 = "the host is an IPv4 address in a form that not all software recognizes (section 7.4)"
+    PASSWORD = "the URL holds a password that everybody can read (section 7.5)"  # noqa: S105 - a sentence
+    USERINFO = "what looks like the host is the user name; the host follows the '@' (section 7.6)"
+    HOST = "browsers find another host in it than RFC 3986 does"
 
 
 _WELL_KNOWN = 1023  # "System Ports" (RFC 6335 section 6)
@@ -29,9 +29,9 @@ _NUMBERS = re.compile(r"(?:0[xX][0-9A-Fa-f]*|[0-9]+)(?:\.(?:0[xX][0-9A-Fa-f]*|[0
 
 
 def cautions(url: str | bytes) -> tuple[Caution, ...]:
-    """Return the reasons to look twice at an absolute URL; total, for every text.
+    """Return the reasons to look twice at an absolute URL; any text is accepted.
 
-    They change no canonical form and refuse nothing: whether to care is the caller's decision.
+    They change no canonical form and refuse nothing: the caller decides what to do about them.
 
     Source: RFC 3986 section 7.
 

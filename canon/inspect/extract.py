@@ -1,4 +1,4 @@
-"""URLs in running text: where each one begins and ends (RFC 3986 appendix C)."""
+"""Finding URLs in running text, with their positions (RFC 3986 appendix C)."""
 
 import re
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from canonry.canon.syntax.percent import to_text
 class Found(NamedTuple):
     """A URL in a text.
 
-    ``text[start:end]`` is what it was read from, without delimiters; ``url`` is that without line
-    breaks. Where a line ended in a hyphen, which "may or may not actually be part of the URI",
-    ``url`` keeps it and ``alternative`` does not.
+    ``text[start:end]`` is its source, without delimiters; ``url`` is the same without line breaks.
+    If a line ended in a hyphen, which "may or may not actually be part of the URI", ``url`` keeps
+    it and ``alternative`` does not.
     """
 
     url: str
@@ -21,12 +21,12 @@ class Found(NamedTuple):
     alternative: str | None = None
 
 
-# Schemes that are known without "//"; any word before a colon would be too many.
+# Schemes that are recognized without "//". Taking every word before a colon would find too much.
 _OPAQUE = "mailto|news|urn|tel|sips?|xmpp|magnet|geo|sms|doi|cid|mid|data"
 _SCHEME = rf"(?:[A-Za-z][A-Za-z0-9+.\-]{{1,30}}+://|(?i:{_OPAQUE}):)"
-# What ends a URL that nothing delimits: white space, controls, delimiters, and the full-width
-# punctuation of texts that are written without spaces.
-_END = '\\s\x00-\x1f\x7f<>"“”„«»‹›、。，；：！？（）「」『』【】《》〈〉\ufeff'  # noqa: RUF001 - meant
+# What ends a URL without delimiters: white space, control characters, delimiters, and the
+# full-width punctuation of scripts that use no spaces.
+_END = '\\s\x00-\x1f\x7f<>"“”„«»‹›、。，；：！？（）「」『』【】《》〈〉\ufeff'  # noqa: RUF001 - intended
 _RUN = rf"[^{_END}]"
 _BROKEN = r"[^\S\n]*+\n\s*+"  # a line break, with the white space around it
 
@@ -39,21 +39,22 @@ _PATTERN = re.compile(
 )
 _HYPHEN_BREAK = re.compile(rf"-{_BROKEN}")
 _BREAK = re.compile(r"\s+")
-# Punctuation of the sentence around a URL, and brackets of it where they do not close one inside.
-_PUNCTUATION = frozenset(".,;:!?'`*_~|\\…’")  # noqa: RUF001 - meant
+# Trailing punctuation belongs to the sentence, and so do brackets that the URL does not open.
+_PUNCTUATION = frozenset(".,;:!?'`*_~|\\…’")  # noqa: RUF001 - intended
 _OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
 def extract(text: str | bytes, *, suffixes: bool = False) -> Iterator[Found]:
     """Yield the URLs in a text, in order.
 
-    Within ``<>`` (also with ``URL:``) and within double quotes a URL may be broken over lines.
-    Without delimiters it ends at white space, and punctuation behind it belongs to the sentence;
-    brackets belong to it as far as they are opened in it.
+    Within ``<>`` (also with ``URL:``) and within double quotes, a URL may span several lines.
+    Without delimiters it ends at white space, and trailing punctuation belongs to the sentence;
+    a closing bracket belongs to the URL only if the URL opens it.
 
     Args:
-        text: plain text, any length; time is linear in it.
-        suffixes: also find ``www.example.com/...``, as ``http://`` (RFC 3986 section 4.5).
+        text: plain text of any length; time is linear.
+        suffixes: also find ``www.example.com/...``, and return it with ``http://`` (RFC 3986
+            section 4.5).
 
     Source: RFC 3986 appendix C.
     """
@@ -76,7 +77,7 @@ def extract(text: str | bytes, *, suffixes: bool = False) -> Iterator[Found]:
 
 
 def _trim(raw: str) -> str:
-    """Leave out the punctuation at the end that belongs to the sentence."""
+    """Remove the trailing punctuation that belongs to the sentence."""
     surplus = {close: raw.count(close) - raw.count(open_) for close, open_ in _OPENERS.items()}
     end = len(raw)
     while end:

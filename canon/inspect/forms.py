@@ -1,4 +1,4 @@
-"""What a URL says in the terms of its own scheme: a selector, a message, a number, a file."""
+"""The result types of `interpret`: what a URL means in its own scheme."""
 
 from typing import NamedTuple
 
@@ -6,12 +6,12 @@ from canonry.canon.syntax.uri import URI
 
 
 class Server(NamedTuple):
-    """Whom to ask; ``None`` is absent, and an empty user is a user (RFC 1738 section 3.1)."""
+    """The server; ``None`` means absent, and an empty user is a user (RFC 1738 section 3.1)."""
 
     user: str | None
     password: str | None
     host: str
-    port: int | None  # the scheme's default where the URL names none
+    port: int | None  # the scheme's default if the URL names none
 
 
 class Web(NamedTuple):
@@ -25,8 +25,8 @@ class Web(NamedTuple):
 class Ftp(NamedTuple):
     """A file on an FTP or SFTP server (RFC 1738 section 3.2.2).
 
-    ``directories`` are the names to change into, one after the other, decoded: a first one of
-    ``/etc`` comes from ``%2Fetc`` and leads from the root, where ``etc`` leads from home.
+    ``directories`` are the decoded names for successive CWD commands. A first name of ``/etc``
+    comes from ``%2Fetc`` and starts at the root; ``etc`` starts at the home directory.
     """
 
     server: Server
@@ -46,14 +46,14 @@ class Gopher(NamedTuple):
 
 
 class Mailto(NamedTuple):
-    """Addresses to write to and header fields to begin with, decoded (RFC 6068 section 2)."""
+    """Recipients and initial header fields, decoded (RFC 6068 section 2)."""
 
     to: tuple[str, ...]
     headers: tuple[tuple[str, str], ...]
 
 
 class News(NamedTuple):
-    """A newsgroup, an article by its message identifier, or ``*`` (RFC 5538 section 4)."""
+    """A newsgroup, an article (by message identifier), or ``*`` for all (RFC 5538 section 4)."""
 
     server: Server | None
     kind: str  # "group", "message" or "all"
@@ -61,7 +61,7 @@ class News(NamedTuple):
 
 
 class Nntp(NamedTuple):
-    """An article of a group by its number on one server (RFC 5538 section 3)."""
+    """A group on one server, or an article in it, by number (RFC 5538 section 3)."""
 
     server: Server
     group: str
@@ -75,7 +75,7 @@ class Terminal(NamedTuple):
 
 
 class Wais(NamedTuple):
-    """A database, a search in it or a document of it (RFC 4156 section 2)."""
+    """A database, a search in it, or one of its documents (RFC 4156 section 2)."""
 
     server: Server
     database: str
@@ -85,7 +85,7 @@ class Wais(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file of a host, ``""`` being this one (RFC 8089 section 2)."""
+    """A file on a host; ``""`` is the local host (RFC 8089 section 2)."""
 
     host: str
     drive: str | None  # a letter
@@ -95,7 +95,7 @@ class File(NamedTuple):
 class Prospero(NamedTuple):
     """An object of the Prospero directory service (RFC 4157 section 2).
 
-    The draft of 1993 has the version behind a ``%00`` in the object's name.
+    In the draft of 1993, the version follows a ``%00`` in the object's name.
     """
 
     server: Server
@@ -105,7 +105,7 @@ class Prospero(NamedTuple):
 
 
 class Urn(NamedTuple):
-    """A name: namespace, specific string and the three components (RFC 8141 section 2)."""
+    """A name: namespace, namespace-specific string and three components (RFC 8141 section 2)."""
 
     namespace: str
     name: str
@@ -131,7 +131,7 @@ class Data(NamedTuple):
 
 
 class Ldap(NamedTuple):
-    """A search of an LDAP directory, with the defaults filled in (RFC 4516 section 2)."""
+    """A search in an LDAP directory, with the defaults filled in (RFC 4516 section 2)."""
 
     server: Server
     dn: str
@@ -142,13 +142,13 @@ class Ldap(NamedTuple):
 
 
 class Script(NamedTuple):
-    """A ``javascript:`` URL's program, decoded."""
+    """The program of a ``javascript:`` URL, decoded."""
 
     program: str
 
 
 class Blob(NamedTuple):
-    """A ``blob:`` URL: whose it is and which (File API section 8)."""
+    """The origin and the identifier of a ``blob:`` URL (File API section 8)."""
 
     origin: str
     name: str

@@ -1,4 +1,4 @@
-"""Reading a URL in the terms of its own scheme: each scheme's syntax, as its document has it."""
+"""Reading a URL by the syntax of its own scheme."""
 
 import base64
 import binascii
@@ -27,6 +27,7 @@ from canonry.canon.inspect.forms import (
     Wais,
     Web,
 )
+from canonry.canon.rules.by_scheme import PHONE_SEPARATORS
 from canonry.canon.syntax import schemes
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
@@ -34,16 +35,16 @@ from canonry.canon.syntax.uri import parse
 
 
 def interpret(url: str | bytes) -> Form:
-    """Return what an absolute URL says in the terms of its scheme's own specification.
+    """Return what an absolute URL means by the specification of its scheme.
 
     Returns:
-        One of the tuples of `canonry.canon.inspect.forms`; for a scheme that nothing is known
-        about (``x-`` ones among them) the five generic components as they are.
+        One of the tuples of `canonry.canon.inspect.forms`; for an unknown scheme (``x-`` schemes
+        are among these), the five generic components.
 
     Raises:
-        InvalidURL: when the URL is relative, or breaks its scheme's own syntax.
+        InvalidURL: the URL is relative, or breaks the syntax of its scheme.
 
-    Source: RFC 1738 section 3 and the documents named at each form.
+    Source: RFC 1738 section 3 and the documents named at each result type.
     """
     text = to_text(url)
     parts = Parts.of(text)
@@ -54,17 +55,17 @@ def interpret(url: str | bytes) -> Form:
 
 
 def _decode(text: str) -> str:
-    """Decode escapes; bytes that are not UTF-8 become surrogates, as Python has them."""
+    """Decode escapes; bytes that are not UTF-8 become surrogates (PEP 383)."""
     return unquote_to_bytes(text).decode("utf-8", "surrogateescape")
 
 
 def _broken(text: str, position: int = 0) -> InvalidURL:
-    """Return the error for a URL that breaks its scheme's own syntax."""
+    """Return the error for a URL that breaks the syntax of its scheme."""
     return InvalidURL(Reason.FORM, text, position)
 
 
 def _server(parts: Parts, text: str) -> Server:
-    """Read the authority, which has to be there."""
+    """Return the server that the authority names; the authority must not be empty."""
     if not parts.host:
         raise InvalidURL(Reason.NO_HOST, text, len(parts.scheme or "") + 1)
     if parts.port and len(parts.port) > 5:  # noqa: PLR2004 - digits of 65535
@@ -80,7 +81,7 @@ def _server(parts: Parts, text: str) -> Server:
 
 
 def _whole_path(parts: Parts) -> str:
-    """Return the path with what RFC 3986 splits off as a query: older schemes know none."""
+    """Return the path with the query appended: older schemes have no query."""
     return parts.path if parts.query is None else f"{parts.path}?{parts.query}"
 
 
@@ -194,7 +195,6 @@ def _urn(parts: Parts, text: str) -> Urn:
 _NUMBER = re.compile(
     r"\+[0-9\-.()]*[0-9][0-9\-.()]*|[0-9A-Fa-f*#\-.()]*[0-9A-Fa-f*#][0-9A-Fa-f*#\-.()]*"
 )
-_SEPARATORS = str.maketrans("", "", "-.()")
 
 
 def _tel(parts: Parts, text: str) -> Tel:
@@ -205,7 +205,7 @@ def _tel(parts: Parts, text: str) -> Tel:
     if not _NUMBER.fullmatch(number) or not (is_global or "phone-context" in named):
         raise _broken(text, len("tel:"))
     parameters = tuple((_decode(n).lower(), _decode(v) if s else None) for n, s, v in pairs)
-    return Tel(number.translate(_SEPARATORS).upper(), is_global, parameters)
+    return Tel(number.translate(PHONE_SEPARATORS).upper(), is_global, parameters)
 
 
 def _data(parts: Parts, text: str) -> Data:

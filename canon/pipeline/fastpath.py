@@ -25,8 +25,8 @@ _SEGMENT = rf"/(?!\.)[{_PCHARS}]*+(?:{_ESCAPE}[{_PCHARS}]*+)*+"
 # The URL Standard escapes the apostrophe in queries (section 1.3, special-query set).
 _FIELD_CHARS = re.escape((UNRESERVED + SUB_DELIMS + ":@/?").replace("'", "").replace("&", ""))
 
-# The practice rules that the pattern can speak for.
-_COVERED = frozenset({"tracking", "empty-query", "fragment"})
+# The practice rules that both fast paths implement: this pattern and the compiled kernel.
+COVERED = frozenset({"tracking", "empty-query", "fragment"})
 
 
 def _never(_text: str) -> bool:
@@ -39,7 +39,7 @@ def clean_pattern(policy: Policy) -> Callable[[str], object]:
 
     Its no means nothing. A policy with rules that the pattern cannot speak for gets no fast path.
     """
-    if policy.dialect != "whatwg" or not policy.practice <= _COVERED:
+    if policy.dialect != "whatwg" or not policy.practice <= COVERED:
         return _never
     names = "|".join(map(re.escape, sorted(policy.tracking)))
     prefixes = "|".join(map(re.escape, sorted(policy.tracking_prefixes)))

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import TypeVar
 
+from canonry.canon.pipeline.fastpath import COVERED
 from canonry.canon.policies.policy import Policy
 from canonry.canon.references import whatwg
 from canonry.canon.syntax.percent import PATH, QUERY, UNRESERVED
@@ -16,8 +17,6 @@ _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel left over from another version of the source is not taken.
 _VERSION = 3
-# The practice rules that the kernel knows.
-_COVERED = frozenset({"tracking", "empty-query", "fragment"})
 _LONGEST_NAME = 63
 _REFUSE, _KEEP, _ENCODE = range(3)
 
@@ -36,7 +35,7 @@ def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
     fit = all(name.isascii() and len(name) <= _LONGEST_NAME for name in (*names, *prefixes))
     if VERSION != _VERSION:
         return None
-    if policy.dialect != "whatwg" or not policy.practice <= _COVERED or not fit:
+    if policy.dialect != "whatwg" or not policy.practice <= COVERED or not fit:
         return None
     return Kernel(
         canonical,

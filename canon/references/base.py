@@ -1,4 +1,4 @@
-"""The base URI of a document: whose word counts (RFC 3986 section 5.1)."""
+"""The base URI of a document: which source decides it (RFC 3986 section 5.1)."""
 
 from collections.abc import Iterable
 
@@ -15,21 +15,21 @@ def establish_base(
 ) -> str | None:
     """Return the base URI for the references in a document.
 
-    The four sources stand in the order of RFC 3986 section 5.1, innermost first: what the document
-    says of itself (``<base href>``), the entity that encloses it, the URL that answered after all
-    redirects, the application's default. A source that is relative is resolved against the sources
-    outside it; one that no browser could read is passed over, as a browser does.
+    The four sources have the order of RFC 3986 section 5.1, innermost first: the document's own
+    base (``<base href>``), the entity that encloses it, the URL that it was retrieved from, the
+    application's default. A relative source is resolved against the sources outside it. A source
+    that browsers cannot parse is ignored, as browsers do.
 
     Args:
-        embedded: from within the document.
-        encapsulating: from the MIME parts around it, innermost first, and of each part its
-            ``Content-Base`` before its ``Content-Location`` (draft-fielding-url-syntax-05; RFC 2557
-            section 5 knows the latter alone). One text stands for a list of one.
-        retrieval: the URL that answered.
-        default: for a document that came from nowhere.
+        embedded: the base that the document itself states.
+        encapsulating: the bases of the MIME parts around it, innermost first; for each part,
+            ``Content-Base`` before ``Content-Location`` (draft-fielding-url-syntax-05; RFC 2557
+            section 5 has only the latter). A single text means a list of one.
+        retrieval: the URL that answered, after all redirects.
+        default: the base of a document that was not retrieved.
 
     Returns:
-        An absolute URL as browsers serialize it, or None when no source gives one.
+        An absolute URL as browsers serialize it, or None if no source gives one.
     """
     parts = (encapsulating,) if isinstance(encapsulating, str) else tuple(encapsulating or ())
     base: str | None = None

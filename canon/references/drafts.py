@@ -1,6 +1,6 @@
-"""Reference resolution as the ancestors of RFC 3986 had it, each true to its own examples.
+"""Reference resolution by the ancestors of RFC 3986, each true to its own examples.
 
-None of them is the way to read today's web; they tell what a document of their time meant.
+None of them is right for today's web: they resolve references as documents of their time did.
 """
 
 import re
@@ -14,8 +14,8 @@ _SLASHES = re.compile(r"/+")
 def resolve_rfc2396bis(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
     """Resolve by draft-fielding-uri-rfc2396bis-01 (2003), section 5.2.
 
-    A query alone keeps the base's path, as in RFC 3986; dot segments are still removed only where
-    a relative path is merged, and a ``..`` too many stays where it is.
+    A reference that is only a query keeps the base's path, as in RFC 3986. Dot segments are removed
+    only when a relative path is merged, and excess ``..`` segments stay.
     """
     ref, known = _read(reference, base, strict=strict)
     if ref.scheme is not None:
@@ -32,8 +32,8 @@ def resolve_rfc2396bis(reference: str, base: str, strict: bool = True) -> str:  
 def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
     """Resolve by draft-fielding-url-syntax-05 (1997), section 4.
 
-    The query is a part of the path there: alone it takes the place of the last segment, and what
-    looks like dot segments in it is removed with the path's.
+    Here the query is part of the path: a reference that is only a query replaces the last segment,
+    and dot segments are removed from the query, too.
     """
     ref, known = _read(reference, base, strict=strict)
     if ref.scheme is not None:
@@ -53,11 +53,11 @@ def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  
 
 
 def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
-    """Resolve the partial form of the URL draft of 1993, which RFC 1630 kept.
+    """Resolve the partial form of the URL draft of 1993; RFC 1630 has it, too.
 
-    Slashes at its front are compared by their number: two lead to another host, one to the root,
-    and a longer run takes the place of the first run as long that no longer one follows. A void
-    fragment is none.
+    The number of leading slashes decides: two lead to another host, one to the root. A longer run
+    replaces the base from its first run of the same length that no longer run follows. An empty
+    fragment counts as absent.
     """
     ref, known = _read(reference, base, strict=True)
     ref = ref._replace(fragment=ref.fragment or None)
@@ -82,7 +82,7 @@ def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str
 
 
 def _read(reference: str, base: str, *, strict: bool) -> tuple[URI, URI]:
-    """Split a reference and its base; without ``strict`` the base's own scheme is overlooked."""
+    """Split a reference and its base; without ``strict``, ignore a scheme equal to the base's."""
     known = split(base)
     if known.scheme is None:
         raise InvalidURL(Reason.BASE, base)
@@ -102,7 +102,7 @@ def _directory(base: URI) -> str:
 def collapse(path: str) -> str:
     """Remove ``.`` and ``segment/..`` from a merged path (RFC 2396 section 5.2, steps 6c to 6g).
 
-    A ``..`` that has no segment before it is an error in the reference; it is retained.
+    A ``..`` with no segment before it is an error in the reference; it stays.
     """
     root = "/" if path.startswith("/") else ""
     *inner, last = path[len(root) :].split("/")
@@ -118,7 +118,7 @@ def collapse(path: str) -> str:
 
 
 def _step(kept: list[str], segment: str) -> None:
-    """Take one complete segment into account."""
+    """Apply one complete segment to those kept so far."""
     if segment == ".." and kept and kept[-1] != "..":
         kept.pop()
     elif segment != ".":
@@ -126,9 +126,9 @@ def _step(kept: list[str], segment: str) -> None:
 
 
 def _drop_steps(path: str) -> str:
-    """Remove ``xxx/../`` and ``/.`` by the letter of the draft, where they are whole elements.
+    """Remove ``xxx/../`` and ``/.``, where they are whole elements, exactly as the draft says.
 
-    By that letter a final ``/.`` takes its slash along, and a final ``/..`` is no step.
+    So a final ``/.`` goes together with its slash, and a final ``/..`` stays.
     """
     *inner, last = path.split("/")
     kept = inner[:1]
@@ -143,9 +143,9 @@ def _drop_steps(path: str) -> str:
 
 
 def _same_run(context: str, length: int) -> int:
-    """Return where the first run of so many slashes stands that no longer run follows.
+    """Return the position of the first run of ``length`` slashes that no longer run follows.
 
-    Without such a run the context's end is returned.
+    If there is none, return the end of the context.
     """
     place = len(context)
     for run in reversed(list(_SLASHES.finditer(context))):

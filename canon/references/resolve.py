@@ -1,4 +1,4 @@
-"""Reference resolution: a reference and a base become one URL (RFC 3986 section 5)."""
+"""Reference resolution: from a reference and a base to one URL (RFC 3986 section 5)."""
 
 import re
 from collections.abc import Callable
@@ -26,25 +26,26 @@ def resolve(
 
     Args:
         reference: absolute or relative, possibly empty.
-        base: an absolute URI; its fragment plays no part.
-        dialect: ``"rfc3986"`` changes nothing but what section 5.2 asks; ``"whatwg"`` is what a
-            browser makes of a reference in a document, and serializes the result. The ancestors
-            read as their own documents say: ``"rfc2396bis-01"`` (2003), ``"url-syntax-05"`` (1997)
-            and ``"url-1993"``; docs/disagreements.md shows where they part.
-        strict: False ignores a scheme that equals the base's, ``http:g`` meaning ``g`` (section
-            5.2.2); ``whatwg`` and ``url-1993`` have a rule of their own and do not ask.
-        document: the URL of the document in which the reference stands, when the base names
-            another. To the ancestors an empty or fragment-only reference means this document,
-            except where it asks for something anew (FORM, IMG): give none there.
+        base: an absolute URI; its fragment is ignored.
+        dialect: ``"rfc3986"`` changes only what section 5.2 requires; ``"whatwg"`` resolves and
+            serializes as browsers do. The ancestors follow their own documents:
+            ``"rfc2396bis-01"`` (2003), ``"url-syntax-05"`` (1997) and ``"url-1993"``;
+            docs/disagreements.md shows where they differ.
+        strict: False ignores a scheme that equals the base's, so that ``http:g`` means ``g``
+            (section 5.2.2). ``whatwg`` and ``url-1993`` have their own rule and ignore this.
+        document: the URL of the document that holds the reference, if the base is another URL.
+            In the ancestors, an empty or fragment-only reference means this document, unless it
+            starts a new request (FORM, IMG): leave ``document`` out for these.
 
     Returns:
         The target, with its fragment.
 
     Raises:
-        InvalidURL: when the base is relative; in ``whatwg`` also when a browser would fail.
-        ValueError: for an unknown dialect.
+        InvalidURL: the base is relative; in ``whatwg``, also where a browser fails.
+        ValueError: the dialect is unknown.
 
-    Source: RFC 3986 section 5.2; URL Standard section 4.4; the documents of the dialects' names.
+    Source: RFC 3986 section 5.2; URL Standard section 4.4; the drafts that the dialects are
+    named after.
     """
     if dialect not in DIALECTS:
         message = f"unknown dialect {dialect!r}; allowed: {', '.join(DIALECTS)}"
@@ -58,10 +59,10 @@ def resolve(
 def same_document(
     reference: str | bytes, base: str | bytes, *, dialect: str = "rfc3986", strict: bool = True
 ) -> bool:
-    """Say whether a reference points into the document that the base names.
+    """Return True if a reference points into the document that the base names.
 
-    Following it then asks for nothing. RFC 3986 resolves the reference and compares (section 4.4);
-    its ancestors mean only references that are empty or a fragment alone.
+    Such a reference needs no request. RFC 3986 resolves it and compares (section 4.4); for its
+    ancestors, only references that are empty or only a fragment are meant.
 
     Raises:
         InvalidURL, ValueError: as `resolve` does.
@@ -80,17 +81,17 @@ _SUFFIX = re.compile(
 
 
 def from_suffix(text: str | bytes, scheme: str = "http") -> str:
-    """Return the URL that a suffix reference such as ``www.example.com/a`` was meant to be.
+    """Return the URL that a suffix reference such as ``www.example.com/a`` means.
 
-    For addresses typed by people and for nothing else: in a document the same text is a relative
-    reference. A text that has a scheme comes back as it is.
+    Use it only for addresses that people type: in a document, the same text is a relative
+    reference. A text that has a scheme is returned unchanged.
 
     Args:
-        text: begins with a host: a name with a dot in it, ``localhost``, or an address.
+        text: begins with a host: a name that holds a dot, ``localhost``, or an address.
         scheme: to put before it.
 
     Raises:
-        InvalidURL: where no such host stands at the beginning.
+        InvalidURL: the text begins with no such host.
 
     Source: RFC 3986 section 4.5.
     """
@@ -113,7 +114,7 @@ def resolve_rfc3986(reference: str, base: str, strict: bool = True) -> str:  # n
 def transform(ref: URI, base: URI, *, strict: bool = True) -> URI:
     """Apply "transform references" (RFC 3986 section 5.2.2) to components.
 
-    Kept in the shape of the section's pseudocode, so that the two can be read side by side.
+    Kept in the shape of the section's pseudocode, so that both can be read side by side.
     """
     scheme = ref.scheme
     if not strict and scheme is not None and scheme.lower() == (base.scheme or "").lower():
@@ -131,7 +132,7 @@ def transform(ref: URI, base: URI, *, strict: bool = True) -> URI:
 
 
 def merge(base: URI, path: str) -> str:
-    """Put a relative path in the place of the base path's last segment (RFC 3986 section 5.2.3)."""
+    """Replace the last segment of the base's path with a relative path (RFC 3986 section 5.2.3)."""
     if base.authority is not None and base.path == "":
         return f"/{path}"
     return f"{base.path[: base.path.rfind('/') + 1]}{path}"
@@ -140,8 +141,8 @@ def merge(base: URI, path: str) -> str:
 def remove_dot_segments(path: str) -> str:
     """Remove ``.`` and ``..`` from a path (RFC 3986 section 5.2.4), in time linear in its length.
 
-    The section's five cases over a buffer of text are here a loop over segments: each is kept with
-    the slash before it, so that leaving one out takes its slash too.
+    The section has five cases over a buffer of text; here they are a loop over segments. Each
+    segment is kept together with the slash before it, so that both are removed together.
     """
     if not path.startswith(".") and "/." not in path:
         return path

@@ -4,18 +4,19 @@ import ada_url
 
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.syntax.schemes import SPECIAL
-from canonry.canon.syntax.uri import split, split_authority
+from canonry.canon.syntax.uri import MAX_PORT, split, split_authority
 
-_MAX_PORT = 65535
 # "Leading and trailing C0 control or space" are stripped (URL Standard section 4.4).
 STRIPPED = "".join(map(chr, range(0x21)))
+# "ASCII tab or newline" are removed everywhere (same section); for `str.translate`.
+REMOVED = dict.fromkeys(map(ord, "\t\n\r"))
 
 
 def serialize(text: str) -> str:
     """Parse an absolute URL as a browser does and return its serialization.
 
     Raises:
-        InvalidURL: where the URL Standard's parser returns failure.
+        InvalidURL: the URL Standard's parser returns failure.
     """
     try:
         return ada_url.normalize_url(text)
@@ -27,7 +28,7 @@ def join(base: str, reference: str) -> str:
     """Parse a reference against a base as a browser does and return its serialization.
 
     Raises:
-        InvalidURL: where the URL Standard's parser returns failure, for the base or the reference.
+        InvalidURL: the URL Standard's parser returns failure, for the base or the reference.
     """
     try:
         return ada_url.join_url(base, reference)
@@ -36,11 +37,11 @@ def join(base: str, reference: str) -> str:
 
 
 def diagnose(text: str, base: str | None) -> InvalidURL:
-    """Say why, and where, the parser refused ``text``; it says no more than that it did."""
+    """Find out why, and where, the parser refused ``text``: the parser itself does not tell."""
     if base is not None and not ada_url.check_url(base):
         return InvalidURL(Reason.BASE, base)
     lead = len(text) - len(text.lstrip(STRIPPED))
-    bare = text.strip(STRIPPED).translate({9: None, 10: None, 13: None})
+    bare = text.strip(STRIPPED).translate(REMOVED)
     uri = split(bare)
     if base is not None and uri.scheme is None and _is_opaque(base):
         return InvalidURL(Reason.BASE, base)
@@ -54,19 +55,19 @@ def diagnose(text: str, base: str | None) -> InvalidURL:
 
 
 def _is_opaque(base: str) -> bool:
-    """Say whether a base has a path that is no hierarchy, so that only fragments go with it."""
+    """Return True if a base has an opaque path, so that only fragments resolve against it."""
     scheme, authority, path, _, _ = split(ada_url.normalize_url(base))
     return scheme not in SPECIAL and authority is None and not path.startswith("/")
 
 
 def _diagnose_authority(text: str, bare: str, scheme: str | None) -> InvalidURL:
-    """Say what is wrong with the authority of a URL: all that is left to be wrong."""
+    """Find the fault in the authority of a URL, where all remaining faults are."""
     slashes = bare.replace("\\", "/") if (scheme or "http").lower() in SPECIAL else bare
     after_scheme = slashes[len(scheme) + 1 :] if scheme else slashes
     authority = split(f"//{after_scheme.lstrip('/')}").authority or ""
     userinfo, host, port = split_authority(authority)
     start = max(text.find(authority), 0) + (0 if userinfo is None else len(userinfo) + 1)
-    if port and int(port[:12]) > _MAX_PORT:
+    if port and int(port[:12]) > MAX_PORT:
         return InvalidURL(Reason.PORT, text, start + len(host) + 1)
     if not host:
         return InvalidURL(Reason.NO_HOST, text, start)

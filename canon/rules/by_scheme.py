@@ -7,7 +7,7 @@ from canonry.canon.syntax.parts import Parts
 _FTP_TYPE = re.compile(r";type=[aid]\Z", re.IGNORECASE)
 _URN = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-]{0,30}[A-Za-z0-9]:")
 _DRIVE = re.compile(r"(/[A-Za-z])(?:\||%7C)(?=/|\Z)")  # escaped, for the grammar has no "|"
-_SEPARATORS = str.maketrans("", "", "-.()")
+PHONE_SEPARATORS = str.maketrans("", "", "-.()")
 _PHONE = re.compile(r"\+?[0-9A-Fa-f*#\-.()]+\Z")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+")
 _FTP = frozenset({"ftp", "ftps", "sftp"})
@@ -58,8 +58,8 @@ def strip_phone(parts: Parts) -> Parts:
     number, *parameters = parts.path.lower().split(";")
     if _PHONE.match(number) is None:
         return parts
-    kept = sorted(p.translate(_SEPARATORS) if p.startswith("ext=") else p for p in parameters)
-    path = ";".join([number.translate(_SEPARATORS) or number, *kept])
+    kept = sorted(p.translate(PHONE_SEPARATORS) if p.startswith("ext=") else p for p in parameters)
+    path = ";".join([number.translate(PHONE_SEPARATORS) or number, *kept])
     return parts if "%" in path else _with(parts, path, parts.query)
 
 

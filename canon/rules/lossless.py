@@ -7,7 +7,6 @@ from canonry.canon.syntax import host, percent, schemes
 from canonry.canon.syntax.parts import Parts
 
 _NOT_USERINFO = percent.encoder(percent.USERINFO)
-_NOT_HOST = percent.encoder(percent.REG_NAME)
 _NOT_PATH = percent.encoder(percent.PATH)
 _NOT_QUERY = percent.encoder(percent.QUERY)
 
@@ -18,7 +17,7 @@ def encode_disallowed(parts: Parts) -> Parts:
     if userinfo:
         userinfo = percent.encode(userinfo, _NOT_USERINFO)
     if name and not name.startswith("["):
-        name = percent.encode(name, _NOT_HOST)
+        name = percent.encode(name, host.NOT_REG_NAME)
     path = percent.encode(path, _NOT_PATH)
     if query:
         query = percent.encode(query, _NOT_QUERY)

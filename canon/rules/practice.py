@@ -6,9 +6,8 @@ from collections.abc import Callable
 from canonry.canon.rules.parameters import Parameters
 from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax.schemes import WEB
 
-# The guesses about paths and queries are about what web servers do, and about no other scheme.
-_WEB = frozenset({"http", "https"})
 # The shapes of session identifiers: long, and of letters and digits only. Shorter or wordier values
 # may select content, and stay.
 _SESSION_VALUE = re.compile(r"(?=[^&]*[0-9])[0-9A-Za-z]{16,128}")
@@ -38,7 +37,7 @@ def drop_plain_fragment(parts: Parts) -> Parts:
 
 def drop_empty_query(parts: Parts) -> Parts:
     """Leave out a question mark that nothing follows."""
-    return parts._replace(query=None) if parts.query == "" and parts.scheme in _WEB else parts
+    return parts._replace(query=None) if parts.query == "" and parts.scheme in WEB else parts
 
 
 def _keep_fields(parts: Parts, kept: list[str]) -> Parts:
@@ -54,7 +53,7 @@ def drop_tracking(lists: Parameters) -> Callable[[Parts], Parts]:
         return folded in lists.tracking or folded.startswith(lists.tracking_prefixes)
 
     def apply(parts: Parts) -> Parts:
-        if not parts.query or parts.scheme not in _WEB:
+        if not parts.query or parts.scheme not in WEB:
             return parts
         given = query.fields(parts.query)
         kept = [field for field in given if not is_tracking(query.name(field))]
@@ -76,7 +75,7 @@ def drop_session(lists: Parameters) -> Callable[[Parts], Parts]:
 
     def apply(parts: Parts) -> Parts:
         path = parts.path
-        if parts.scheme not in _WEB:
+        if parts.scheme not in WEB:
             return parts
         if ";" in path:
             path = _SESSION_SEGMENT.sub("", path)
@@ -93,7 +92,7 @@ def drop_session(lists: Parameters) -> Callable[[Parts], Parts]:
 
 def sort_query(parts: Parts) -> Parts:
     """Sort the fields of a form by name; equal names keep their order, which may mean something."""
-    if not parts.query or "&" not in parts.query or parts.scheme not in _WEB:
+    if not parts.query or "&" not in parts.query or parts.scheme not in WEB:
         return parts
     if not query.is_form(parts.query):
         return parts
@@ -104,7 +103,7 @@ def sort_query(parts: Parts) -> Parts:
 
 def fold_slashes(parts: Parts) -> Parts:
     """Write several slashes in a path as one, except behind a colon."""
-    if "//" not in parts.path or parts.scheme not in _WEB:
+    if "//" not in parts.path or parts.scheme not in WEB:
         return parts
     path = _SLASHES.sub("/", parts.path)
     return parts if path == parts.path else parts._replace(path=path)
@@ -117,7 +116,7 @@ def drop_index_file(lists: Parameters) -> Callable[[Parts], Parts]:
     """
 
     def apply(parts: Parts) -> Parts:
-        if parts.query is not None or parts.scheme not in _WEB:
+        if parts.query is not None or parts.scheme not in WEB:
             return parts
         directory, slash, name = parts.path.rpartition("/")
         return parts._replace(path=directory + slash) if name in lists.index_files else parts
@@ -172,6 +171,6 @@ def _lowered(match: re.Match[str]) -> str:
 def drop_trailing_slash(parts: Parts) -> Parts:
     """Leave out a slash at the end of a path that is not the root."""
     path = parts.path
-    if not path.endswith("/") or not path.strip("/") or parts.scheme not in _WEB:
+    if not path.endswith("/") or not path.strip("/") or parts.scheme not in WEB:
         return parts
     return parts._replace(path=path.rstrip("/"))

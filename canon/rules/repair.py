@@ -8,11 +8,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from canonry.canon.references.whatwg import STRIPPED
+from canonry.canon.references.whatwg import REMOVED, STRIPPED
 from canonry.canon.rules.rule import Rule, Rung
 from canonry.canon.syntax.schemes import SPECIAL
 
-_TABS = {9: None, 10: None, 13: None}
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _SLASHES = re.compile(r"([A-Za-z]+):[/\\]*")
 
@@ -24,7 +23,7 @@ def strip(text: str) -> str:
 
 def drop_tabs(text: str) -> str:
     """Remove tabs and line breaks, wherever they stand."""
-    return text.translate(_TABS)
+    return text.translate(REMOVED)
 
 
 def turn_backslashes(text: str) -> str:

@@ -1,12 +1,12 @@
-"""The grammar of URIs: every production of RFC 3986 appendix A, as a pattern one can ask."""
+"""The grammar of URIs: every production of RFC 3986 appendix A, as a pattern."""
 
 import re
 from functools import cache
 
 from canonry.canon.syntax.percent import ALPHA, DIGIT, GEN_DELIMS, SUB_DELIMS, UNRESERVED, to_text
 
-# In the order of appendix A, turned around so that each stands behind what it is made of. The
-# characters of a class are one set; runs of them are possessive, so that time is linear.
+# Appendix A in reverse order: each production follows the ones that it is built from. Quantifiers
+# over character classes are possessive, so that matching takes linear time.
 _CHARS = {
     "unreserved": re.escape(UNRESERVED),
     "gen-delims": re.escape(GEN_DELIMS),
@@ -39,7 +39,7 @@ _IPV6 = "|".join(
 )
 _IPVFUTURE = rf"[vV][0-9A-Fa-f]+\.[{_CHARS['unreserved']}{_CHARS['sub-delims']}:]+"
 _LITERAL = rf"\[(?:{_IPV6}|{_IPVFUTURE})\]"
-_HOST = rf"(?:{_LITERAL}|{_REG}*+)"  # an IPv4address is a reg-name too: the first match counts
+_HOST = rf"(?:{_LITERAL}|{_REG}*+)"  # an IPv4address also matches reg-name
 _AUTHORITY = rf"(?:{_USER}*+@)?{_HOST}(?::[0-9]*+)?"
 _SCHEME = rf"[{ALPHA}][{ALPHA}{DIGIT}+\-.]*+"
 
@@ -93,21 +93,21 @@ PRODUCTIONS: dict[str, str] = {
 
 @cache
 def _pattern(production: str) -> re.Pattern[str]:
-    """Compile a production when it is first asked: all of them would take 50 ms of each start."""
+    """Compile a production on first use: compiling all of them would add 50 ms to start-up."""
     return re.compile(PRODUCTIONS[production])
 
 
 def matches(production: str, text: str | bytes) -> bool:
-    """Say whether a text is an instance of a production of the grammar.
+    """Return True if a text matches a production of the grammar.
 
     Args:
         production: a name of RFC 3986 appendix A, such as ``"URI-reference"`` or ``"IPv6address"``.
-        text: all of it has to match.
+        text: the whole of it has to match.
 
     Raises:
-        ValueError: for a name that the grammar does not have.
+        ValueError: the grammar has no production of that name.
 
-    Source: RFC 3986 appendix A. Letters in it match in either case (RFC 5234 section 2.3).
+    Source: RFC 3986 appendix A. Literal letters match in either case (RFC 5234 section 2.3).
     """
     if production not in PRODUCTIONS:
         allowed = ", ".join(PRODUCTIONS)

@@ -1,4 +1,4 @@
-"""Hosts: names, IPv4 and IPv6 addresses, and the one spelling of each (RFC 3986 section 3.2.2)."""
+"""Hosts: names and IPv6 addresses, each in its one canonical spelling (RFC 3986 section 3.2.2)."""
 
 import ipaddress
 import re
@@ -9,14 +9,14 @@ import ada_url
 
 from canonry.canon.syntax import percent
 
-_NOT_REG_NAME = percent.encoder(percent.REG_NAME)
+NOT_REG_NAME = percent.encoder(percent.REG_NAME)
 
 
 def ipv6_groups(host: str) -> list[int] | None:
-    """Return the eight 16-bit groups of an IPv6 address in brackets, or None if it is none.
+    """Return the eight 16-bit groups of an IPv6 address in brackets; None for any other host.
 
-    Zone identifiers are not part of a URL (URL Standard section 3.5), so ``[fe80::1%25eth0]`` is
-    no address.
+    Zone identifiers are not allowed in URLs (URL Standard section 3.5), so ``[fe80::1%25eth0]`` is
+    not an address.
     """
     if "%" in host or not host.endswith("]"):
         return None
@@ -30,9 +30,9 @@ def ipv6_groups(host: str) -> list[int] | None:
 def compress_ipv6(host: str) -> str:
     """Write an IPv6 address in its one recommended form (RFC 5952 section 4).
 
-    Lower case, no leading zeros, ``::`` for the first longest run of two or more zero groups. An
-    address with an embedded IPv4 address is written in groups too, as the URL Standard (section
-    3.5) has it and as ``[::ffff:1.2.3.4]`` and ``[::ffff:102:304]`` need to become one.
+    Lower case, no leading zeros, ``::`` for the first of the longest runs of two or more zero
+    groups. An embedded IPv4 address is written as groups, too: the URL Standard does so (section
+    3.5), and ``[::ffff:1.2.3.4]`` and ``[::ffff:102:304]`` are the same address.
     """
     groups = ipv6_groups(host)
     if groups is None:
@@ -45,16 +45,16 @@ def compress_ipv6(host: str) -> str:
     return f"[{text}]"
 
 
-# A name in the DNS has 253 octets at most (RFC 1035 section 2.3.4), and none of these comes from
-# less than one character, but for the few that UTS 46 ignores.
+# A DNS name has at most 253 octets (RFC 1035 section 2.3.4). Every octet comes from at least one
+# character; the rest of the limit is room for characters that UTS 46 ignores.
 _MAX_NAME = 1024
 
 
 @lru_cache(maxsize=65_536)
 def to_ascii(host: str) -> str | None:
-    """Return the ASCII form of an internationalized name, or None when there is none.
+    """Return the ASCII form of an internationalized name, or None if it has none.
 
-    UTS 46, non-transitional, as browsers do it: ``faß.de`` stays apart from ``fass.de``.
+    UTS 46, non-transitional, as browsers do it: ``faß.de`` and ``fass.de`` stay distinct.
 
     Source: RFC 5891; URL Standard section 3.3 (domain to ASCII).
     """
@@ -67,7 +67,7 @@ def to_ascii(host: str) -> str | None:
 
 
 def from_escapes(name: str) -> str | None:
-    """Return the ASCII form of a name that holds percent-encoded UTF-8, or None when it has none.
+    """Return the ASCII form of a name that holds percent-encoded UTF-8, or None if it has none.
 
     Source: RFC 3986 section 3.2.2 ("transformed to the IDNA encoding prior to name lookup").
     """
@@ -75,7 +75,7 @@ def from_escapes(name: str) -> str | None:
         unicode_name = unquote_to_bytes(name).decode()
     except UnicodeDecodeError:
         return None
-    if unicode_name.isascii() or "%" in unicode_name:  # which names have not
+    if unicode_name.isascii() or "%" in unicode_name:  # a decoded name holds no percent sign
         return None
     ascii_name = to_ascii(unicode_name)
-    return ascii_name if ascii_name and _NOT_REG_NAME.search(ascii_name) is None else None
+    return ascii_name if ascii_name and NOT_REG_NAME.search(ascii_name) is None else None

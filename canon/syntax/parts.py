@@ -1,16 +1,16 @@
-"""A URL taken apart as far as rules need it: the five components, with the authority opened."""
+"""A URL split as far as rules need it: the five components, with the authority split as well."""
 
 import re
 from typing import NamedTuple
 
 from canonry.canon.syntax.uri import recompose, split, split_authority
 
-# What nearly every URL of the web looks like; others are taken apart component by component.
+# The shape of nearly every URL on the web. Other URLs are split component by component.
 _PLAIN = re.compile(r"(https?)://([^/?#@:\[\]]++)(/[^?#]*+)(?:\?([^#]*+))?")
 
 
 class Parts(NamedTuple):
-    """The parts that rules work on; ``None`` means absent, ``""`` present and empty.
+    """The parts that rules work on; ``None`` means absent, ``""`` means present and empty.
 
     ``host`` is None exactly when there is no authority.
     """
@@ -25,17 +25,17 @@ class Parts(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Parts":
-        """Take a text apart; ``str(Parts.of(text)) == text``."""
+        """Split a text; ``str(Parts.of(text)) == text``."""
         if plain := _PLAIN.fullmatch(text):
-            web, host, where, asked = plain.groups()
-            return cls(web, None, host, None, where, asked, None)
+            scheme, host, path, query = plain.groups()
+            return cls(scheme, None, host, None, path, query, None)
         scheme, authority, path, query, fragment = split(text)
         if authority is None:
             return cls(scheme, None, None, None, path, query, fragment)
         return cls(scheme, *split_authority(authority), path, query, fragment)
 
     def __str__(self) -> str:
-        """Put the URL back together."""
+        """Recompose the URL."""
         scheme, userinfo, authority, port, path, query, fragment = self
         if authority is not None:
             if port is not None:

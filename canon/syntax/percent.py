@@ -1,4 +1,4 @@
-"""Percent-encoding: what may stand where, and the normal form of escapes (RFC 3986 section 2)."""
+"""Percent-encoding: allowed characters, and the normal form of escapes (RFC 3986 section 2)."""
 
 import re
 from functools import partial
@@ -16,23 +16,23 @@ USERINFO = UNRESERVED + SUB_DELIMS + ":"  # section 3.2.1
 REG_NAME = UNRESERVED + SUB_DELIMS  # section 3.2.2
 PATH = PCHAR + "/"  # section 3.3
 QUERY = PCHAR + "/?"  # section 3.4
-FRAGMENT = QUERY  # section 3.5
 
-# Escapes that are not in upper case, and escapes of unreserved characters: those with work to do.
+# The escapes that normalization changes: those with lower-case digits, and those of unreserved
+# characters.
 _LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
 _UNRESERVED_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in UNRESERVED), re.IGNORECASE)
 _UNDECODABLE = re.compile(r"[\ud800-\udfff]")
 
 
 def to_text(url: str | bytes) -> str:
-    r"""Return the URL as text that can be encoded in UTF-8, with no byte changed.
+    r"""Return the URL as text that UTF-8 can encode, with every byte preserved.
 
     Bytes that are not UTF-8 become percent-escapes: ``b"/\xe9"`` is ``/%E9``. A ``str`` may carry
-    such bytes as the lone surrogates U+DC80 to U+DCFF, which is how Python hands over undecodable
-    file names and arguments (PEP 383); they are escaped in the same way.
+    such bytes as lone surrogates, U+DC80 to U+DCFF, as Python does for undecodable file names and
+    arguments (PEP 383). They are escaped in the same way.
 
     Raises:
-        InvalidURL: for any other lone surrogate.
+        InvalidURL: the text holds any other lone surrogate.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     if text.isascii():
@@ -41,7 +41,7 @@ def to_text(url: str | bytes) -> str:
 
 
 def _escape_undecodable(text: str, match: re.Match[str]) -> str:
-    """Return the escape of one smuggled byte, or refuse a surrogate that is none."""
+    """Return the escape of a byte that a surrogate carries; refuse any other surrogate."""
     code = ord(match[0])
     if not 0xDC80 <= code <= 0xDCFF:  # noqa: PLR2004 - the range that PEP 383 reserves for bytes
         raise InvalidURL(Reason.SURROGATE, text, match.start())
@@ -49,7 +49,7 @@ def _escape_undecodable(text: str, match: re.Match[str]) -> str:
 
 
 def upper_hex(text: str) -> str:
-    """Write the hexadecimal digits of every escape in upper case (RFC 3986 section 6.2.2.1)."""
+    """Convert the hexadecimal digits of escapes to upper case (RFC 3986 section 6.2.2.1)."""
     return _LOWER_ESCAPE.sub(lambda match: match[0].upper(), text) if "%" in text else text
 
 
@@ -59,20 +59,20 @@ def decode_unreserved(text: str) -> str:
 
 
 def _decode(match: re.Match[str]) -> str:
-    """Return the character that an escape stands for."""
+    """Return the character that an escape encodes."""
     return chr(int(match[0][1:], 16))
 
 
 def encoder(allowed: str) -> re.Pattern[str]:
-    """Compile the pattern of what must be escaped where only ``allowed`` may stand, run by run.
+    """Return a pattern that finds runs of characters to escape: those outside ``allowed``.
 
-    A percent sign that does not start an escape is one of those.
+    A percent sign that starts no escape counts as one of them.
     """
     return re.compile(rf"(?:%(?![0-9A-Fa-f]{{2}}))++|[^%{re.escape(allowed)}]++")
 
 
 def encode(text: str, disallowed: re.Pattern[str]) -> str:
-    """Percent-encode, as UTF-8, whatever the pattern of `encoder` finds (RFC 3986 section 2.1)."""
+    """Percent-encode, as UTF-8, what a pattern from `encoder` finds (RFC 3986 section 2.1)."""
     return disallowed.sub(_escape, text)
 
 

@@ -1,4 +1,4 @@
-"""Queries as the fields of a form, without loss (URL Standard section 5.1)."""
+"""Queries as form fields, split without loss (URL Standard section 5.1)."""
 
 
 def fields(query: str) -> list[str]:
@@ -7,13 +7,13 @@ def fields(query: str) -> list[str]:
 
 
 def name(field: str) -> str:
-    """Return the name of a field, as written: what stands before the first equals sign."""
+    """Return the name of a field, as written: the part before the first equals sign."""
     return field.partition("=")[0]
 
 
 def is_form(query: str) -> bool:
-    """Say whether every field is ``name=value``, so that order can be thought of as meaningless.
+    """Return True if every field is ``name=value``; only then can order be meaningless.
 
-    ``/topic/1``, ``a+b`` and ``x&y`` are no forms: programs read such queries as they stand.
+    ``/topic/1``, ``a+b`` and ``x&y`` are not forms: programs read such queries as one text.
     """
     return all("=" in field[1:] for field in fields(query))

@@ -1,4 +1,4 @@
-"""The table of schemes: what is known of each beyond the generic syntax."""
+"""The table of schemes: what the specification of each adds to the generic syntax."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ class Scheme(NamedTuple):
     port: str | None  # the default port, in decimal
     root: bool  # an empty path means "/" (RFC 3986 section 6.2.3)
     dns: bool  # hosts are domain names, so that IDNA applies
-    cites: str
+    cites: str  # the document that says so
 
 
 def _hierarchy(port: str | None, cites: str, *, root: bool = True) -> Scheme:
-    """Return the row of a scheme whose authority is a host of the DNS."""
+    """Return the row of a scheme whose authority names a DNS host."""
     return Scheme(port, root=root, dns=True, cites=cites)
 
 
@@ -50,8 +50,11 @@ SCHEMES = {
     "blob": _opaque("W3C File API section 8"),
 }
 
-# Schemes whose URLs are nothing without a host (RFC 9110 section 4.2.1, RFC 6455 section 3).
+# Schemes whose URLs need a host (RFC 9110 section 4.2.1, RFC 6455 section 3).
 NEEDS_HOST = frozenset({"http", "https", "ws", "wss"})
+
+# The schemes of web pages.
+WEB = frozenset({"http", "https"})
 
 # The "special schemes" of the URL Standard, section 4.2.
 SPECIAL = frozenset({"http", "https", "ws", "wss", "ftp", "file"})
@@ -60,5 +63,5 @@ UNKNOWN = Scheme(None, root=False, dns=False, cites="RFC 3986 section 3.1")
 
 
 def of(scheme: str | None) -> Scheme:
-    """Return the row of a scheme in lower case, or that of a scheme nothing is known about."""
+    """Return the row of a scheme, given in lower case; `UNKNOWN` if the table has none."""
     return SCHEMES.get(scheme or "", UNKNOWN)

@@ -1,11 +1,11 @@
-"""The five components of a URI and the three of an authority: split and put back without loss."""
+"""The five components of a URI and the three of an authority, split and recomposed losslessly."""
 
 import re
 from typing import NamedTuple
 
 from canonry.canon.syntax.percent import to_text
 
-# RFC 3986 appendix B, with a scheme that must obey section 3.1: "1a:b" and ":x" are relative.
+# RFC 3986 appendix B, but the scheme has to match section 3.1: "1a:b" and ":x" are relative.
 _COMPONENTS = re.compile(
     r"""(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*):)?
         (?://(?P<authority>[^/?\#]*))?
@@ -15,13 +15,14 @@ _COMPONENTS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PORT = re.compile(r":([0-9]*)\Z")
+MAX_PORT = 65535  # ports are 16 bits (RFC 9293 section 3.1)
 
 
 class URI(NamedTuple):
     """A URI reference as its five components (RFC 3986 section 3).
 
-    ``None`` means that the separator is absent, ``""`` that it is there and nothing follows.
-    ``str(uri)`` recomposes it (section 5.3): for every text, ``str(parse(text)) == text``.
+    ``None`` means that the separator is absent, ``""`` that it is present and nothing follows it.
+    ``str(uri)`` recomposes it (section 5.3): ``str(parse(text)) == text`` for every text.
     """
 
     scheme: str | None
@@ -36,21 +37,21 @@ class URI(NamedTuple):
 
 
 class Authority(NamedTuple):
-    """An authority as its three components (RFC 3986 section 3.2); ``None`` is "absent"."""
+    """An authority as its three components (RFC 3986 section 3.2); ``None`` means absent."""
 
     userinfo: str | None
     host: str
     port: str | None
 
     def __str__(self) -> str:
-        """Put the authority back together."""
+        """Recompose the authority."""
         head = "" if self.userinfo is None else f"{self.userinfo}@"
         tail = "" if self.port is None else f":{self.port}"
         return f"{head}{self.host}{tail}"
 
 
 def parse(text: str | bytes) -> URI:
-    """Split a URI reference into its components; every text is one.
+    """Split a URI reference into its components; every text is a reference.
 
     Args:
         text: the reference. Bytes that are not UTF-8 become percent-escapes.
@@ -59,7 +60,7 @@ def parse(text: str | bytes) -> URI:
         The components, exactly as written.
 
     Raises:
-        InvalidURL: only for a lone surrogate, which no byte sequence stands for.
+        InvalidURL: the text holds a lone surrogate, which encodes no byte.
 
     Source: RFC 3986 appendix B and section 3.
     """
@@ -67,9 +68,9 @@ def parse(text: str | bytes) -> URI:
 
 
 def split(text: str) -> URI:
-    """Split a text that is known to be clean, as `parse` does."""
+    """Split a text as `parse` does, without checking it for surrogates."""
     match = _COMPONENTS.fullmatch(text)
-    assert match is not None  # noqa: S101 - every part of the pattern is optional: all texts match
+    assert match is not None  # noqa: S101 - every part of the pattern is optional, so every text matches
     return URI(*match.group("scheme", "authority", "path", "query", "fragment"))
 
 
@@ -82,8 +83,8 @@ def recompose(
 ) -> str:
     """Join the five components (RFC 3986 section 5.3).
 
-    A path that begins with two slashes would turn into an authority where there is none (section
-    3.3 forbids it); ``/.`` is put before it, as the URL Standard's serializer does (section 4.5).
+    Without an authority, a path that begins with two slashes would be read as one (section 3.3
+    forbids such paths). ``/.`` goes before it, as in the URL Standard's serializer (section 4.5).
     """
     if authority is not None:
         text = f"//{authority}{path}"
@@ -101,9 +102,9 @@ def recompose(
 def split_authority(authority: str) -> Authority:
     """Split an authority at its last ``@`` and at a final ``:digits`` (RFC 3986 section 3.2).
 
-    The last ``@``, because a browser reads it so: everything before it is userinfo, however much
-    it looks like a host (section 7.6). What follows a colon that is not a number stays in the host,
-    so that nothing is lost; judging it is another function's work.
+    The last ``@``, as in browsers: everything before it is userinfo, even if it looks like a host
+    (section 7.6). If the text after a colon is not a number, it stays in the host, so that nothing
+    is lost; callers that need a valid host check it.
     """
     userinfo, at, hostport = authority.rpartition("@")
     port = _PORT.search(hostport)
@@ -114,7 +115,7 @@ def split_authority(authority: str) -> Authority:
 def redact(url: str) -> str:
     """Return the URL with the password of its userinfo replaced by ``***`` (RFC 3986 section 7.5).
 
-    For everything that people read: logs, reports, exports. Total: any text is accepted.
+    Use it for everything that people read: logs, reports, exports. It accepts any text.
     """
     if "@" not in url:
         return url
