@@ -1,6 +1,6 @@
-"""Canonry's library: which URLs are the same. Text in; canonical form, key and reasons out.
+"""Canonry's library decides which URLs are the same: text in; canonical form, key and reasons out.
 
-It does no I/O: no network, no clock, no files but the policies that ship with it.
+It does no I/O: no network, no clock, and no files but the settings that ship with it.
 """
 
 import sys

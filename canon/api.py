@@ -27,11 +27,11 @@ def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Pol
     """Return a URL's identity as text: what to compare, never what to request.
 
     Raises:
-        InvalidURL: when it has none.
-        PolicyError: for a policy that does not exist.
+        InvalidURL: the URL has no canonical form.
+        PolicyError: the policy does not exist.
     """
     make = compiled(policy)
-    if base is None and make.native is not None:  # what `identity` does, a call less
+    if base is None and make.native is not None:  # the same as `identity`, with one call less
         found = make.native.identity(url)
         if found is not None:
             return found
@@ -39,11 +39,11 @@ def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Pol
 
 
 def key(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> bytes:
-    """Return the 16 bytes under which a URL is stored; name and version of the policy are in them.
+    """Return the 16-byte key of a URL, made under the policy's name and version.
 
     Raises:
-        InvalidURL: when the URL has no canonical form.
-        PolicyError: for a policy that does not exist.
+        InvalidURL: the URL has no canonical form.
+        PolicyError: the policy does not exist.
     """
     return compiled(policy)(url, base).key
 
@@ -52,8 +52,8 @@ def surt(url: str | bytes, *, base: str | None = None, policy: str | Policy = "w
     """Return the Sort-friendly URI Reordering Transform of a URL's identity.
 
     Raises:
-        InvalidURL: when the URL has no canonical form.
-        PolicyError: for a policy that does not exist.
+        InvalidURL: the URL has no canonical form.
+        PolicyError: the policy does not exist.
     """
     return compiled(policy).surt(url, base)
 
@@ -65,12 +65,12 @@ def equivalent(a: str | bytes, b: str | bytes, *, rung: str = "scheme") -> bool:
         a: one URL.
         b: the other.
         rung: ``"string"`` (6.2.1), ``"syntax"`` (6.2.2), ``"scheme"`` (6.2.3) or ``"protocol"``
-            (6.2.4). The last adds what redirects have taught; two bare texts carry no such
-            knowledge, so that it then answers as ``"scheme"`` does.
+            (6.2.4). The last one needs knowledge from redirects; this function has none, so that
+            it answers as for ``"scheme"``.
 
     Raises:
-        InvalidURL: when either is no absolute URL.
-        ValueError: for an unknown rung.
+        InvalidURL: one of them is not an absolute URL.
+        ValueError: the rung is unknown.
     """
     if rung not in RUNGS:
         message = f"unknown rung {rung!r}; allowed: {', '.join(RUNGS)}"
@@ -81,8 +81,8 @@ def equivalent(a: str | bytes, b: str | bytes, *, rung: str = "scheme") -> bool:
 
 
 def _climb(text: str, rung: Rung) -> Parts:
-    """Run the lossless steps up to a rung over a URL in the syntax of RFC 3986."""
-    compiled("rfc3986")(text)  # refuses what is no absolute URL
+    """Run the lossless steps up to a rung over an absolute URL of RFC 3986."""
+    compiled("rfc3986")(text)  # raises InvalidURL if the text is no absolute URL
     parts = Parts.of(text)
     for step in STEPS:
         if step.lossless and step.rung <= rung:

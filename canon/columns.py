@@ -1,4 +1,4 @@
-"""Whole columns of URLs at once: lists, NumPy arrays, and whatever speaks Arrow."""
+"""Whole columns of URLs at once: lists, NumPy arrays, and Arrow data."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Columns(NamedTuple):
-    """One column for each thing asked for, as long as what was given; None for the others.
+    """The requested columns, each as long as the input; None for the others.
 
-    A refused URL has its reason's name in ``reason`` and nothing (None; in a NumPy key, zero bytes)
-    in the other columns. A missing URL, None, has nothing in any.
+    A refused URL has the reason's name in ``reason``, and None (in NumPy keys: zero bytes) in the
+    other columns. A missing URL (None) has None in all of them.
     """
 
     url: Any = None
@@ -39,19 +39,19 @@ def canonicalize(
 
     Args:
         urls: a list or other iterable of str, bytes or None; a NumPy array of them; or an object
-            with Arrow's C interface: a pyarrow array, a pandas, Polars or DuckDB column.
+            with Arrow's C interface: a pyarrow array, or a pandas, Polars or DuckDB column.
         policy: a preset's name, or a policy.
-        base: an absolute URL, against which all are resolved.
-        columns: which to make, of ``url`` (to request), ``identity``, ``key`` (16 bytes),
-            ``surt`` and ``reason``.
+        base: an absolute URL to resolve all of them against.
+        columns: which to make: ``url`` (to request), ``identity``, ``key`` (16 bytes), ``surt``,
+            ``reason``.
 
     Returns:
         For a list, `Columns` of lists. For a NumPy array, `Columns` of arrays (``object``; keys as
-        ``V16``). For Arrow, a ``pyarrow.Table`` with the columns in the order asked for.
+        ``V16``). For Arrow data, a ``pyarrow.Table`` with the columns in the requested order.
 
     Raises:
-        PolicyError: for a policy that does not exist.
-        ValueError: for a column that does not exist.
+        PolicyError: the policy does not exist.
+        ValueError: a column does not exist.
         MissingExtraError: for Arrow data, if pyarrow is not installed.
     """
     if unknown := [name for name in columns if name not in Columns._fields]:
@@ -89,7 +89,7 @@ def _columns_of(
 
 
 def _row(make: Canonicalizer, url: str | bytes | None, base: str | None) -> Columns:
-    """Return what comes of one URL."""
+    """Return the row of one URL."""
     if url is None:
         return Columns()
     try:
@@ -99,8 +99,8 @@ def _row(make: Canonicalizer, url: str | bytes | None, base: str | None) -> Colu
 
 
 def _numpy_columns(lists: Columns) -> Columns:
-    """Return lists as arrays."""
-    import numpy as np  # noqa: PLC0415 - who has no arrays needs no NumPy
+    """Convert lists to arrays."""
+    import numpy as np  # noqa: PLC0415 - only NumPy arrays need NumPy
 
     def array(name: str, column: list[Any] | None) -> Any:  # noqa: ANN401 - NumPy is not imported
         if column is None:
@@ -118,7 +118,7 @@ def _numpy_columns(lists: Columns) -> Columns:
 def _arrow_table(
     make: Canonicalizer, urls: object, base: str | None, wanted: Sequence[str]
 ) -> "pa.Table":
-    """Return the wanted columns as an Arrow table, chunk by chunk as they came."""
+    """Return the wanted columns as an Arrow table with the chunks of the input."""
     require("arrow", "Arrow data")
     import pyarrow as pa  # noqa: PLC0415 - optional
 

@@ -1,6 +1,6 @@
-"""The fast paths: a pattern that knows a canonical URL, and steps that a browser has done already.
+"""The fast paths: a pattern that recognizes canonical URLs, and a shorter list of steps.
 
-Each is told what the plain pipeline would answer, and is held against it by a law under test.
+Each gives the answer of the plain pipeline or none; a law in the tests compares the two.
 """
 
 import re
@@ -11,15 +11,15 @@ from canonry.canon.rules.table import Step
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import GEN_DELIMS, SUB_DELIMS, UNRESERVED
 
-# Hosts: names of two or more labels, none of them punycode, the last of letters; or IPv4 addresses
-# in their one form. Ports that are no scheme's default, as far as a short pattern can tell.
+# Hosts: names of two or more labels, without punycode, the last label all letters; or canonical
+# IPv4 addresses. Ports: a short pattern, which leaves out 80 and 443 for both schemes.
 _NAME = r"(?:(?!xn--)[a-z0-9\-]++\.)++(?!xn--)[a-z]++"
 _OCTET = r"(?:0|1[0-9]{0,2}|2(?:[0-4][0-9]?|5[0-5]?|[6-9])?|[3-9][0-9]?)"
 _IPV4 = rf"(?:{_OCTET}\.){{3}}{_OCTET}"
 _PORT = r"(?::(?!(?:80|443)/)(?:[1-9][0-9]{0,3}|[1-5][0-9]{4})(?=/))?"
-# An escape in upper case of a character that is not unreserved (RFC 3986 section 2.3).
+# An upper-case escape of any character that is not unreserved (RFC 3986 section 2.3).
 _ESCAPE = r"%(?!2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])[0-9A-F]{2}"
-# A path in which no segment starts with a dot. The quantifiers are possessive: time is linear.
+# Path segments that do not start with a dot. Possessive quantifiers keep the time linear.
 _PCHARS = re.escape(UNRESERVED + SUB_DELIMS + ":@")
 _SEGMENT = rf"/(?!\.)[{_PCHARS}]*+(?:{_ESCAPE}[{_PCHARS}]*+)*+"
 # The URL Standard escapes the apostrophe in queries (section 1.3, special-query set).
@@ -30,14 +30,14 @@ COVERED = frozenset({"tracking", "empty-query", "fragment"})
 
 
 def _never(_text: str) -> bool:
-    """Say that nothing is known to be canonical."""
+    """Return False: for policies without this fast path."""
     return False
 
 
-def clean_pattern(policy: Policy) -> Callable[[str], object]:
-    """Compile the test whose yes means: canonical already, nothing to do.
+def canonical_pattern(policy: Policy) -> Callable[[str], object]:
+    """Return a test that is true only for canonical URLs, which need no more work.
 
-    Its no means nothing. A policy with rules that the pattern cannot speak for gets no fast path.
+    False means "unknown". It is always False for policies with rules that the pattern lacks.
     """
     if policy.dialect != "whatwg" or not policy.practice <= COVERED:
         return _never
@@ -52,7 +52,8 @@ def clean_pattern(policy: Policy) -> Callable[[str], object]:
     return re.compile(pattern).fullmatch
 
 
-# For http and https the URL Standard's serializer leaves nothing to these (sections 3.5 and 4.5).
+# After the URL Standard's serializer, these have nothing to do for http and https (sections 3.5
+# and 4.5).
 _SERIALIZED = frozenset(
     {
         "scheme-case",
@@ -66,7 +67,7 @@ _SERIALIZED = frozenset(
         "empty-path",
     }
 )
-# Nor have the rules of other schemes anything to say.
+# The rules of other schemes have nothing to do for http and https.
 _OTHERS = frozenset(
     {
         "mailto-domain",
@@ -80,20 +81,20 @@ _OTHERS = frozenset(
     }
 )
 _WITH_ESCAPES = frozenset({"percent-case", "percent-unreserved"})
-# Anything that might have to be encoded: brackets may, outside of IPv6 addresses.
+# Characters that may need encoding; brackets do, outside of IPv6 addresses.
 _ALLOWED = re.escape((UNRESERVED + SUB_DELIMS + GEN_DELIMS).replace("[", "").replace("]", ""))
 _ODD = re.compile(rf"[^%{_ALLOWED}]|%(?![0-9A-Fa-f]{{2}})|#.*#").search
-# The parts of such a URL in one go; it has no bare "@" in its userinfo.
+# All parts of a serialized URL in one match; its userinfo holds no unescaped "@".
 _WEB_PARTS = re.compile(
     r"(https?)://(?:([^/?#@]*)@)?(\[[^\]]*\]|[^/?#:]*)(?::([0-9]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?"
 ).fullmatch
 
 
 def shortcut(policy: Policy, steps: Sequence[Step]) -> Callable[[str], str | None]:
-    """Compile the identity of URLs of the web as ada serialized them; None where it does not know.
+    """Return a function from an http(s) URL that ada serialized to its identity, or None.
 
-    It leaves out the steps that have nothing to do behind a browser's parser, and those on escapes
-    where there are none.
+    It skips the steps that have nothing to do after a browser's parser, and the steps that
+    normalize escapes if the URL holds none.
     """
     if policy.dialect != "whatwg":
         return lambda _read: None

@@ -1,4 +1,4 @@
-"""What an identity is stored under: 16-byte keys, and SURTs that sort by domain."""
+"""Keys and SURTs of identities: 16 bytes to store, and text that sorts by domain."""
 
 import re
 from collections.abc import Callable
@@ -14,8 +14,9 @@ _ESCAPE = re.compile("%[0-9A-F]{2}")
 def hasher(label: str) -> Callable[[str], bytes]:
     """Return the function that makes keys under the policy ``name/version``.
 
-    The key is BLAKE2b (RFC 7693) of the identity, cut to 16 bytes and keyed with the label: 128
-    bits leave no fear of accidents at 10^12 URLs, a keyed cryptographic hash none of made ones.
+    A key is the 16-byte BLAKE2b hash (RFC 7693) of the identity, keyed with the label. At 10^12
+    URLs, 128 bits make an accidental collision negligible; a cryptographic hash prevents
+    deliberate ones.
     """
     import hashlib  # noqa: PLC0415 - loads OpenSSL: `import canonry` stays light
 
@@ -32,12 +33,12 @@ def hasher(label: str) -> Callable[[str], bytes]:
 def surt_of(identity: str, *, lower_escapes: bool = False) -> str:
     """Return the Sort-friendly URI Reordering Transform of a canonical URL.
 
-    The labels of a domain name are reversed, so that a domain's URLs sort together; addresses keep
-    their order. ``http`` and ``https`` are not told apart, as in the indexes of web archives.
+    The labels of a domain name are reversed, so that the URLs of a domain sort together; IP
+    addresses are not. ``http`` and ``https`` give the same SURT, as in the indexes of web archives.
 
     Args:
         identity: a canonical form.
-        lower_escapes: write the digits of escapes in lower case, as these indexes do.
+        lower_escapes: write the digits of escapes in lower case, as in these indexes.
 
     >>> surt_of("http://www.example.com:8080/a?b")
     'com,example,www:8080)/a?b'

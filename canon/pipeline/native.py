@@ -1,4 +1,4 @@
-"""The compiled short way, where it could be built: which texts it takes, and its tables."""
+"""The compiled kernel, if it was built: for which policies it works, and its tables."""
 
 from functools import cache
 from typing import TypeVar
@@ -10,23 +10,23 @@ from canonry.canon.syntax.percent import PATH, QUERY, UNRESERVED
 
 try:
     from canonry.canon.pipeline._kernel import VERSION, Kernel
-except ImportError:  # no compiler was there when Canonry was installed; all works without, slower
+except ImportError:  # Canonry was installed without a C compiler: everything works, but slower
     VERSION = 0
 
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
-# A kernel left over from another version of the source is not taken.
+# A kernel compiled from another version of the source is ignored.
 _VERSION = 3
 _LONGEST_NAME = 63
 _REFUSE, _KEEP, _ENCODE = range(3)
 
 
 def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
-    """Return the compiled short way of a policy; None where there is none.
+    """Return the compiled kernel of a policy, or None if it cannot run this policy.
 
     Args:
-        policy: whose rules it obeys.
-        canonical: the type of its answers.
+        policy: the rules to obey.
+        canonical: the type of the kernel's answers.
     """
     names = tuple(sorted(policy.tracking))
     prefixes = policy.tracking_prefixes
@@ -50,9 +50,10 @@ def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
 
 @cache
 def _tables() -> bytes:
-    """Return what becomes of each character: requested in paths and queries, compared, decoded.
+    """Return five tables of 256 bytes: what to do with each byte.
 
-    What browsers request is asked of their parser, a character at a time.
+    For paths and for queries, in the URL to request and in the identity; then which escapes to
+    decode. The first two come from the URL Standard's parser, one character at a time.
     """
     request_path = _request_table("/")
     request_query = _request_table("/?")
@@ -63,8 +64,8 @@ def _tables() -> bytes:
 
 
 def _request_table(before: str) -> bytes:
-    """Ask the URL Standard's parser for the percent-encode set of a component (section 1.3)."""
-    table = bytearray(0x80) + bytes((_ENCODE,)) * 0x80  # UTF-8, or bytes that are not even that
+    """Find the percent-encode set of a component with the URL Standard's parser (section 1.3)."""
+    table = bytearray(0x80) + bytes((_ENCODE,)) * 0x80  # bytes of UTF-8, or of no encoding at all
     for code in range(0x20, 0x80):
         written = whatwg.serialize(f"http://a{before}a{chr(code)}a").removeprefix(
             f"http://a{before}a"
@@ -77,7 +78,7 @@ def _request_table(before: str) -> bytes:
 
 
 def _identity_table(requested: bytes, allowed: str) -> bytes:
-    """Encode, besides, whatever RFC 3986 does not allow in the component (section 2.1)."""
+    """Also encode whatever RFC 3986 does not allow in the component (section 2.1)."""
     return bytes(
         _ENCODE if what == _KEEP and chr(code) not in allowed else what
         for code, what in enumerate(requested)

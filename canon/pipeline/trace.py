@@ -1,4 +1,4 @@
-"""The record of what each rule did to one URL, and which rules made two URLs one."""
+"""Traces: what each rule did to one URL, and which rules made two URLs equal."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +15,8 @@ from canonry.canon.syntax.uri import split
 class Trace:
     """How one URL got its identity.
 
-    ``steps`` holds the rules that acted, in order; each starts where the one before ended, and the
-    last ends at ``identity``.
+    ``steps`` holds the rules that acted, in order. Each starts where the previous one ended; the
+    last one ends at ``identity``.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Trace:
         return cautions(self.text if split(self.text).scheme else self.url)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; the key in hexadecimal, rungs by name."""
+        """Return plain data for JSON, with the key in hexadecimal and rungs by name."""
         return {
             "text": self.text,
             "policy": self.policy,
@@ -59,13 +59,13 @@ _ORDER = tuple(rule.name for rule in (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.
 
 
 def merged_by(one: Trace, other: Trace) -> tuple[str, ...]:
-    """Name the rules that made two spellings of one identity equal, in the order of the table.
+    """Return the rules that made two spellings of one identity equal, in the order of the table.
 
-    These are the rules that did something to one of them that they did not do to the other.
-    Resolution is none: it tells where a link stood, not how it was spelled.
+    These are the rules that changed one spelling in a way in which they did not change the other.
+    Resolution does not count: it depends on where a link was found, not on its spelling.
 
     Returns:
-        The names; empty when both were spelled alike.
+        The names of the rules; empty if the spellings are equal.
     """
     changes = [{(s.name, *changed_part(s.before, s.after)) for s in t.steps} for t in (one, other)]
     named = {name for name, _before, _after in changes[0] ^ changes[1]} - {"resolve"}
@@ -73,13 +73,13 @@ def merged_by(one: Trace, other: Trace) -> tuple[str, ...]:
 
 
 def changed_part(before: str, after: str) -> tuple[str, str]:
-    """Return what a change took out and what it put in, without what is common at both ends."""
+    """Return what a change removed and what it inserted, without the common ends."""
     head, tail = common_ends(before, after)
     return before[head : len(before) - tail], after[head : len(after) - tail]
 
 
 def common_ends(before: str, after: str) -> tuple[int, int]:
-    """Return how many characters two texts have in common at the start, and at the end behind."""
+    """Return the lengths of the common start and of the common end of two texts."""
     most = min(len(before), len(after))
     head = 0
     while head < most and before[head] == after[head]:

@@ -1,4 +1,4 @@
-"""Policies: which rules make the identity. Frozen data with a name and a version."""
+"""Policies: frozen data, with a name and a version, that says which rules make the identity."""
 
 from functools import cache
 from typing import Any, Literal
@@ -11,14 +11,14 @@ from canonry.canon.rules.table import PRACTICE, STEPS, Step
 
 
 class PolicyError(ValueError):
-    """A policy that cannot be used; the message names the source, the key and what is allowed."""
+    """An invalid policy; the message names the source, the key and what is allowed."""
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which rules make the identity, and the parameter lists that they read.
+    """Which rules make the identity, and the lists that they read.
 
-    The lossless rules always run; ``practice`` chooses among the guesses. The name and the version
-    go into every key: the same name and version must always mean the same rules.
+    Lossless rules always run; ``practice`` names the guesses to run as well. The name and the
+    version go into every key: they must always mean the same rules.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def fingerprint(self) -> str:
-        """Return 16 hex digits that change whenever anything in the policy does."""
+        """Return 16 hexadecimal digits that change whenever anything in the policy changes."""
         import hashlib  # noqa: PLC0415 - loads OpenSSL, and few programs ask for fingerprints
 
         content = msgspec.json.encode(self, order="deterministic")
@@ -56,8 +56,9 @@ def from_toml(text: str, source: str) -> Policy:
     """Read a policy.
 
     Args:
-        text: TOML with the keys of `Policy`; parameter lists that it leaves out are the preset's.
-        source: what to call it in errors, such as the name of the file.
+        text: TOML with the keys of `Policy`. A file that has ``practice`` gets the lists of the
+            presets for those that it leaves out.
+        source: its name in errors, such as the file's name.
 
     Raises:
         PolicyError: naming the source, the line or the key, and what is allowed.
@@ -82,12 +83,12 @@ def from_toml(text: str, source: str) -> Policy:
 
 
 def _check(policy: Policy, source: str) -> None:
-    """Refuse what the types cannot: names that would not fit a key, rules that do not exist."""
+    """Refuse what the types allow: names that do not fit a key, rules that do not exist."""
     if not (0 < len(policy.name) <= _MAX_NAME and policy.name.isascii() and "/" not in policy.name):
         message = f"{source}: key 'name': 1 to {_MAX_NAME} ASCII characters without '/' are allowed"
         raise PolicyError(message)
     if policy.version < 1:
-        message = f"{source}: key 'version': a whole number from 1 on is allowed"
+        message = f"{source}: key 'version': it has to be a whole number, 1 or more"
         raise PolicyError(message)
     if unknown := sorted(policy.practice - PRACTICE):
         rules = ", ".join(sorted(PRACTICE))
@@ -97,7 +98,7 @@ def _check(policy: Policy, source: str) -> None:
 
 @cache
 def _lists() -> dict[str, Any]:
-    """Return the parameter lists that presets share."""
+    """Return the lists that the presets share."""
     import tomllib  # noqa: PLC0415 - as in `from_toml`
 
     return tomllib.loads(read_shipped("parameters.toml"))
@@ -108,7 +109,7 @@ def preset(name: str) -> Policy:
     """Return a policy that ships with Canonry.
 
     Raises:
-        PolicyError: when there is none of that name; the message lists those there are.
+        PolicyError: no preset has that name; the message lists their names.
     """
     if name not in preset_names():
         message = f"no policy {name!r}; allowed: {', '.join(preset_names())}, or a file"

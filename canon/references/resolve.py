@@ -1,4 +1,4 @@
-"""Reference resolution: from a reference and a base to one URL (RFC 3986 section 5)."""
+"""Reference resolution in every dialect: from a reference and a base to one URL."""
 
 import re
 from collections.abc import Callable
@@ -10,8 +10,9 @@ from canonry.canon.references.drafts import (
     resolve_rfc2396bis,
     resolve_url_syntax,
 )
+from canonry.canon.references.rfc3986 import resolve_rfc3986
 from canonry.canon.syntax.percent import to_text
-from canonry.canon.syntax.uri import URI, split
+from canonry.canon.syntax.uri import split
 
 
 def resolve(
@@ -101,66 +102,6 @@ def from_suffix(text: str | bytes, scheme: str = "http") -> str:
     if split(given).scheme is not None:
         return given
     raise InvalidURL(Reason.RELATIVE if given else Reason.EMPTY, given)
-
-
-def resolve_rfc3986(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
-    """Transform a reference by the algorithm of RFC 3986 section 5.2.2."""
-    base_uri = split(base)
-    if base_uri.scheme is None:
-        raise InvalidURL(Reason.BASE, base)
-    return str(transform(split(reference), base_uri, strict=strict))
-
-
-def transform(ref: URI, base: URI, *, strict: bool = True) -> URI:
-    """Apply "transform references" (RFC 3986 section 5.2.2) to components.
-
-    Kept in the shape of the section's pseudocode, so that both can be read side by side.
-    """
-    scheme = ref.scheme
-    if not strict and scheme is not None and scheme.lower() == (base.scheme or "").lower():
-        scheme = None
-    if scheme is not None:
-        return URI(scheme, ref.authority, remove_dot_segments(ref.path), ref.query, ref.fragment)
-    if ref.authority is not None:
-        path = remove_dot_segments(ref.path)
-        return URI(base.scheme, ref.authority, path, ref.query, ref.fragment)
-    if ref.path == "":
-        query = base.query if ref.query is None else ref.query
-        return URI(base.scheme, base.authority, base.path, query, ref.fragment)
-    path = ref.path if ref.path.startswith("/") else merge(base, ref.path)
-    return URI(base.scheme, base.authority, remove_dot_segments(path), ref.query, ref.fragment)
-
-
-def merge(base: URI, path: str) -> str:
-    """Replace the last segment of the base's path with a relative path (RFC 3986 section 5.2.3)."""
-    if base.authority is not None and base.path == "":
-        return f"/{path}"
-    return f"{base.path[: base.path.rfind('/') + 1]}{path}"
-
-
-def remove_dot_segments(path: str) -> str:
-    """Remove ``.`` and ``..`` from a path (RFC 3986 section 5.2.4), in time linear in its length.
-
-    The section has five cases over a buffer of text; here they are a loop over segments. Each
-    segment is kept together with the slash before it, so that both are removed together.
-    """
-    if not path.startswith(".") and "/." not in path:
-        return path
-    start = 0
-    while path.startswith(("./", "../"), start):  # case A
-        start = path.index("/", start) + 1
-    if path[start:] in {".", ".."}:  # case D
-        return ""
-    first, *rest = path[start:].split("/")
-    kept = [first] if first else []
-    for segment in rest:
-        if segment == "..":  # case C
-            del kept[-1:]
-        elif segment != ".":  # case E; case B keeps nothing
-            kept.append(f"/{segment}")
-    if rest and rest[-1] in {".", ".."}:
-        kept.append("/")
-    return "".join(kept)
 
 
 DIALECTS: dict[str, Callable[[str, str, bool], str]] = {

@@ -1,4 +1,4 @@
-"""The lossless rules of single schemes: what their own specifications declare equal."""
+"""The lossless rules of single schemes: spellings that their own specifications declare equal."""
 
 import re
 
@@ -6,7 +6,9 @@ from canonry.canon.syntax.parts import Parts
 
 _FTP_TYPE = re.compile(r";type=[aid]\Z", re.IGNORECASE)
 _URN = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-]{0,30}[A-Za-z0-9]:")
-_DRIVE = re.compile(r"(/[A-Za-z])(?:\||%7C)(?=/|\Z)")  # escaped, for the grammar has no "|"
+_DRIVE = re.compile(
+    r"(/[A-Za-z])(?:\||%7C)(?=/|\Z)"
+)  # "%7C", because the grammar does not allow "|"
 PHONE_SEPARATORS = str.maketrans("", "", "-.()")
 _PHONE = re.compile(r"\+?[0-9A-Fa-f*#\-.()]+\Z")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+")
@@ -15,7 +17,7 @@ _LDAP = frozenset({"ldap", "ldaps"})
 
 
 def fold_mailto(parts: Parts) -> Parts:
-    """Lower the domains of addresses and the names of headers; never a local part."""
+    """Convert domains and names of header fields to lower case, but not local parts."""
     if parts.scheme != "mailto" or parts.host is not None:
         return parts
     path = ",".join(_lower_domain(address) for address in parts.path.split(","))
@@ -27,20 +29,20 @@ def fold_mailto(parts: Parts) -> Parts:
 
 
 def _with(parts: Parts, path: str, query: str | None) -> Parts:
-    """Return the parts with this path and query; the same object where they are the old ones."""
+    """Return the parts with this path and query; the same object if they are equal."""
     if (path, query) == (parts.path, parts.query):
         return parts
     return parts._replace(path=path, query=query)
 
 
 def _lower_domain(address: str) -> str:
-    """Lower what stands behind the last ``@``, except for the digits of escapes."""
+    """Convert the domain of an address to lower case, unless it holds escapes."""
     local, at, domain = address.rpartition("@")
     return f"{local}{at}{domain.lower()}" if at and "%" not in domain else address
 
 
 def fold_urn(parts: Parts) -> Parts:
-    """Lower the namespace identifier; leave out what plays no part in URN-equivalence."""
+    """Lower-case the namespace identifier; remove the components that equivalence ignores."""
     match = _URN.match(parts.path)
     if parts.scheme != "urn" or parts.host is not None or match is None:
         return parts
@@ -52,7 +54,7 @@ def fold_urn(parts: Parts) -> Parts:
 
 
 def strip_phone(parts: Parts) -> Parts:
-    """Leave out the visual separators of a telephone number, and order its parameters."""
+    """Remove the visual separators of a telephone number, and sort its parameters."""
     if parts.scheme != "tel" or parts.host is not None:
         return parts
     number, *parameters = parts.path.lower().split(";")
@@ -63,8 +65,8 @@ def strip_phone(parts: Parts) -> Parts:
     return parts if "%" in path else _with(parts, path, parts.query)
 
 
-def name_no_local_host(parts: Parts) -> Parts:
-    """Write a local file's URL with an empty authority, and a colon behind a drive letter."""
+def empty_local_host(parts: Parts) -> Parts:
+    """Write a local file with an empty authority, and a drive letter with a colon."""
     if parts.scheme != "file" or parts.userinfo is not None or parts.port is not None:
         return parts
     host = parts.host
@@ -72,7 +74,7 @@ def name_no_local_host(parts: Parts) -> Parts:
         host = ""
     path = parts.path
     if parts.host is None and path.startswith("/.//"):
-        path = path[2:]  # which only kept two slashes from being read as an authority
+        path = path[2:]  # "/." only kept "//" from being read as an authority
     if drive := _DRIVE.match(path):
         path = f"{drive[1]}:{path[drive.end() :]}"
     return (
@@ -81,14 +83,14 @@ def name_no_local_host(parts: Parts) -> Parts:
 
 
 def lower_transfer_type(parts: Parts) -> Parts:
-    """Write the type of a file transfer in lower case."""
-    if parts.scheme not in _FTP or parts.query is not None:  # to FTP a question mark is a name's
+    """Convert the transfer type to lower case."""
+    if parts.scheme not in _FTP or parts.query is not None:  # in FTP, "?" is part of a name
         return parts
     return _with(parts, _FTP_TYPE.sub(lambda match: match[0].lower(), parts.path), parts.query)
 
 
-def name_gopher_type(parts: Parts) -> Parts:
-    """Write the type of a Gopher server's first menu, which is 1."""
+def add_gopher_type(parts: Parts) -> Parts:
+    """Write the item type of a Gopher server's root menu, which is 1."""
     if parts.scheme != "gopher" or not parts.host or parts.query is not None:
         return parts
     if parts.path not in {"", "/"}:
@@ -97,7 +99,7 @@ def name_gopher_type(parts: Parts) -> Parts:
 
 
 def shorten_media_type(parts: Parts) -> Parts:
-    """Write a media type in lower case, and leave it out where it is the default."""
+    """Convert a media type to lower case; remove it if it is the default."""
     head, comma, body = parts.path.partition(",")
     if parts.scheme != "data" or parts.host is not None or not comma:
         return parts
@@ -114,14 +116,14 @@ def shorten_media_type(parts: Parts) -> Parts:
 
 
 def _lower_parameter(parameter: str) -> str:
-    """Lower a parameter's name, and the value where it is a charset's name."""
+    """Convert a parameter's name to lower case, and its value if it names a charset."""
     name, sign, value = parameter.partition("=")
     name = name.lower()
     return f"{name}{sign}{value.lower() if name == 'charset' and '%' not in value else value}"
 
 
 def strip_ldap_tail(parts: Parts) -> Parts:
-    """Leave out the question marks at the end, behind which nothing is asked."""
+    """Remove trailing question marks."""
     if parts.scheme not in _LDAP or parts.query is None or not parts.host:
         return parts
     return _with(parts, parts.path, parts.query.rstrip("?") or None)

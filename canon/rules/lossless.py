@@ -1,8 +1,8 @@
-"""The lossless rules: what the specifications guarantee to change no meaning."""
+"""The lossless rules: changes that keep the meaning, as the specifications guarantee."""
 
 from collections.abc import Callable
 
-from canonry.canon.references.resolve import remove_dot_segments
+from canonry.canon.references.rfc3986 import remove_dot_segments
 from canonry.canon.syntax import host, percent, schemes
 from canonry.canon.syntax.parts import Parts
 
@@ -12,7 +12,7 @@ _NOT_QUERY = percent.encoder(percent.QUERY)
 
 
 def encode_disallowed(parts: Parts) -> Parts:
-    """Percent-encode what the grammar allows nowhere in a component, and a lone percent sign."""
+    """Percent-encode the characters that a component does not allow, and lone percent signs."""
     scheme, userinfo, name, port, path, query, fragment = parts
     if userinfo:
         userinfo = percent.encode(userinfo, _NOT_USERINFO)
@@ -23,13 +23,13 @@ def encode_disallowed(parts: Parts) -> Parts:
         query = percent.encode(query, _NOT_QUERY)
     if fragment:
         fragment = percent.encode(fragment, _NOT_QUERY)
-    return _same_or(parts, Parts(scheme, userinfo, name, port, path, query, fragment))
+    return _unless_equal(parts, Parts(scheme, userinfo, name, port, path, query, fragment))
 
 
 def _in_escapes(parts: Parts, change: Callable[[str], str]) -> Parts:
-    """Apply a change to every component that may hold escapes."""
+    """Apply a function to every component that can hold escapes."""
     scheme, userinfo, name, port, path, query, fragment = parts
-    return _same_or(
+    return _unless_equal(
         parts,
         Parts(
             scheme,
@@ -43,13 +43,13 @@ def _in_escapes(parts: Parts, change: Callable[[str], str]) -> Parts:
     )
 
 
-def _same_or(parts: Parts, changed: Parts) -> Parts:
-    """Return the very object that was given when the change changed nothing."""
+def _unless_equal(parts: Parts, changed: Parts) -> Parts:
+    """Return the original object if nothing changed."""
     return parts if changed == parts else changed
 
 
 def upper_hex(parts: Parts) -> Parts:
-    """Write the digits of escapes in upper case."""
+    """Convert the digits of escapes to upper case."""
     return _in_escapes(parts, percent.upper_hex)
 
 
@@ -59,33 +59,33 @@ def decode_unreserved(parts: Parts) -> Parts:
 
 
 def lower_scheme(parts: Parts) -> Parts:
-    """Write the scheme in lower case."""
+    """Convert the scheme to lower case."""
     scheme = (parts.scheme or "").lower()
     return parts if scheme == (parts.scheme or "") else parts._replace(scheme=scheme)
 
 
 def lower_host(parts: Parts) -> Parts:
-    """Write the host in lower case, except for the digits of its escapes."""
+    """Convert the host to lower case, except for the digits of escapes."""
     if not parts.host or parts.host.islower():
         return parts
-    return _same_or(parts, parts._replace(host=percent.upper_hex(parts.host.lower())))
+    return _unless_equal(parts, parts._replace(host=percent.upper_hex(parts.host.lower())))
 
 
 def remove_dots(parts: Parts) -> Parts:
-    """Remove ``.`` and ``..`` from a path that starts at a root.
+    """Remove ``.`` and ``..`` from a path that starts with a slash.
 
-    A path without a leading slash is no hierarchy but an opaque text (``mailto:``, ``urn:``).
+    Any other path is opaque text, not a hierarchy (``mailto:``, ``urn:``).
     """
     if not parts.path.startswith("/") or "/." not in parts.path:
         return parts
     path = remove_dot_segments(parts.path)
     if parts.host is None and path.startswith("//"):
-        path = f"/.{path}"  # else it would read as an authority
-    return _same_or(parts, parts._replace(path=path))
+        path = f"/.{path}"  # otherwise it would be read as an authority
+    return _unless_equal(parts, parts._replace(path=path))
 
 
 def idna_host(parts: Parts) -> Parts:
-    """Write an internationalized domain name in its ASCII form."""
+    """Convert an internationalized domain name to its ASCII form."""
     name = parts.host
     if not name or "%" not in name or not schemes.of(parts.scheme).dns:
         return parts
@@ -94,33 +94,33 @@ def idna_host(parts: Parts) -> Parts:
 
 
 def compress_ipv6(parts: Parts) -> Parts:
-    """Write an IPv6 address in its one recommended form."""
+    """Convert an IPv6 address to its recommended form."""
     if not parts.host or not parts.host.startswith("["):
         return parts
-    return _same_or(parts, parts._replace(host=host.compress_ipv6(parts.host)))
+    return _unless_equal(parts, parts._replace(host=host.compress_ipv6(parts.host)))
 
 
 def drop_empty_port(parts: Parts) -> Parts:
-    """Leave out a colon that no port follows."""
+    """Remove a colon that no port follows."""
     return parts._replace(port=None) if parts.port == "" else parts
 
 
 def strip_port_zeros(parts: Parts) -> Parts:
-    """Write a port without leading zeros: it is a number."""
+    """Remove the leading zeros of a port."""
     if not parts.port or not parts.port.startswith("0"):
         return parts
-    return _same_or(parts, parts._replace(port=parts.port.lstrip("0") or "0"))
+    return _unless_equal(parts, parts._replace(port=parts.port.lstrip("0") or "0"))
 
 
 def drop_default_port(parts: Parts) -> Parts:
-    """Leave out the port that the scheme has anyway."""
+    """Remove a port that is the scheme's default."""
     if parts.port is None or parts.port != schemes.of(parts.scheme).port:
         return parts
     return parts._replace(port=None)
 
 
 def root_path(parts: Parts) -> Parts:
-    """Write the empty path behind an authority as ``/``."""
+    """Write the empty path after an authority as ``/``."""
     if parts.path or not parts.host or not schemes.of(parts.scheme).root:
         return parts
     return parts._replace(path="/")

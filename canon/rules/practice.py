@@ -1,4 +1,4 @@
-"""Rules beyond the RFC: what spiders fold in practice, each a guess with a risk."""
+"""Rules beyond the RFC: what crawlers treat as equal in practice. Each is a guess, with a risk."""
 
 import re
 from collections.abc import Callable
@@ -8,45 +8,45 @@ from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.schemes import WEB
 
-# The shapes of session identifiers: long, and of letters and digits only. Shorter or wordier values
-# may select content, and stay.
+# Session identifiers are long and consist of letters and digits. Shorter values, and words, may
+# select content and stay.
 _SESSION_VALUE = re.compile(r"(?=[^&]*[0-9])[0-9A-Za-z]{16,128}")
 _SESSION_SEGMENT = re.compile(
     r"(?<=[^/.]);jsessionid=(?=[^/;]*[0-9])[0-9A-Z]{16,128}"
-    r"(?:[.!][0-9A-Z_\-]{1,64}){0,4}(?=[/;]|\Z)",  # the node that keeps it, as in "...A1.node2"
+    r"(?:[.!][0-9A-Z_\-]{1,64}){0,4}(?=[/;]|\Z)",  # the server node, as in "...A1.node2"
     re.IGNORECASE,
 )
-# "://" inside a path is another URL, as archives and proxies carry them.
+# "://" inside a path belongs to another URL, as in the paths of archives and proxies.
 _SLASHES = re.compile(r"(?<!:)//+")
-# Not "www3288.com" nor "www.com": something with a dot has to be left.
+# Not "www3288.com" or "www.com": what remains has to contain a dot.
 _WWW = re.compile(r"www[0-9]*\.([^.]+\..+)\Z")
 _LETTERS = re.compile(r"%[0-9A-F]{2}|[A-Z]+")
 
 
 def drop_fragment(parts: Parts) -> Parts:
-    """Leave the fragment out: it is never sent (RFC 3986 section 3.5)."""
+    """Remove the fragment: it is never sent (RFC 3986 section 3.5)."""
     return parts if parts.fragment is None else parts._replace(fragment=None)
 
 
 def drop_plain_fragment(parts: Parts) -> Parts:
-    """Leave the fragment out unless it begins with ``!``, by which programs name their pages."""
+    """Remove the fragment unless it begins with ``!``: some applications name pages so."""
     if parts.fragment is None or parts.fragment.startswith("!"):
         return parts
     return parts._replace(fragment=None)
 
 
 def drop_empty_query(parts: Parts) -> Parts:
-    """Leave out a question mark that nothing follows."""
+    """Remove a question mark that no query follows."""
     return parts._replace(query=None) if parts.query == "" and parts.scheme in WEB else parts
 
 
 def _keep_fields(parts: Parts, kept: list[str]) -> Parts:
-    """Return the parts with these fields as the query, and with no query when none is left."""
+    """Return the parts with these fields as the query; without a query if there are none."""
     return parts._replace(query="&".join(kept) if kept else None)
 
 
 def drop_tracking(lists: Parameters) -> Callable[[Parts], Parts]:
-    """Return the step that removes the parameters which say where a visitor came from."""
+    """Return the step that removes the parameters that say where a visitor came from."""
 
     def is_tracking(name: str) -> bool:
         folded = name.lower()
@@ -63,10 +63,9 @@ def drop_tracking(lists: Parameters) -> Callable[[Parts], Parts]:
 
 
 def drop_session(lists: Parameters) -> Callable[[Parts], Parts]:
-    """Return the step that removes session identifiers: a listed name *and* a value of that shape.
+    """Return the step that removes session identifiers: a listed name *and* a matching value.
 
-    A ``;jsessionid=`` in the path needs no list: Jakarta Servlet 6.0, section 7.1.3,
-    fixes its name.
+    ``;jsessionid=`` in a path needs no list (Jakarta Servlet 6.0, section 7.1.3).
     """
 
     def is_session(field: str) -> bool:
@@ -91,7 +90,7 @@ def drop_session(lists: Parameters) -> Callable[[Parts], Parts]:
 
 
 def sort_query(parts: Parts) -> Parts:
-    """Sort the fields of a form by name; equal names keep their order, which may mean something."""
+    """Sort the fields of a form by name. Equal names keep their order, which may have a meaning."""
     if not parts.query or "&" not in parts.query or parts.scheme not in WEB:
         return parts
     if not query.is_form(parts.query):
@@ -102,7 +101,7 @@ def sort_query(parts: Parts) -> Parts:
 
 
 def fold_slashes(parts: Parts) -> Parts:
-    """Write several slashes in a path as one, except behind a colon."""
+    """Replace repeated slashes in a path by one, except after a colon."""
     if "//" not in parts.path or parts.scheme not in WEB:
         return parts
     path = _SLASHES.sub("/", parts.path)
@@ -112,7 +111,7 @@ def fold_slashes(parts: Parts) -> Parts:
 def drop_index_file(lists: Parameters) -> Callable[[Parts], Parts]:
     """Return the step that removes the name of a directory's default document.
 
-    A URL with a query keeps it: the query is for the document, not for the directory.
+    A URL with a query keeps it: the query may be meant for the document only.
     """
 
     def apply(parts: Parts) -> Parts:
@@ -125,37 +124,37 @@ def drop_index_file(lists: Parameters) -> Callable[[Parts], Parts]:
 
 
 def drop_userinfo(parts: Parts) -> Parts:
-    """Leave out user and password."""
-    if parts.userinfo is None or parts.scheme == "file":  # a file has no users to log in
+    """Remove user name and password."""
+    if parts.userinfo is None or parts.scheme == "file":  # there is no login for local files
         return parts
     return parts._replace(userinfo=None)
 
 
 def fold_scheme(parts: Parts) -> Parts:
-    """Write https as http, where no port is named."""
+    """Replace https by http, unless the URL has a port."""
     if parts.scheme != "https" or parts.port is not None:
         return parts
     return parts._replace(scheme="http")
 
 
 def drop_host_dot(parts: Parts) -> Parts:
-    """Leave out the dot behind a fully qualified domain name."""
+    """Remove the trailing dot of a fully qualified domain name."""
     host = parts.host
     if not host or not host.endswith(".") or host.endswith("..") or host == ".":
         return parts
-    if parts.scheme == "file":  # whose hosts are no names of the DNS
+    if parts.scheme == "file":  # its hosts are not DNS names
         return parts
     return parts._replace(host=host[:-1])
 
 
 def drop_www(parts: Parts) -> Parts:
-    """Leave out a first label ``www`` or ``www2``, where a domain is left without it."""
+    """Remove a first label such as ``www`` or ``www2``, if a domain remains."""
     found = _WWW.match(parts.host or "")
     return parts if found is None else parts._replace(host=found[1])
 
 
 def lower_letters(parts: Parts) -> Parts:
-    """Write path and query in lower case, except for the digits of escapes."""
+    """Convert path and query to lower case, except for the digits of escapes."""
     path = _LETTERS.sub(_lowered, parts.path)
     query_text = parts.query and _LETTERS.sub(_lowered, parts.query)
     if (path, query_text) == (parts.path, parts.query):
@@ -164,12 +163,12 @@ def lower_letters(parts: Parts) -> Parts:
 
 
 def _lowered(match: re.Match[str]) -> str:
-    """Return letters in lower case, and an escape as it is."""
+    """Return letters in lower case, and escapes unchanged."""
     return match[0] if match[0].startswith("%") else match[0].lower()
 
 
 def drop_trailing_slash(parts: Parts) -> Parts:
-    """Leave out a slash at the end of a path that is not the root."""
+    """Remove the trailing slash of a path, unless it is the root."""
     path = parts.path
     if not path.endswith("/") or not path.strip("/") or parts.scheme not in WEB:
         return parts

@@ -1,7 +1,7 @@
-"""What browsers mend in a reference before they read it, as rules of their own for `explain`.
+"""Repairs that browsers make to a reference before they parse it, as rules for `explain`.
 
-The URL Standard's parser does all of this in one go, and its answer is what counts; these rules
-name what it did. Whatever they cannot account for is put down to the rule `url-standard`.
+The URL Standard's parser makes all of them in one pass, and only its answer counts; these rules
+describe it. The rule `url-standard` stands for whatever they do not cover.
 """
 
 import re
@@ -22,12 +22,12 @@ def strip(text: str) -> str:
 
 
 def drop_tabs(text: str) -> str:
-    """Remove tabs and line breaks, wherever they stand."""
+    """Remove tabs and line breaks everywhere."""
     return text.translate(REMOVED)
 
 
-def turn_backslashes(text: str) -> str:
-    """Read backslashes before the query as slashes, in URLs of the web's own schemes."""
+def replace_backslashes(text: str) -> str:
+    """Replace backslashes before the query by slashes, in URLs with special schemes."""
     scheme = _SCHEME.match(text)
     if "\\" not in text or scheme is None or scheme[1].lower() not in SPECIAL:
         return text
@@ -37,7 +37,7 @@ def turn_backslashes(text: str) -> str:
 
 
 def two_slashes(text: str) -> str:
-    """Read any number of slashes behind ``http:`` as two."""
+    """Write two slashes after a special scheme, whatever number is there."""
     match = _SLASHES.match(text)
     if match is None or match[1].lower() not in SPECIAL - {"file"}:
         return text
@@ -46,7 +46,7 @@ def two_slashes(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair(Rule):
-    """A row of the table of repairs: the rule and the function on the whole text."""
+    """A row of the table of repairs: the rule, and the function that applies it to a text."""
 
     rung: Rung = Rung.REPAIR
     lossless: bool = True
@@ -56,7 +56,7 @@ class Repair(Rule):
 REPAIRS: tuple[Repair, ...] = (
     Repair(
         name="strip",
-        why="Spaces and control characters around a URL are not part of it.",
+        why="Leading and trailing spaces and control characters are not part of a URL.",
         before=" http://example.com/\n",
         after="http://example.com/",
         cites="URL Standard section 4.4",
@@ -64,7 +64,7 @@ REPAIRS: tuple[Repair, ...] = (
     ),
     Repair(
         name="tabs-and-newlines",
-        why="Tabs and line breaks inside a URL come from the way the document was written.",
+        why="Browsers remove tabs and line breaks inside a URL.",
         before="http://example.com/a\nb",
         after="http://example.com/ab",
         cites="URL Standard section 4.4",
@@ -72,15 +72,15 @@ REPAIRS: tuple[Repair, ...] = (
     ),
     Repair(
         name="backslashes",
-        why="Browsers read a backslash as a slash.",
+        why="Browsers treat a backslash as a slash.",
         before="http:\\\\example.com\\a",
         after="http://example.com/a",
         cites="URL Standard section 4.4",
-        apply=turn_backslashes,
+        apply=replace_backslashes,
     ),
     Repair(
         name="slashes",
-        why="Browsers read any number of slashes behind the scheme as two.",
+        why="Browsers treat any number of slashes after the scheme as two.",
         before="http:/example.com/",
         after="http://example.com/",
         cites="URL Standard section 4.4",
@@ -99,7 +99,7 @@ RESOLVE = Rule(
 )
 URL_STANDARD = Rule(
     name="url-standard",
-    why="The URL Standard reads it so: numeric and escaped hosts, drive letters, opaque paths.",
+    why="The URL Standard's parser does this for numeric hosts, drive letters, opaque paths.",
     before="http://0x7f.1/",
     after="http://127.0.0.1/",
     cites="URL Standard section 4.4",

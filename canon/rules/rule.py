@@ -1,14 +1,14 @@
-"""The ladder of comparison (RFC 3986 section 6.2) and what every rule says of itself."""
+"""The ladder of comparison (RFC 3986 section 6.2), rules, and the changes that they make."""
 
 from dataclasses import dataclass
 from enum import IntEnum
 
 
 class Rung(IntEnum):
-    """How far up the ladder a rule stands: higher rungs cost more and may err more.
+    """A rule's place on the ladder of comparison: higher rungs cost more and may err more.
 
     ``STRING``, ``SYNTAX``, ``SCHEME`` and ``PROTOCOL`` are RFC 3986 sections 6.2.1 to 6.2.4.
-    ``REPAIR`` makes a URL of what documents hold; ``PRACTICE`` is what crawlers do beyond the RFC.
+    ``REPAIR`` makes URLs of what documents contain; ``PRACTICE`` is what crawlers do beyond the RFC.
     """
 
     STRING = 0
@@ -21,20 +21,20 @@ class Rung(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What a rule is called, an example of it, who orders it, and what it risks."""
+    """A rule: its name, an example, the document that it follows, and its risk."""
 
     name: str
     why: str  # one sentence for people
-    before: str  # an example, and ...
-    after: str  # ... what the rule alone makes of it
-    cites: str  # the section, or the decision page, that orders it
+    before: str  # an example URL
+    after: str  # the same after this rule alone
+    cites: str  # a section of a specification, or a decision page
     rung: Rung
-    lossless: bool  # guaranteed by the specifications; the others are guesses
+    lossless: bool  # True: the specifications guarantee it; False: it is a guess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One rule that acted: its name, the whole URL before and after, and who orders it."""
+    """What one rule did: its name, the whole URL before and after, and what it cites."""
 
     name: str
     before: str
@@ -46,7 +46,7 @@ class Change:
 
     @classmethod
     def by(cls, rule: Rule, before: str, after: str) -> "Change":
-        """Record that a rule made ``after`` of ``before``."""
+        """Return the change by which a rule turned ``before`` into ``after``."""
         return cls(
             name=rule.name,
             before=before,

@@ -1,7 +1,7 @@
 """THE table of rules: what runs, what `explain` prints, what the rules page shows.
 
-A step is a total function from parts to parts. It returns the same object when it has nothing to
-do. The steps stand in the order in which they run; those below Rung.PRACTICE run always.
+A step is a total function from parts to parts. It returns the same object if it has nothing to do.
+The steps are in the order in which they run. Those below `Rung.PRACTICE` always run.
 """
 
 from collections.abc import Callable
@@ -14,29 +14,29 @@ from canonry.canon.syntax.parts import Parts
 
 
 def unchanged(parts: Parts) -> Parts:
-    """Return the parts as they are: the ``apply`` of a row that waits for its lists."""
+    """Return the parts unchanged: the ``apply`` of a row that has no lists yet."""
     return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step(Rule):
-    """A row of the table: the rule, and ``apply``, the function that obeys it.
+    """A row of the table: the rule, and ``apply``, the function that implements it.
 
-    A rule that reads lists has ``bind`` instead, which makes its ``apply`` from them.
+    A rule that reads lists has ``bind`` instead: a function from the lists to its ``apply``.
     """
 
     apply: Callable[[Parts], Parts] = unchanged
     bind: Callable[[Parameters], Callable[[Parts], Parts]] | None = None
 
     def bound(self, lists: Parameters) -> "Step":
-        """Return the step, ready to run with these lists."""
+        """Return the step with its ``apply``, made from these lists if it reads any."""
         return self if self.bind is None else replace(self, apply=self.bind(lists))
 
 
 STEPS: tuple[Step, ...] = (
     Step(
         name="encode-disallowed",
-        why="A character that may not stand there is percent-encoded, and so is a lone '%'.",
+        why="Characters that the component does not allow are percent-encoded, and so is a lone '%'.",
         before="http://example.com/a|b?100%",
         after="http://example.com/a%7Cb?100%25",
         cites="RFC 3986 section 2.1",
@@ -46,7 +46,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="percent-case",
-        why="The hexadecimal digits of an escape mean the same in either case.",
+        why="The hexadecimal digits of an escape are case-insensitive.",
         before="http://example.com/%c3%a9",
         after="http://example.com/%C3%A9",
         cites="RFC 3986 section 6.2.2.1",
@@ -56,7 +56,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="percent-unreserved",
-        why="An unreserved character means the same with and without its escape.",
+        why="An unreserved character and its escape mean the same.",
         before="http://example.com/%7Ebob",
         after="http://example.com/~bob",
         cites="RFC 3986 section 6.2.2.2",
@@ -86,7 +86,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="dot-segments",
-        why="'.' and '..' are steps through the hierarchy, not names in it.",
+        why="'.' and '..' are steps in the hierarchy, not names.",
         before="http://example.com/a/./b/../c",
         after="http://example.com/a/c",
         cites="RFC 3986 section 6.2.2.3",
@@ -96,7 +96,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="idna-host",
-        why="An international domain name has one ASCII form, by which it is looked up.",
+        why="An internationalized domain name has one ASCII form, which DNS uses.",
         before="http://b%C3%BCcher.example/",
         after="http://xn--bcher-kva.example/",
         cites="RFC 3986 section 3.2.2",
@@ -116,7 +116,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="empty-port",
-        why="A colon with no port behind it says nothing.",
+        why="A colon without a port means nothing.",
         before="http://example.com:/",
         after="http://example.com/",
         cites="RFC 3986 section 6.2.3",
@@ -126,7 +126,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="port-zeros",
-        why="A port is a number; zeros before it change nothing.",
+        why="A port is a number; leading zeros do not change it.",
         before="http://example.com:08080/",
         after="http://example.com:8080/",
         cites="RFC 3986 section 3.2.3",
@@ -136,7 +136,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="default-port",
-        why="The scheme's own port need not be named.",
+        why="The scheme's default port need not be written.",
         before="http://example.com:80/",
         after="http://example.com/",
         cites="RFC 3986 section 6.2.3",
@@ -146,7 +146,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="empty-path",
-        why="Behind an authority, the empty path is the root.",
+        why="After an authority, the empty path is the root.",
         before="http://example.com?q",
         after="http://example.com/?q",
         cites="RFC 3986 section 6.2.3",
@@ -156,7 +156,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="mailto-domain",
-        why="Domains and the names of header fields are case-insensitive; local parts are not.",
+        why="Domains and names of header fields are case-insensitive; local parts are not.",
         before="mailto:Joe@Example.COM?Subject=Hi",
         after="mailto:Joe@example.com?subject=Hi",
         cites="RFC 6068 section 2",
@@ -166,7 +166,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="urn-equivalence",
-        why="Namespaces are case-insensitive; resolution, query and fragment name nothing else.",
+        why="Namespaces are case-insensitive; r-, q- and f-components do not count for equivalence.",
         before="urn:ISBN:0451450523?+a?=b#c",
         after="urn:isbn:0451450523",
         cites="RFC 8141 section 3",
@@ -176,7 +176,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="tel-separators",
-        why="Marks between digits are for the eye; parameters have no order and no letter case.",
+        why="Visual separators mean nothing; parameters are unordered and case-insensitive.",
         before="tel:+1-(816)-555.1212;EXT=9",
         after="tel:+18165551212;ext=9",
         cites="RFC 3966 section 4",
@@ -186,17 +186,17 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="file-host",
-        why="A local file's host is empty, localhost or left out; '|' was once a drive's colon.",
+        why="The local host can be empty, 'localhost' or absent; 'C|' is an old spelling of 'C:'.",
         before="file://localhost/C|/a",
         after="file:///C:/a",
         cites="RFC 8089 section 2",
         rung=Rung.SCHEME,
         lossless=True,
-        apply=by_scheme.name_no_local_host,
+        apply=by_scheme.empty_local_host,
     ),
     Step(
         name="ftp-type",
-        why="The type of a transfer means the same in either case.",
+        why="The transfer type is case-insensitive.",
         before="ftp://ftp.example.com/a;type=A",
         after="ftp://ftp.example.com/a;type=a",
         cites="RFC 1738 section 3.2.2",
@@ -206,17 +206,17 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="gopher-type",
-        why="Without type and selector a Gopher URL is a menu, type 1.",
+        why="A Gopher URL without type and selector is a menu, which is type 1.",
         before="gopher://gopher.example.com/",
         after="gopher://gopher.example.com/1",
         cites="RFC 4266 section 2.1",
         rung=Rung.SCHEME,
         lossless=True,
-        apply=by_scheme.name_gopher_type,
+        apply=by_scheme.add_gopher_type,
     ),
     Step(
         name="data-type",
-        why="Media types are case-insensitive; text/plain in US-ASCII is what comes without one.",
+        why="Media types are case-insensitive; the default is text/plain in US-ASCII.",
         before="data:TEXT/Plain;charset=US-ASCII,a",
         after="data:,a",
         cites="RFC 2397 section 2",
@@ -226,7 +226,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="ldap-tail",
-        why="Question marks that nothing follows ask for the defaults.",
+        why="Trailing question marks mean the defaults.",
         before="ldap://ldap.example.com/dc=a??sub??",
         after="ldap://ldap.example.com/dc=a??sub",
         cites="RFC 4516 section 2",
@@ -236,7 +236,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="userinfo",
-        why="Who asks is not what is asked for.",
+        why="User name and password say who sends a request, not for what.",
         before="http://user:pw@example.com/",
         after="http://example.com/",
         cites="docs/decisions/0007-archive-keys.md",
@@ -246,7 +246,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="scheme-fold",
-        why="Most sites show the same under http and https.",
+        why="Most sites serve the same pages over http and https.",
         before="https://example.com/a",
         after="http://example.com/a",
         cites="docs/decisions/0007-archive-keys.md",
@@ -256,7 +256,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="host-dot",
-        why="The dot at the end of a domain name only says that it is complete.",
+        why="A trailing dot only marks a domain name as complete.",
         before="http://example.com./",
         after="http://example.com/",
         cites="docs/decisions/0007-archive-keys.md",
@@ -266,7 +266,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="www",
-        why="Most sites show the same with and without the label www.",
+        why="Most sites serve the same pages with and without the label 'www'.",
         before="http://www2.example.com/",
         after="http://example.com/",
         cites="docs/decisions/0007-archive-keys.md",
@@ -276,7 +276,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="letter-case",
-        why="Some servers find files without regard to letter case.",
+        why="Some servers ignore letter case in paths and queries.",
         before="http://example.com/Index.HTML?Q=A",
         after="http://example.com/index.html?q=a",
         cites="docs/decisions/0007-archive-keys.md",
@@ -286,7 +286,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="tracking",
-        why="The parameter tells where the visitor came from, and never selects content.",
+        why="The parameter says where the visitor came from; it never selects content.",
         before="http://example.com/a?id=1&utm_source=mail",
         after="http://example.com/a?id=1",
         cites="docs/decisions/0004-practice-rules.md",
@@ -296,7 +296,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="session-id",
-        why="The parameter names one visitor's session; its value has the shape of one.",
+        why="The parameter identifies one visitor's session: its name and the form of its value say so.",
         before="http://example.com/a?PHPSESSID=0123456789abcdef0123456789abcdef",
         after="http://example.com/a",
         cites="docs/decisions/0004-practice-rules.md",
@@ -306,7 +306,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="sorted-query",
-        why="Most programs read a form's fields by name, in whatever order they come.",
+        why="Most programs read form fields by name, in any order.",
         before="http://example.com/a?b=2&a=1",
         after="http://example.com/a?a=1&b=2",
         cites="docs/decisions/0004-practice-rules.md",
@@ -316,7 +316,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="empty-query",
-        why="A question mark with nothing behind it asks for nothing.",
+        why="A question mark without a query means nothing on most servers.",
         before="http://example.com/a?",
         after="http://example.com/a",
         cites="docs/decisions/0004-practice-rules.md",
@@ -326,7 +326,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="duplicate-slashes",
-        why="Most servers read several slashes in a path as one.",
+        why="Most servers treat repeated slashes in a path as one.",
         before="http://example.com/a//b",
         after="http://example.com/a/b",
         cites="docs/decisions/0004-practice-rules.md",
@@ -336,7 +336,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="index-file",
-        why="The directory's default document is the directory.",
+        why="A directory's URL usually returns its default document.",
         before="http://example.com/a/index.html",
         after="http://example.com/a/",
         cites="docs/decisions/0004-practice-rules.md",
@@ -346,7 +346,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="trailing-slash",
-        why="Most servers send one of the two forms to the other.",
+        why="Most servers redirect one of the two forms to the other.",
         before="http://example.com/a/",
         after="http://example.com/a",
         cites="docs/decisions/0007-archive-keys.md",
@@ -356,7 +356,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="fragment",
-        why="The fragment is never sent; it points into the page that comes back.",
+        why="The fragment is never sent to the server; it points into the page.",
         before="http://example.com/a#top",
         after="http://example.com/a",
         cites="RFC 3986 section 6.1",
@@ -366,7 +366,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="plain-fragment",
-        why="As 'fragment', but '#!' names a page of a program, and stays.",
+        why="Like 'fragment', but '#!' stays: some applications name their pages with it.",
         before="http://example.com/a#top",
         after="http://example.com/a",
         cites="docs/decisions/0004-practice-rules.md",
@@ -376,5 +376,5 @@ STEPS: tuple[Step, ...] = (
     ),
 )
 
-# The names of the guesses, among which a policy chooses.
+# The names of the guesses; a policy chooses among them.
 PRACTICE = frozenset(step.name for step in STEPS if step.rung == Rung.PRACTICE)
