@@ -8,7 +8,7 @@ class Rung(IntEnum):
     """A rule's place on the ladder of comparison: higher rungs cost more and may err more.
 
     ``STRING``, ``SYNTAX``, ``SCHEME`` and ``PROTOCOL`` are RFC 3986 sections 6.2.1 to 6.2.4.
-    ``REPAIR`` makes URLs of what documents contain; ``PRACTICE`` is what crawlers do beyond the RFC.
+    ``REPAIR`` makes URLs of what documents contain; ``PRACTICE`` is what crawlers do besides.
     """
 
     STRING = 0

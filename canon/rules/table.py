@@ -36,7 +36,7 @@ class Step(Rule):
 STEPS: tuple[Step, ...] = (
     Step(
         name="encode-disallowed",
-        why="Characters that the component does not allow are percent-encoded, and so is a lone '%'.",
+        why="A character that is not allowed there is percent-encoded, and so is a lone '%'.",
         before="http://example.com/a|b?100%",
         after="http://example.com/a%7Cb?100%25",
         cites="RFC 3986 section 2.1",
@@ -166,7 +166,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="urn-equivalence",
-        why="Namespaces are case-insensitive; r-, q- and f-components do not count for equivalence.",
+        why="Namespaces are case-insensitive; r-, q- and f-components do not count.",
         before="urn:ISBN:0451450523?+a?=b#c",
         after="urn:isbn:0451450523",
         cites="RFC 8141 section 3",
@@ -296,7 +296,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         name="session-id",
-        why="The parameter identifies one visitor's session: its name and the form of its value say so.",
+        why="The parameter identifies a visitor's session, by its name and its value's form.",
         before="http://example.com/a?PHPSESSID=0123456789abcdef0123456789abcdef",
         after="http://example.com/a",
         cites="docs/decisions/0004-practice-rules.md",
