@@ -1,34 +1,75 @@
-"""The wheel holds what it needs, and nothing that would be in the way of its users."""
+"""The wheel installs one name, `canonry`, and works beside a user's own modules."""
 
+import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_wheel_works_away_from_the_checkout(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=60)
-    [wheel] = tmp_path.glob("*.whl")
+def build(kind: str, source: Path, target: Path) -> Path:
+    """Build an sdist or a wheel from a source tree; return its file."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(target)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=60)
+    [built] = target.iterdir()
+    return built
+
+
+def names_in(wheel: Path) -> set[str]:
+    """Return the paths in a wheel."""
     with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        archive.extractall(tmp_path / "site")
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+def test_the_wheel_has_one_name_at_the_top(wheel: Path) -> None:
+    names = names_in(wheel)
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"canonry"}
-    assert {"canonry/config/policies/web.toml", "canonry/py.typed"} <= set(names)
+    assert {"canonry/config/policies/web.toml", "canonry/py.typed"} <= names
+
+
+def test_an_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """In the checkout, `canonry` holds symbolic links; in an sdist, it holds real folders."""
+    with tarfile.open(build("sdist", ROOT, tmp_path / "sdist")) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    [source] = (tmp_path / "source").iterdir()
+    assert not any(path.is_symlink() for path in source.rglob("*"))
+    assert names_in(build("wheel", source, tmp_path / "wheel")) == names_in(wheel)
+
+
+def test_the_wheel_survives_a_users_own_modules(wheel: Path, tmp_path: Path) -> None:
+    """A folder `crawler` is usual in Scrapy projects, and PyPI has all of these names."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")  # noqa: S202 - our own wheel
+    for name in ("canon", "crawler", "storage", "config"):
+        folder = tmp_path / "project" / name
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(f"raise ImportError('the user own {name}')\n")
+    url, store = "HTTP://A.example/%7e", "sqlite:///canonry.db"
     code = "import canonry; print(canonry.__file__, canonry.canonicalize('HTTP://a'))"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r}); {code}",
-        ],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.stdout.split() == [str(tmp_path / "site/canonry/__init__.py"), "http://a/"]
+    for words, printed in (
+        (["-c", code], f"{tmp_path / 'site/canonry/__init__.py'} http://a/\n"),
+        (["-m", "canonry", "canon", url], "http://a.example/~\n"),
+        (["-m", "canonry", "dedup", "in.txt", "--store", store], "http://a.example/\n"),
+    ):
+        (tmp_path / "project" / "in.txt").write_text("http://a.example/\nhttp://a.example\n")
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=tmp_path / "project",
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, printed), done.stderr
