@@ -1,4 +1,4 @@
-# make demo, make test: each sets up what is missing, then does its work.
+# Each target first sets up what is missing, then does its work.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ help:
 	@echo "make demo   crawl a site served on loopback, and see what was merged and why"
 	@echo "make test   run the whole test suite"
 	@echo "make check  format, lint, types, import contracts, docs"
-	@echo "make docs   write the generated pages anew"
+	@echo "make docs   write the generated pages"
 	@echo "make bench  measure against other libraries"
 
 $(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c

@@ -36,7 +36,7 @@ def status(store: str, *, as_json: bool) -> int:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "csv", "parquet"]),
+    type=click.Choice([name for name in tables.OUTPUT_FORMATS if name != "text"]),
     default="jsonl",
     show_default=True,
     help="Output format.",
