@@ -4,11 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check docs bench clean help
+.PHONY: demo test test-fast check docs bench clean help
 
 help:
 	@echo "make demo   crawl a site served on loopback, and see what was merged and why"
 	@echo "make test   run the whole test suite"
+	@echo "make test-fast  the tests of a minute, for while you change code"
 	@echo "make check  format, lint, types, import contracts, docs"
 	@echo "make docs   write the generated pages"
 	@echo "make bench  measure against other libraries"
@@ -26,6 +27,11 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
+# No database server, no Java, nothing that is killed; fewer examples for each law.
+test-fast: $(READY)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
+	    --hypothesis-profile=fast -m "not (postgresql or spark or kills or slow)"
 
 check: $(READY)
 	$(BIN)/ruff format --check .

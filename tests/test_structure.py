@@ -1,0 +1,112 @@
+"""The tree: one name for one thing, rooms instead of flat folders, and nothing private borrowed."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = [path for top in ("canon", "storage", "crawler") for path in (ROOT / top).rglob("*.py")]
+MODULES = [path for path in FILES if path.stem not in {"__init__", "__main__"}]
+ROOMS = [path.parent for path in FILES if path.stem == "__init__"]
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+MOST_MODULES = 15  # in one room
+
+# What still has two meanings. Take a name out when it has one; put none in.
+AMBIGUOUS = {"Crawl", "Judge", "State", "Step", "Transition", "Work"}
+
+
+def name_of(path: Path) -> str:
+    """Return a path as people write it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def several(places: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the names that stand in several places, with these."""
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield each name that a module imports from another, with that module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.module is not None
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def types_of(tree: ast.Module) -> Iterator[str]:
+    """Yield the public classes and aliases of types that a module defines: ``LikeThis``."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            names = [node.name]
+        elif isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        else:
+            continue
+        yield from (name for name in names if name[0].isupper() and not name.isupper())
+
+
+def is_private(dotted: str) -> bool:
+    """Return True if a part of a dotted name begins with a single underscore."""
+    return any(part.startswith("_") and not part.startswith("__") for part in dotted.split("."))
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(MODULES) > 80
+    assert len(ROOMS) > 15
+    assert sum(len(list(imported(tree))) for tree in TREES.values()) > 500
+
+
+def test_no_two_modules_have_one_name() -> None:
+    places = defaultdict(list)
+    for path in MODULES:
+        places[path.stem].append(name_of(path))
+    assert several(places) == {}
+
+
+def test_no_two_public_types_have_one_name() -> None:
+    places = defaultdict(list)
+    for path, tree in TREES.items():
+        for name in types_of(tree):
+            places[name].append(name_of(path))
+    assert several(places).keys() <= AMBIGUOUS, several(places)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name_of)
+def test_no_module_is_hidden_by_a_name_of_its_package(room: Path) -> None:
+    """``from canonry.canon import resolve`` has to mean one thing."""
+    tree = TREES[room / "__init__.py"]
+    package = "canonry." + name_of(room).replace("/", ".")
+    below = {path.stem for path in FILES if path.parent == room}
+    below |= {path.name for path in ROOMS if path.parent == room}
+    names = {name for module, name in imported(tree) if module != package}
+    names |= {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    assert names.isdisjoint(below)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name_of)
+def test_a_room_is_small_and_says_in_a_sentence_what_it_is_for(room: Path) -> None:
+    assert sum(path.parent == room for path in MODULES) <= MOST_MODULES
+    said = (ast.get_docstring(TREES[room / "__init__.py"]) or "").partition("\n\n")[0]
+    assert said.endswith(".")
+    if room.parent != ROOT:
+        assert ". " not in said.replace("\n", " ")
+
+
+def test_nothing_private_is_imported_but_the_kernel() -> None:
+    private = {
+        (name_of(path), module)
+        for path, tree in TREES.items()
+        for module, name in imported(tree)
+        if is_private(f"{module}.{name}")
+    }
+    assert private == {("canon/pipeline/native.py", "canonry.canon.pipeline._kernel")}
+
+
+def test_tests_mirror_the_rooms() -> None:
+    """A test stands in the folder that the code under test stands in."""
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    rooms = {ROOT / "tests" / room.relative_to(ROOT) for room in ROOMS}
+    assert folders - rooms == {ROOT / "tests", ROOT / "tests/docs"}
