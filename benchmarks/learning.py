@@ -21,13 +21,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support import simweb
 
 from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
-from canonry.canon.learned.families import Lesson, act
+from canonry.canon.learned.families import act
+from canonry.canon.learned.rewrite import Rewrite, to_fields
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import mine, thresholds
-from canonry.crawler.learn.evidence import lower_bound
-from canonry.crawler.learn.infer import lessons_from
+from canonry.crawler.learn.infer import rewrites_from
 from canonry.crawler.learn.learner import Learner, Moved
+from canonry.crawler.learn.lifecycle import lower_bound
 
 _WEB = Canonicalizer("web")
 Pairs = list[tuple[str, str]]
@@ -113,9 +114,9 @@ def cost(count: int) -> dict[str, Any]:
         host = f"www.h{rng.randrange(1000)}.example"
         path = f"/{rng.choice('abcdef')}/p{n}"
         end = "/" if rng.random() < 0.9 else "/moved/elsewhere"
-        learner.hear(Moved(f"http://{host}{path}", f"https://{host}{path}{end}", float(n)))
+        learner.observe(Moved(f"http://{host}{path}", f"https://{host}{path}{end}", float(n)))
         if n % 16 == 0:
-            learner.settle(float(n))
+            learner.decide(float(n))
     seconds = time.perf_counter() - start
     grown = _mib() - before
     print(
@@ -220,10 +221,10 @@ def _would_be_active(rule: LearnedRule) -> bool:
 
 def _naive(train: Pairs) -> list[LearnedRule]:
     """Learn whatever five redirects support, whatever speaks against it."""
-    support: Counter[Lesson] = Counter()
+    support: Counter[Rewrite] = Counter()
     for old, new in train:
-        support.update(lessons_from(Parts.of(old), Parts.of(new)))
-    return [LearnedRule(**lesson._asdict()) for lesson, n in support.items() if n >= 5]
+        support.update(rewrites_from(Parts.of(old), Parts.of(new)))
+    return [LearnedRule(**to_fields(rewrite)) for rewrite, n in support.items() if n >= 5]
 
 
 def _judge(what: str, rules: Iterable[LearnedRule], test: Pairs) -> dict[str, Any]:
@@ -235,7 +236,7 @@ def _judge(what: str, rules: Iterable[LearnedRule], test: Pairs) -> dict[str, An
     for old, new in test:
         parts = Parts.of(old)
         for rule in on.get(parts.host or "", ()):
-            after = act(rule.lesson, parts)
+            after = act(rule, parts)
             if after is not parts:
                 led = Parts.of(new)
                 same = (led.host, led.path.rstrip("/"), led.query)

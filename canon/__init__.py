@@ -12,7 +12,8 @@ from canonry.canon.inspect.cautions import Caution, cautions
 from canonry.canon.inspect.extract import Found, extract
 from canonry.canon.inspect.forms import Form
 from canonry.canon.inspect.interpret import interpret
-from canonry.canon.learned.ruleset import Evidence, LearnedRule, RulesError, RuleSet
+from canonry.canon.learned.learned_rule import Evidence, LearnedRule, RulesError
+from canonry.canon.learned.ruleset import RuleSet
 from canonry.canon.pipeline.canonicalizer import Canonical, Canonicalizer, Refused
 from canonry.canon.pipeline.trace import Trace
 from canonry.canon.policies.policy import Policy, PolicyError

@@ -18,7 +18,7 @@ from canonry.canon.learned.ruleset import loads
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import PolicyError, from_toml, preset
 from canonry.crawler.admission.scope import is_public_suffix
-from canonry.crawler.learn.lookup import Answers
+from canonry.crawler.learn.lookup import Lookup
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Store, StoreError, report
 from canonry.storage.store import read_facts
@@ -75,7 +75,7 @@ def canonicalizer(policy: str, rules_file: str | None) -> Canonicalizer:
 @contextmanager
 def comparing(
     policy: str, rules_file: str | None, store: str | None
-) -> Iterator[Canonicalizer | Answers]:
+) -> Iterator[Canonicalizer | Lookup]:
     """Open what makes canonical forms: a policy, and rules from a file or from a store.
 
     Args:
@@ -100,7 +100,7 @@ def comparing(
                 f"store {store}: its keys were made under policy {made}, not {found.label}; "
                 f"give --policy {made.partition('/')[0]}"
             )
-        yield Answers(connection, found)
+        yield Lookup(connection, found)
 
 
 @contextmanager

@@ -77,7 +77,7 @@ class Store:
             raise StoreError(f"store {self._url}: {error}") from None
         self._merge_names = MergeNames()
         self.merging_rules = merging_rules
-        self.judge: classes.Judge | None = None  # of learned rules; None applies none
+        self.rules: classes.RuleSource | None = None  # learned rules; None applies none
         self.budget: budgets.Budget | None = None  # of URL patterns; None limits none
 
     @contextmanager
@@ -90,14 +90,14 @@ class Store:
         """
         try:
             with _no_collecting(), self._engine.begin() as connection:
-                if self.judge is not None:
-                    self.judge.refresh(connection)
+                if self.rules is not None:
+                    self.rules.refresh(connection)
                 yield connection
         except BaseException as error:
             self.seen.forget()
             self._merge_names.forget()
-            if self.judge is not None:
-                self.judge.forget()
+            if self.rules is not None:
+                self.rules.forget()
             if isinstance(error, DatabaseError):
                 raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
             raise
@@ -133,7 +133,7 @@ class Store:
         self, connection: Connection, candidates: Sequence[Candidate], now: float
     ) -> list[Admission]:
         """Admit URLs as `admit` does, inside the caller's `transaction`."""
-        admissions = urls.admit(connection, self.seen, candidates, now, self.judge, self.budget)
+        admissions = urls.admit(connection, self.seen, candidates, now, self.rules, self.budget)
         pages.put_merges(
             connection,
             self._merge_names.tally(connection, candidates, admissions, self.merging_rules),
@@ -174,7 +174,7 @@ class Store:
         pages.remove(connection, moved)  # of an earlier crawl
         urls.settle(connection, outcomes, now)
         pages.put_refusals(connection, refused)
-        if self.judge is not None:
+        if self.rules is not None:
             _release(connection, outcomes, admissions)
         return admissions
 

@@ -1,195 +1,138 @@
-"""THE table of families: every kind of lesson that can be learned about a host.
+"""THE table of families: every kind of rule that can be learned about a host.
 
-A lesson is typed: it fills in one family's blanks, and is never a free pattern. So whatever a file
-of lessons says, it can fold no more than its family folds. The families stand in the order in which
-they run; host names come last, so that what a host does to its own paths is done before.
+Each family says what it does to a URL, which fields it takes, and how to describe it to people.
+The families run in the order of the table. Those that change the host name come last, so that the
+other rules of a host run first.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
+from canonry.canon.learned import family_fields
+from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.rules import practice
 from canonry.canon.rules.rule import Rule, Rung
-from canonry.canon.syntax import grammar, query
+from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
-
-
-class Lesson(NamedTuple):
-    """One family's blanks, filled in: what is equal to what on one host.
-
-    ``host`` is a name without port; only URLs without a port are meant. ``below`` is the part of
-    the host that is meant, a path that ends with a slash. ``old`` and ``new`` are what the family
-    makes of what; ``beside`` are the names of the other parameters, sorted. With ``subdomains`` the
-    hosts below ``host`` are meant too, except for those in ``but``.
-    """
-
-    host: str
-    family: str
-    below: str = "/"
-    old: str = ""
-    new: str = ""
-    beside: tuple[str, ...] = ()
-    subdomains: bool = False
-    but: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family(Rule):
     """A row of the table.
 
-    ``apply`` is a total function that returns the same object when it has nothing to do. ``check``
-    returns why a lesson's blanks cannot be filled in like this, or None.
+    Attributes:
+        apply: rewrites a URL that the rewrite covers. Total; returns the same object if it changes
+            nothing.
+        check: returns what is wrong with the fields of a rewrite, or None.
+        describe: says for people what a rewrite does.
+        example: the fields with which ``before`` becomes ``after`` on ``example.com``.
+        moves_host: True if it changes the host name.
+        can_chain: True if one rewrite's result may be another rewrite's input, so that several
+            could form a circle.
+        by_query: True if each query of a path is evidence of its own.
+        any_share: True if a rule may change any share of a host's URLs (see ``[gate]`` in
+            ``config/learning.toml``).
+        any_class_size: True if a rule may merge any number of URLs into one.
     """
 
-    apply: Callable[[Parts, Lesson], Parts]
-    check: Callable[[Lesson], str | None]
+    apply: Callable[[Parts, Rewrite], Parts]
+    check: Callable[[Rewrite], str | None]
+    describe: Callable[[Rewrite], str]
+    example: Mapping[str, Any] = field(default_factory=dict)
     moves_host: bool = False
+    can_chain: bool = False
+    by_query: bool = False
+    any_share: bool = False
+    any_class_size: bool = False
 
 
 _FILE = re.compile(r"[^/]+\.[^/.]+")
-INDEX_FILE = re.compile(r"(?:index|default|home|main|welcome)(?:\.[A-Za-z0-9]{1,8})?")
-_HOST_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_\-]*[a-z0-9_])?\.)+[a-z](?:[a-z0-9\-]*[a-z0-9])?")
-_MAX_HOST = 253
+_SLASHES = {
+    "slash": "a path is the same with a slash behind it",
+    "bare": "a path is the same without the slash behind it",
+    "file": "a file is the same without the slash behind it",
+}
 
 
-def is_host_name(text: str) -> bool:
-    """Say whether a text is a name of two labels or more, as canonical URLs have it."""
-    return len(text) <= _MAX_HOST and _HOST_NAME.fullmatch(text) is not None
-
-
-def is_directory(text: str) -> bool:
-    """Say whether a text is a path of whole segments, with a slash at both ends."""
-    ends = text.startswith("/") and text.endswith("/") and "//" not in text
-    return ends and grammar.matches("path-absolute", text)
-
-
-def upgrade_scheme(parts: Parts, _lesson: Lesson) -> Parts:
-    """Write http as https."""
+def upgrade_scheme(parts: Parts, _rewrite: Rewrite) -> Parts:
+    """Replace http with https."""
     return parts._replace(scheme="https") if parts.scheme == "http" else parts
 
 
-def rename_host(parts: Parts, lesson: Lesson) -> Parts:
-    """Write one host's name as another's."""
-    return parts._replace(host=lesson.new) if parts.host == lesson.host else parts
+def rename_host(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Replace one host name with another."""
+    return parts._replace(host=rewrite.new) if parts.host == rewrite.host else parts
 
 
-def fold_slashes(parts: Parts, _lesson: Lesson) -> Parts:
-    """Write several slashes in a path as one."""
+def fold_slashes(parts: Parts, _rewrite: Rewrite) -> Parts:
+    """Replace several slashes in a path with one."""
     return practice.fold_slashes(parts)
 
 
-def move_prefix(parts: Parts, lesson: Lesson) -> Parts:
-    """Write the beginning of a path as another."""
-    if not parts.path.startswith(lesson.old):
+def move_prefix(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Replace the beginning of a path."""
+    if not parts.path.startswith(rewrite.old):
         return parts
-    return parts._replace(path=lesson.new + parts.path[len(lesson.old) :])
+    return parts._replace(path=rewrite.new + parts.path[len(rewrite.old) :])
 
 
-def drop_index_file(parts: Parts, lesson: Lesson) -> Parts:
-    """Leave out the name of a directory's default document, where no query hangs on it."""
+def drop_index_file(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove the name of a directory's default document, if the URL has no query."""
     directory, slash, name = parts.path.rpartition("/")
-    if name != lesson.old or parts.query is not None:
+    if name != rewrite.old or parts.query is not None:
         return parts
     return parts._replace(path=directory + slash)
 
 
-def lower_path(parts: Parts, _lesson: Lesson) -> Parts:
-    """Write a path in lower case, except for the digits of escapes."""
+def lower_path(parts: Parts, _rewrite: Rewrite) -> Parts:
+    """Convert a path to lower case, except for the digits of percent-escapes."""
     path = practice.lower_letters(Parts(None, None, None, None, parts.path, None, None)).path
     return parts if path == parts.path else parts._replace(path=path)
 
 
-def settle_slash(parts: Parts, lesson: Lesson) -> Parts:
-    """Add or drop the slash at the end of a path that is not the root."""
+def set_final_slash(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Add or remove the slash at the end of a path that is not the root."""
     path = parts.path
     bare = path.removesuffix("/")
     if not bare or bare.endswith("/"):
         return parts
     is_file = _FILE.fullmatch(bare.rpartition("/")[2]) is not None
-    wanted = bare + "/" if lesson.new == "slash" else bare
-    if is_file is not (lesson.new == "file") or wanted == path:
+    wanted = bare + "/" if rewrite.new == "slash" else bare
+    if is_file is not (rewrite.new == "file") or wanted == path:
         return parts
     return parts._replace(path=wanted)
 
 
-def drop_parameter(parts: Parts, lesson: Lesson) -> Parts:
-    """Leave out a parameter, where the names of all others are those that the lesson names."""
-    if not parts.query or lesson.old not in parts.query:
+def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove a parameter, if the names of all others are those in ``beside``."""
+    if not parts.query or rewrite.old not in parts.query:
         return parts
     fields = query.fields(parts.query)
-    kept = [field for field in fields if query.name(field) != lesson.old]
-    if len(kept) == len(fields) or names_of(kept) != lesson.beside:
+    rest = [field for field in fields if query.name(field) != rewrite.old]
+    if len(rest) == len(fields) or names_of(rest) != rewrite.beside:
         return parts
-    return parts._replace(query="&".join(kept) if kept else None)
+    return parts._replace(query="&".join(rest) if rest else None)
 
 
 def names_of(fields: list[str]) -> tuple[str, ...]:
-    """Return the names in some fields, sorted, each once."""
+    """Return the distinct names of form fields, sorted."""
     return tuple(sorted({query.name(field) for field in fields}))
 
 
-def sort_parameters(parts: Parts, _lesson: Lesson) -> Parts:
-    """Sort the fields of a form by name; equal names keep their order."""
+def sort_parameters(parts: Parts, _rewrite: Rewrite) -> Parts:
+    """Sort the fields of a form by name; fields with the same name keep their order."""
     return practice.sort_query(parts)
 
 
-def _no_blanks(lesson: Lesson) -> str | None:
-    return "it takes neither 'old' nor 'new'" if lesson.old or lesson.new else None
-
-
-def _check_host(lesson: Lesson) -> str | None:
-    if lesson.old or not is_host_name(lesson.new) or lesson.new == lesson.host:
-        return "'new' has to be another host's name, in lower case, and 'old' empty"
-    if lesson.subdomains:
-        return "a host's new name cannot be meant for its subdomains"
-    return None
-
-
-def _check_www(lesson: Lesson) -> str | None:
-    if {lesson.new, lesson.host} not in (
-        {lesson.host, f"www.{lesson.host}"},
-        {lesson.new, f"www.{lesson.new}"},
-    ):
-        return "'new' has to be the host's name with 'www.' before it, or without"
-    return _check_host(lesson)
-
-
-def _check_prefix(lesson: Lesson) -> str | None:
-    for name, value in (("old", lesson.old), ("new", lesson.new)):
-        if not is_directory(value):
-            return f"{name!r} has to be a path that begins and ends with a slash"
-    if lesson.new.lower().startswith(lesson.old.lower()):
-        return "'new' begins with 'old', so the path would grow for ever"
-    return None
-
-
-def _check_index(lesson: Lesson) -> str | None:
-    if lesson.new or not INDEX_FILE.fullmatch(lesson.old):
-        return "'old' has to be a name such as index.html or home.php, and 'new' empty"
-    return None
-
-
-def _check_slash(lesson: Lesson) -> str | None:
-    if lesson.old or lesson.new not in {"slash", "bare", "file"}:
-        return (
-            "'new' has to be 'slash' (it is added), 'bare' (it is dropped) or 'file' (it is "
-            "dropped behind a file's extension), and 'old' empty"
-        )
-    return None
-
-
-def _check_parameter(lesson: Lesson) -> str | None:
-    if lesson.new or not lesson.old or any(mark in lesson.old for mark in "&=#"):
-        return "'old' has to be a parameter's name, and 'new' empty"
-    if list(lesson.beside) != sorted(set(lesson.beside) - {lesson.old}):
-        return "'beside' has to be the names of the other parameters, sorted"
-    return None
+def _describe_parameter(rewrite: Rewrite) -> str:
+    beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
+    return f"parameter {rewrite.old} selects nothing{beside}"
 
 
 def _learned(name: str, **row: object) -> Family:
-    """Return a row with what is common to all."""
+    """Return a row, with what all rows have in common."""
     return Family(
         name=f"learned-{name}",
         cites="RFC 3986 section 6.2.4",
@@ -206,7 +149,9 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a",
         after="https://example.com/a",
         apply=upgrade_scheme,
-        check=_no_blanks,
+        check=family_fields.takes_none,
+        describe=lambda _: "http is https",
+        any_share=True,
     ),
     "double-slash": _learned(
         "double-slash",
@@ -214,23 +159,29 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a//b",
         after="http://example.com/a/b",
         apply=fold_slashes,
-        check=_no_blanks,
+        check=family_fields.takes_none,
+        describe=lambda _: "several slashes are one",
     ),
     "path-prefix": _learned(
         "path-prefix",
         why="The host moved a directory.",
         before="http://example.com/old/a",
         after="http://example.com/new/a",
+        example={"old": "/old/", "new": "/new/"},
         apply=move_prefix,
-        check=_check_prefix,
+        check=family_fields.takes_prefixes,
+        describe=lambda rewrite: f"{rewrite.old} is {rewrite.new}",
+        can_chain=True,
     ),
     "index-file": _learned(
         "index-file",
         why="The host's name for a directory's default document.",
         before="http://example.com/a/home.php",
         after="http://example.com/a/",
+        example={"old": "home.php"},
         apply=drop_index_file,
-        check=_check_index,
+        check=family_fields.takes_index_file,
+        describe=lambda rewrite: f"{rewrite.old} is its directory",
     ),
     "letter-case": _learned(
         "letter-case",
@@ -238,23 +189,30 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/About",
         after="http://example.com/about",
         apply=lower_path,
-        check=_no_blanks,
+        check=family_fields.takes_none,
+        describe=lambda _: "upper case is lower case in paths",
     ),
     "trailing-slash": _learned(
         "trailing-slash",
         why="The host's paths mean the same with a slash at the end and without.",
         before="http://example.com/a",
         after="http://example.com/a/",
-        apply=settle_slash,
-        check=_check_slash,
+        example={"new": "slash"},
+        apply=set_final_slash,
+        check=family_fields.takes_slash,
+        describe=lambda rewrite: _SLASHES[rewrite.new],
     ),
     "parameter-irrelevant": _learned(
         "parameter-irrelevant",
         why="The parameter selects nothing on this host.",
         before="http://example.com/a?id=1&ref=x",
         after="http://example.com/a?id=1",
+        example={"old": "ref", "beside": ("id",)},
         apply=drop_parameter,
-        check=_check_parameter,
+        check=family_fields.takes_parameter,
+        describe=_describe_parameter,
+        by_query=True,
+        any_class_size=True,
     ),
     "parameter-order": _learned(
         "parameter-order",
@@ -262,49 +220,61 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a?b=1&a=2",
         after="http://example.com/a?a=2&b=1",
         apply=sort_parameters,
-        check=_no_blanks,
+        check=family_fields.takes_none,
+        describe=lambda _: "the order of parameters means nothing",
+        by_query=True,
+        any_class_size=True,
     ),
     "www": _learned(
         "www",
         why="The host is the same with 'www.' before its name and without.",
         before="http://example.com/a",
         after="http://www.example.com/a",
+        example={"new": "www.example.com"},
         apply=rename_host,
-        check=_check_www,
+        check=family_fields.takes_www,
+        describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,
+        can_chain=True,
+        any_share=True,
     ),
     "host-alias": _learned(
         "host-alias",
         why="The host is another name of a host, or has moved there.",
         before="http://example.com/a",
         after="http://example.org/a",
+        example={"new": "example.org"},
         apply=rename_host,
-        check=_check_host,
+        check=family_fields.takes_host,
+        describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,
+        can_chain=True,
+        any_share=True,
     ),
 }
 ORDER = {name: place for place, name in enumerate(FAMILIES)}
 _WEB = frozenset({"http", "https"})
 
 
-def applies_to(lesson: Lesson, parts: Parts) -> bool:
-    """Say whether a URL lies where a lesson holds: on its host, on no port, below its path."""
+def applies_to(rewrite: Rewrite, parts: Parts) -> bool:
+    """Return True if a rewrite covers a URL: on its host, below its path, without a port."""
     return (
         parts.scheme in _WEB
         and parts.port is None
         and parts.userinfo is None
-        and parts.path.startswith(lesson.below)
-        and is_on(lesson, parts.host or "")
+        and parts.path.startswith(rewrite.below)
+        and rewrite.covers(parts.host or "")
     )
 
 
-def is_on(lesson: Lesson, host: str) -> bool:
-    """Say whether a lesson is about a host."""
-    if host == lesson.host:
-        return True
-    return lesson.subdomains and host.endswith("." + lesson.host) and host not in lesson.but
+def act(rewrite: Rewrite, parts: Parts) -> Parts:
+    """Apply a rewrite to a URL; return the same object if it changes nothing."""
+    return FAMILIES[rewrite.family].apply(parts, rewrite) if applies_to(rewrite, parts) else parts
 
 
-def act(lesson: Lesson, parts: Parts) -> Parts:
-    """Return what a lesson makes of a URL; the same object when nothing."""
-    return FAMILIES[lesson.family].apply(parts, lesson) if applies_to(lesson, parts) else parts
+def describe(rewrite: Rewrite) -> str:
+    """Return a sentence for people that says what a rewrite does."""
+    where = f"{rewrite.host}{rewrite.below if rewrite.below != '/' else ''}"
+    if rewrite.subdomains:
+        where = f"{where} and its subdomains"
+    return f"{where}: {FAMILIES[rewrite.family].describe(rewrite)}"

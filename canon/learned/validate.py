@@ -1,71 +1,74 @@
-"""Why a lesson, or a set of them, cannot be used."""
+"""Why a rule, or a set of rules, cannot be used."""
 
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
 from canonry.canon.errors import InvalidURL
-from canonry.canon.learned.families import FAMILIES, Lesson, is_directory, is_host_name
+from canonry.canon.learned.families import FAMILIES
+from canonry.canon.learned.family_fields import is_directory, is_host_name
+from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.references.whatwg import serialize
 
-_MOVING = frozenset({"www", "host-alias", "path-prefix"})
 
-
-def fault(lesson: Lesson) -> str | None:
-    """Return why a lesson cannot be used, as a sentence; None when it can."""
-    family = FAMILIES.get(lesson.family)
+def fault(rewrite: Rewrite) -> str | None:
+    """Return what is wrong with a rewrite, as a sentence; None if it can be used."""
+    family = FAMILIES.get(rewrite.family)
     if family is None:
-        return f"there is no family {lesson.family!r}; allowed: {', '.join(FAMILIES)}"
-    if not is_host_name(lesson.host) or not _is_canonical(lesson.host):
+        return f"there is no family {rewrite.family!r}; allowed: {', '.join(FAMILIES)}"
+    if not is_host_name(rewrite.host) or not _is_canonical(rewrite.host):
         return "'host' has to be a host's name in lower case, of two labels or more, without port"
-    if not is_directory(lesson.below):
+    if not is_directory(rewrite.below):
         return "'below' has to be a path that begins and ends with a slash"
-    if lesson.beside and lesson.family != "parameter-irrelevant":
+    if rewrite.beside and rewrite.family != "parameter-irrelevant":
         return "'beside' is for the family parameter-irrelevant"
-    if lesson.but and not lesson.subdomains:
+    if rewrite.but and not rewrite.subdomains:
         return "'but' is for rules with 'subdomains'"
-    return family.check(lesson)
+    return family.check(rewrite)
 
 
 def _is_canonical(host: str) -> bool:
-    """Say whether a host's name is written as canonical URLs write it."""
+    """Return True if a host name is spelled as canonical URLs spell it."""
     try:
         return serialize(f"http://{host}/") == f"http://{host}/"
     except InvalidURL:
         return False
 
 
-def find_circle(lessons: Iterable[Lesson]) -> Lesson | None:
-    """Return a lesson from which lessons lead back to itself, or None.
+def find_circle(rewrites: Iterable[Rewrite]) -> Rewrite | None:
+    """Return a rewrite from which others lead back to itself, or None.
 
-    Only new hosts and new prefixes can. One may follow another where what it makes may be what the
-    other changes; this is told from the blanks alone, so that a few harmless sets are refused too.
+    Only families that move hosts or prefixes can form a circle. One rewrite may follow another if
+    its input may be the other's result. This is decided from the fields alone, so a few harmless
+    sets are refused as well.
     """
-    moving = [lesson for lesson in lessons if lesson.family in _MOVING]
-    by_host: dict[str, list[Lesson]] = {}
-    for lesson in moving:
-        by_host.setdefault(lesson.host, []).append(lesson)
-    after = {lesson: _following(lesson, moving, by_host) for lesson in moving}
+    moving = [rewrite for rewrite in rewrites if FAMILIES[rewrite.family].can_chain]
+    by_host: dict[str, list[Rewrite]] = {}
+    for rewrite in moving:
+        by_host.setdefault(rewrite.host, []).append(rewrite)
+    after = {rewrite: _following(rewrite, moving, by_host) for rewrite in moving}
     try:
         TopologicalSorter(after).prepare()
     except CycleError as error:
-        first: Lesson = error.args[1][0]
+        first: Rewrite = error.args[1][0]
         return first
     return None
 
 
 def _following(
-    lesson: Lesson, moving: list[Lesson], by_host: Mapping[str, list[Lesson]]
-) -> set[Lesson]:
-    """Return the lessons that may act on what a lesson makes, itself aside."""
-    if lesson.family == "path-prefix":
-        near = moving if lesson.subdomains else by_host[lesson.host]
-        found = {o for o in near if o.family == "path-prefix" and _overlap(lesson.new, o.old)}
+    rewrite: Rewrite, moving: list[Rewrite], by_host: Mapping[str, list[Rewrite]]
+) -> set[Rewrite]:
+    """Return the rewrites that may change what a rewrite makes, without itself."""
+    if FAMILIES[rewrite.family].moves_host:
+        found = {o for o in by_host.get(rewrite.new, ()) if FAMILIES[o.family].moves_host}
     else:
-        found = {o for o in by_host.get(lesson.new, ()) if FAMILIES[o.family].moves_host}
-    return found - {lesson}
+        near = moving if rewrite.subdomains else by_host[rewrite.host]
+        found = {
+            o for o in near if not FAMILIES[o.family].moves_host and _overlap(rewrite.new, o.old)
+        }
+    return found - {rewrite}
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Say whether a path may begin with both, letter case aside."""
+    """Return True if a path may begin with both, ignoring case."""
     one, other = one.lower(), other.lower()
     return one.startswith(other) or other.startswith(one)

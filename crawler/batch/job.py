@@ -20,7 +20,8 @@ from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, output, tables
 from canonry.crawler.files.formats import ANY, InputFormat
-from canonry.crawler.learn.rule_store import Judge, active_in
+from canonry.crawler.learn.in_force import StoredRules
+from canonry.crawler.learn.rule_store import active_in
 from canonry.crawler.settings import SettingsError
 
 
@@ -235,7 +236,7 @@ def _in_store(
     """Open a store for one transaction, which ends with the stack; return what its rules make."""
     store = opening.open_store(url, canonicalizer.policy, notify)
     stack.callback(store.close)
-    store.judge = Judge(canonicalizer)
+    store.rules = StoredRules(canonicalizer)
     connection = stack.enter_context(store.transaction())
     taught = Canonicalizer(canonicalizer.policy, active_in(connection, canonicalizer.policy))
     store.merging_rules = partial(merging_rules, taught)

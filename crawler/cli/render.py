@@ -21,8 +21,8 @@ from rich.table import Table
 from canonry.canon import Trace
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.learn.evidence import Case
 from canonry.storage import report
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 _NARROW = 72  # characters of a URL in a table
 _PIPE_WIDTH = 200
@@ -135,24 +135,24 @@ def moment(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) if at > 0 else "never"
 
 
-def rule(case: Case, says: str) -> None:
+def rule(rule: TrackedRule, says: str) -> None:
     """Print a learned rule and its evidence."""
     console = out()
-    console.print(f"[bold]{case.id}[/]  [bold cyan]{case.state}[/]  {escape(says)}")
+    console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}")
     console.print(
-        f"\n  {counted(case.agree, 'path')} for it, {case.disagree:,} against; since it became "
-        f"{case.state}: {case.trial_agree:,} for, {case.trial_disagree:,} against"
+        f"\n  {counted(rule.agree, 'path')} for it, {rule.disagree:,} against; since it became "
+        f"{rule.state}: {rule.trial_agree:,} for, {rule.trial_disagree:,} against"
     )
     console.print(
-        f"  {counted(case.spared, 'URL')} not fetched because of it; "
-        f"{counted(case.reversed, 'redirect')} in the opposite direction"
+        f"  {counted(rule.spared, 'URL')} not fetched because of it; "
+        f"{counted(rule.reversed, 'redirect')} in the opposite direction"
     )
     console.print(
-        f"  first seen {moment(case.first_seen)}, last seen {moment(case.last_seen)}, "
-        f"{case.state} since {moment(case.entered_at)}, verified {moment(case.verified_at)}\n"
+        f"  first seen {moment(rule.first_seen)}, last seen {moment(rule.last_seen)}, "
+        f"{rule.state} since {moment(rule.entered_at)}, verified {moment(rule.verified_at)}\n"
     )
-    table("Evidence for it", ("URL", "is the same as"), case.samples)
-    table("Evidence against it", ("URL", "leads to"), case.against)
+    table("Evidence for it", ("URL", "is the same as"), rule.samples)
+    table("Evidence against it", ("URL", "leads to"), rule.against)
 
 
 def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The commands ``canonry rules``: what was learned, for people to see, take back, take along."""
+"""The commands ``canonry rules``: show, revoke, export, import and mine learned rules."""
 
 import sys
 import time
@@ -9,8 +9,9 @@ from typing import Any
 import click
 import msgspec
 
-from canonry.canon import LearnedRule, RuleSet
-from canonry.canon.learned.ruleset import STATES
+from canonry.canon import RuleSet
+from canonry.canon.learned.families import describe
+from canonry.canon.learned.learned_rule import RULE_STATES
 from canonry.crawler import opening
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
@@ -24,8 +25,9 @@ from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine, rule_store
 from canonry.crawler.learn import thresholds as learning
-from canonry.crawler.learn.evidence import Case
 from canonry.storage import report
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.store import read_facts
 
 
@@ -33,8 +35,8 @@ from canonry.storage.store import read_facts
 def rules() -> None:
     """Show, revoke, export, import and mine learned rules.
 
-    A rule says which URLs of a host are the same. It rests on evidence, spares fetches while it
-    holds, and is taken back where the host says otherwise: docs/learning.md.
+    A rule says which URLs of a host are the same. It is learned from evidence, spares fetches
+    while it holds, and is revoked if the host proves it wrong: docs/learning.md.
     """
 
 
@@ -45,43 +47,45 @@ _named = click.argument("rule", metavar="ID")
 
 @rules.command("list")
 @store_option
-@click.option("--state", type=click.Choice(STATES), multiple=True, help="Only rules in this state.")
+@click.option(
+    "--state", type=click.Choice(RULE_STATES), multiple=True, help="Only rules in this state."
+)
 @click.option("--host", help="Only rules about this host.")
 @json_option
 @answering
 def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
-    """List the rules: what they say, what they rest on, what they spared.
+    """List the rules: what they say, their evidence, and how many fetches they spared.
 
-    Without --state, candidates are left out: they have done nothing yet.
+    Without --state, candidates are not listed: they have no effect yet.
     """
     with report.reading(store) as connection:
-        wanted = state or tuple(s for s in STATES if s != "candidate")
+        wanted = state or tuple(s for s in RULE_STATES if s != "candidate")
         found = [
-            case
-            for case in rule_store.cases(connection, wanted)
-            if host in {None, case.lesson.host}
+            rule
+            for rule in rule_rows.in_states(connection, wanted)
+            if host in {None, rule.rewrite.host}
         ]
     if as_json:
-        print_json([_plain(case) for case in found])
+        print_json([_as_json(rule) for rule in found])
         return 0
     render.table(
         "Rules",
         ("id", "state", "says", "agree", "disagree", "spared", "last verified"),
         [
             (
-                case.id,
-                case.state,
-                rule_store.words(case.lesson),
-                case.agree,
-                case.disagree,
-                case.spared,
-                render.moment(case.verified_at),
+                rule.id,
+                rule.state,
+                describe(rule.rewrite),
+                rule.agree,
+                rule.disagree,
+                rule.spared,
+                render.moment(rule.verified_at),
             )
-            for case in found
+            for rule in found
         ],
     )
     if not found:
-        render.notify("no rules; crawls learn them, and 'canonry rules import' brings them in")
+        render.notify("no rules; crawls learn them, and 'canonry rules import' imports them")
     return 0
 
 
@@ -91,13 +95,13 @@ def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json:
 @json_option
 @answering
 def show_rule(rule: str, store: str, *, as_json: bool) -> int:
-    """Tell all about a rule: its evidence and what speaks against it, with URLs."""
+    """Show a rule: its state, and its evidence for and against, with URLs."""
     with report.reading(store) as connection:
-        case = rule_store.find(connection, rule)
+        found = rule_store.find(connection, rule)
     if as_json:
-        print_json(_plain(case))
+        print_json(_as_json(found))
     else:
-        render.rule(case, rule_store.words(case.lesson))
+        render.rule(found, describe(found.rewrite))
     return 0
 
 
@@ -107,16 +111,16 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
 @policy_option
 @answering
 def revoke(rule: str, store: str, policy: str) -> int:
-    """Take a rule back, for good; what was not fetched for it goes back to the queue.
+    """Revoke a rule for good; the URLs that it held go back to the queue.
 
-    It is not learned again; 'canonry rules import' can bring it back. A crawl that is running takes
-    note at its next step.
+    The rule is not learned again; only 'canonry rules import' can bring it back. A running crawl
+    follows at its next step.
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-        case = rule_store.find(connection, rule)
-        done = rule_store.revoke(connection, case, canonicalizer, time.time())
+        found = rule_store.find(connection, rule)
+        done = rule_store.revoke(connection, found, canonicalizer, time.time())
     render.notify(
-        f"rule {case.id} is revoked: {rule_store.words(case.lesson)}; "
+        f"rule {found.id} is revoked: {describe(found.rewrite)}; "
         f"{len(done.released):,} URLs went back to the queue"
     )
     return 0
@@ -126,19 +130,19 @@ def revoke(rule: str, store: str, policy: str) -> int:
 @store_option
 @click.option(
     "--state",
-    type=click.Choice(STATES),
+    type=click.Choice(RULE_STATES),
     multiple=True,
     default=("active",),
     show_default=True,
-    help="Rules in this state.",
+    help="Export rules in this state.",
 )
 @_out
 @answering
 def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
-    """Write rules as a file: readable, versioned, and made for one policy.
+    """Write rules to a file: readable, versioned, and valid for one policy.
 
-    'canonry canon --rules', 'canonry dedup --rules' and canon.Canonicalizer(policy, rules=...) read
-    it, and so does 'canonry rules import'.
+    'canonry canon --rules', 'canonry dedup --rules', 'canonry rules import' and
+    canonry.Canonicalizer(policy, rules=...) read it.
     """
     with report.reading(store) as connection:
         policy = read_facts(connection)["policy"]
@@ -151,19 +155,21 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
 @click.argument("file")
 @store_option
 @policy_option
-@click.option("--trial", is_flag=True, help="Active rules have to prove themselves once more.")
+@click.option("--trial", is_flag=True, help="Put active rules on probation.")
 @answering
 def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
-    """Bring rules from a file into a store; those that are active act from then on.
+    """Import rules from a file into a store; active rules apply from then on.
 
-    With --trial they are put on probation: they spare no fetch before they have predicted well.
+    With --trial they start on probation: they spare no fetch until their predictions hold.
     """
     given = opening.find_rules(file, opening.find_policy(policy))
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-        done = rule_store.bring(connection, given.rules, canonicalizer, time.time(), trial=trial)
+        done = rule_store.import_rules(
+            connection, given.rules, canonicalizer, time.time(), trial=trial
+        )
     render.notify(
-        f"{len(given.rules):,} rules brought in, {len(given) * (not trial):,} of them active; "
-        f"{len(done.held):,} queued URLs are known by another name"
+        f"{len(given.rules):,} rules imported, {0 if trial else len(given):,} of them active; "
+        f"{len(done.held):,} queued URLs are duplicates now and are held"
     )
     return 0
 
@@ -172,7 +178,7 @@ def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
 @policy_option
 @_out
-@click.option("--store", help="Bring the candidates into this store.")
+@click.option("--store", help="Import the candidates into this store.")
 @json_option
 @answering
 def mine_rules(
@@ -180,8 +186,8 @@ def mine_rules(
 ) -> int:
     """Learn from a log of redirects: old URL, new URL, status; lines of CDX and CDXJ; or WARC.
 
-    Only candidates come of it: a log tells where URLs led, and not what they held, nor what became
-    of them. In a store they spare nothing before a crawl has seen them predict well.
+    The result is candidates only: a log says where URLs led, but neither what was there nor what
+    became of it. In a store they spare no fetch until a crawl has verified their predictions.
     """
     canonicalizer = opening.canonicalizer(policy, None)
     found = mine.mine(_pairs(files), canonicalizer, learning.load())
@@ -193,7 +199,7 @@ def mine_rules(
     }
     if store is not None:
         with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-            rule_store.bring(connection, found.rules, canonicalizer, time.time())
+            rule_store.import_rules(connection, found.rules, canonicalizer, time.time())
     if as_json:
         print_json(summary)
     if out is not None or not as_json:
@@ -207,7 +213,7 @@ def mine_rules(
 
 
 def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
-    """Yield the pairs of files, of each kind by its content; one that breaks off is told."""
+    """Yield the pairs of files; the format of each is recognized by its content."""
     for name in files:
         if name == "-" or not _is_warc(name):
             yield from mine.read(_texts(name))
@@ -216,17 +222,17 @@ def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
             with Path(name).open("rb") as file:
                 yield from mine.read_warc(file)
         except OSError as error:
-            render.notify(f"canonry: {name}: breaks off ({error}); what was read before counts")
+            render.notify(f"canonry: {name}: truncated ({error}); the records before that count")
 
 
 def _is_warc(name: str) -> bool:
-    """Say whether a file is WARC, packed or not."""
+    """Return True if a file is WARC, compressed or not."""
     with Path(name).open("rb") as file:
         return decompressed(file).head(_HEAD).startswith(b"WARC/")
 
 
 def _texts(name: str) -> Iterator[str]:
-    """Yield the lines of a file as text; what cannot be read is told."""
+    """Yield the lines of a file as text; notify people of those that cannot be read."""
     for line in blocks.read_lines([name]):
         if isinstance(line, lines.Cut):
             render.notify(f"canonry: {line}")
@@ -245,16 +251,15 @@ def _write(found: RuleSet, out: str | None) -> None:
         file.write(text)
 
 
-def _plain(case: Case) -> dict[str, Any]:
-    """Return a case as plain data for JSON."""
-    rule: LearnedRule = case.rule()
+def _as_json(rule: TrackedRule) -> dict[str, Any]:
+    """Return a rule as plain data for JSON."""
     return {
-        "id": case.id,
-        "says": rule_store.words(case.lesson),
-        **msgspec.to_builtins(rule),
-        "trial": {"agree": case.trial_agree, "disagree": case.trial_disagree},
-        "reversed": case.reversed,
-        "spared": case.spared,
-        "entered_at": case.entered_at,
-        "verified_at": case.verified_at,
+        "id": rule.id,
+        "says": describe(rule.rewrite),
+        **msgspec.to_builtins(rule.as_learned()),
+        "trial": {"agree": rule.trial_agree, "disagree": rule.trial_disagree},
+        "reversed": rule.reversed,
+        "spared": rule.spared,
+        "entered_at": rule.entered_at,
+        "verified_at": rule.verified_at,
     }

@@ -1,16 +1,18 @@
-"""Reading a pair of URLs that were found equal: which lessons would explain it, if any."""
+"""Infer from two URLs that were found equal which rewrites would explain it, if any."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
-from canonry.canon.learned.families import FAMILIES, INDEX_FILE, Lesson, is_host_name, names_of
+from canonry.canon.learned.families import FAMILIES, names_of
+from canonry.canon.learned.family_fields import INDEX_FILE, is_host_name
+from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
 
-# Segments and labels that say who may see a page, or in which language; they say nothing of what
-# is equal: who is sent there today is sent elsewhere tomorrow, or from another country.
+# Segments and labels that say who may see a page, or in which language. A redirect to one says
+# nothing about which URLs are equal: tomorrow, or from another country, it leads elsewhere.
 _WALL = re.compile(
     r"log-?in|sign-?in|log-?on|auth|oauth2?|sso|saml|accounts?|consent|cookies?|gdpr|privacy-wall|"
     r"captcha|challenge|verify|register|subscribe|paywall|maintenance|error|404|status|unavailable",
@@ -19,61 +21,57 @@ _WALL = re.compile(
 _LOCALE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{2}|[a-z]{4}|[0-9]{3}))?", re.IGNORECASE)
 
 
-def lessons_from(source: Parts, target: Parts) -> tuple[Lesson, ...]:
-    """Return the lessons that together make the target of the source.
+def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
+    """Return the rewrites that together turn the source into the target.
 
     Args:
         source: an identity that led to another, by redirect or by ``rel=canonical``.
-        target: that other one.
+        target: the identity that it led to.
 
     Returns:
-        Lessons about the source's host, in the order in which they act; empty when they are alike,
-        or when no lessons explain all that is different.
+        Rewrites for the source's host, in the order in which they run; empty if both are equal, or
+        if no rewrites explain everything that differs.
     """
     if not (_is_plain(source) and _is_plain(target)):
         return ()
     host = source.host or ""
-    found: list[Lesson] = []
+    found: list[Rewrite] = []
     if source.scheme != target.scheme:
         if source.scheme != "http":
             return ()
-        found.append(Lesson(host, "scheme-upgrade"))
-    for read, here, there in (
-        (_of_paths, source, target),
-        (_of_queries, source, target),
-        (_of_hosts, source, target),
-    ):
-        lessons = read(here, there)
-        if lessons is None:
+        found.append(Rewrite(host, "scheme-upgrade"))
+    for read in (_of_paths, _of_queries, _of_hosts):
+        rewrites = read(source, target)
+        if rewrites is None:
             return ()
-        found += lessons
-    if {"host-alias", "path-prefix"} <= {lesson.family for lesson in found}:
-        return ()  # page by page it went there: another host's file of the same name is no proof
+        found += rewrites
+    if {"host-alias", "path-prefix"} <= {rewrite.family for rewrite in found}:
+        return ()  # only file names match: a file of the same name elsewhere is no proof
     return tuple(found)
 
 
 def _is_plain(parts: Parts) -> bool:
-    """Say whether a URL is one that lessons are about."""
+    """Return True if rewrites can cover a URL."""
     web = parts.scheme in {"http", "https"} and parts.port is None and parts.userinfo is None
     return web and is_host_name(parts.host or "")
 
 
-def _of_hosts(source: Parts, target: Parts) -> list[Lesson] | None:
-    """Return what the hosts' names teach; None when that is no lesson."""
+def _of_hosts(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrites that explain different hosts; None if none do."""
     old, new = source.host or "", target.host or ""
     if old == new:
         return []
     if new == f"www.{old}" or old == f"www.{new}":
-        return [Lesson(old, "www", new=new)]
+        return [Rewrite(old, "www", new=new)]
     if _WALL.fullmatch(new.partition(".")[0]) or _is_elsewhere(old, new):
         return None
-    return [Lesson(old, "host-alias", new=new)]
+    return [Rewrite(old, "host-alias", new=new)]
 
 
 def _is_elsewhere(old: str, new: str) -> bool:
-    """Say whether two names look like one site for two places or languages.
+    """Return True if two host names look like one site for two countries or languages.
 
-    That is one name under the suffixes of two countries, or a label more for a language.
+    That is one name under the suffixes of two countries, or with an added label for a language.
     """
     here, there = old.split("."), new.split(".")
     if _LOCALE.fullmatch(there[0]) and there[1:] in (here, here[1:]):  # example.com, de.example.com
@@ -85,22 +83,22 @@ def _is_elsewhere(old: str, new: str) -> bool:
     return one != other and by_country and one.partition(".")[0] == other.partition(".")[0]
 
 
-def _of_paths(source: Parts, target: Parts) -> list[Lesson] | None:
-    """Return what the paths teach; None when that is no lesson."""
+def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrites that explain different paths; None if none do."""
     if source.path == target.path:
         return []
     host = source.host or ""
     options = [
-        Lesson(host, "double-slash"),
+        Rewrite(host, "double-slash"),
         *_index_file(source),
-        Lesson(host, "letter-case"),
-        *(Lesson(host, "trailing-slash", new=new) for new in ("slash", "bare", "file")),
+        Rewrite(host, "letter-case"),
+        *(Rewrite(host, "trailing-slash", new=new) for new in ("slash", "bare", "file")),
     ]
     for size in (1, 2, 3):
         for chosen in combinations(options, size):
             parts = source
-            for lesson in chosen:
-                after = FAMILIES[lesson.family].apply(parts, lesson)
+            for rewrite in chosen:
+                after = FAMILIES[rewrite.family].apply(parts, rewrite)
                 if after is parts:
                     break
                 parts = after
@@ -110,15 +108,15 @@ def _of_paths(source: Parts, target: Parts) -> list[Lesson] | None:
     return _prefix(source, target)
 
 
-def _index_file(source: Parts) -> Iterator[Lesson]:
-    """Yield the lesson that a path ends with the name of a default document, where it does."""
+def _index_file(source: Parts) -> Iterator[Rewrite]:
+    """Yield the rewrite for a default document, if a path ends with its name."""
     name = source.path.rpartition("/")[2]
     if source.query is None and INDEX_FILE.fullmatch(name):
-        yield Lesson(source.host or "", "index-file", old=name)
+        yield Rewrite(source.host or "", "index-file", old=name)
 
 
-def _prefix(source: Parts, target: Parts) -> list[Lesson] | None:
-    """Return that a directory moved, where the paths end alike."""
+def _prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrite for a moved directory, if the paths end alike."""
     old, new = source.path.split("/"), target.path.split("/")
     same = 0
     while same < min(len(old), len(new)) - 1 and old[-1 - same] == new[-1 - same]:
@@ -128,8 +126,8 @@ def _prefix(source: Parts, target: Parts) -> list[Lesson] | None:
     old, new = old[1:-same], new[1:-same]
     if _without_locale(old) == _without_locale(new) or any(map(_WALL.fullmatch, new)):
         return None
-    lesson = Lesson(source.host or "", "path-prefix", old=_directory(old), new=_directory(new))
-    return None if FAMILIES["path-prefix"].check(lesson) else [lesson]
+    rewrite = Rewrite(source.host or "", "path-prefix", old=_directory(old), new=_directory(new))
+    return None if FAMILIES["path-prefix"].check(rewrite) else [rewrite]
 
 
 def _without_locale(segments: list[str]) -> list[str]:
@@ -140,48 +138,48 @@ def _directory(segments: list[str]) -> str:
     return "".join(f"/{segment}" for segment in segments) + "/"
 
 
-def _of_queries(source: Parts, target: Parts) -> list[Lesson] | None:
-    """Return what the queries teach; None when that is no lesson."""
+def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrites that explain different queries; None if none do."""
     if source.query == target.query:
         return []
     old = query.fields(source.query) if source.query else []
     new = query.fields(target.query) if target.query else []
     if Counter(old) == Counter(new):
         ordered = sorted(old, key=query.name) == new
-        return [Lesson(source.host or "", "parameter-order")] if ordered else None
+        return [Rewrite(source.host or "", "parameter-order")] if ordered else None
     dropped = sorted(set(names_of(old)) - set(names_of(new)))
     if not dropped or [field for field in old if query.name(field) not in dropped] != new:
         return None
-    lessons = []
+    rewrites = []
     names = set(names_of(old))
     for name in dropped:
         names.discard(name)
-        lessons.append(_irrelevant(source, name, names))
-    return None if None in lessons else lessons  # type: ignore[return-value]  # just looked
+        rewrites.append(_irrelevant(source, name, names))
+    return None if None in rewrites else rewrites  # type: ignore[return-value]  # just looked
 
 
-def _irrelevant(parts: Parts, name: str, beside: set[str]) -> Lesson | None:
-    """Return the lesson that a parameter selects nothing, where its name can be one."""
-    lesson = Lesson(
+def _irrelevant(parts: Parts, name: str, beside: set[str]) -> Rewrite | None:
+    """Return the rewrite that drops a parameter; None if its name is not allowed."""
+    rewrite = Rewrite(
         parts.host or "", "parameter-irrelevant", old=name, beside=tuple(sorted(beside))
     )
-    return None if FAMILIES["parameter-irrelevant"].check(lesson) else lesson
+    return None if FAMILIES["parameter-irrelevant"].check(rewrite) else rewrite
 
 
-def lessons_between(one: Parts, other: Parts) -> tuple[Lesson, ...]:
-    """Return the lessons that explain why two URLs answer alike, neither leading to the other.
+def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
+    """Return the rewrites that explain why two URLs answer with the same body.
 
-    Of the two directions the one is taken that makes URLs shorter. Two that differ in nothing but
-    the value of one parameter teach that it selects nothing.
+    Of the two directions, the one that makes URLs shorter is preferred. If the URLs differ only in
+    the value of one parameter, that parameter selects nothing.
     """
     if found := _differing_value(one, other):
         return found
     pair = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
-    return lessons_from(pair[0], pair[1]) or lessons_from(pair[1], pair[0])
+    return rewrites_from(pair[0], pair[1]) or rewrites_from(pair[1], pair[0])
 
 
-def _differing_value(one: Parts, other: Parts) -> tuple[Lesson, ...]:
-    """Return that a parameter selects nothing, where nothing but its value is different."""
+def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
+    """Return the rewrite that drops a parameter, if only its value differs."""
     if one._replace(query=None) != other._replace(query=None) or not (one.query and other.query):
         return ()
     here, there = query.fields(one.query), query.fields(other.query)
@@ -191,5 +189,5 @@ def _differing_value(one: Parts, other: Parts) -> tuple[Lesson, ...]:
     if len(names) != 1 or not _is_plain(one):
         return ()
     name = names.pop()
-    lesson = _irrelevant(one, name, set(names_of(here)) - {name})
-    return () if lesson is None else (lesson,)
+    rewrite = _irrelevant(one, name, set(names_of(here)) - {name})
+    return () if rewrite is None else (rewrite,)

@@ -1,4 +1,4 @@
-"""Answers from a store: what a URL is by all that was learned, URL by URL and host by host."""
+"""Look URLs up in a store: their canonical forms by all that was learned, by URL and by host."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -8,17 +8,17 @@ from sqlalchemy import Connection
 from canonry.canon import Canonical, Canonicalizer, Change, InvalidURL, Policy, Refused, Rung, Trace
 from canonry.canon.syntax import to_text
 from canonry.crawler.learn.rule_store import active_in
-from canonry.storage.learned.equivalences import Class, Equivalences, Step
+from canonry.storage.learned.equivalences import Alias, EquivalenceClass, Equivalences
 from canonry.storage.sql.bulk import rows_of
 
-_WHY = {
+_REASONS = {
     "redirect": "It redirects there for good (HTTP status {status}).",
     "canonical": "Its page names that one as canonical, which names itself or nothing.",
     "rule": "A learned rule says so, and it was not fetched.",
 }
 
 
-class Answers:
+class Lookup:
     """Canonical forms by a policy, a store's rules, and what its URLs led to."""
 
     def __init__(self, connection: Connection, policy: Policy) -> None:
@@ -26,15 +26,15 @@ class Answers:
 
         Args:
             connection: to a store whose keys were made under the policy.
-            policy: that policy.
+            policy: the policy.
         """
         self._connection = connection
-        self._taught = Canonicalizer(policy, active_in(connection, policy))
+        self._learned = Canonicalizer(policy, active_in(connection, policy))
         self._plain = Canonicalizer(policy)
-        self._known = Equivalences(connection)
+        self._equivalences = Equivalences(connection)
 
     def canonical(self, url: str | bytes, base: str | None = None) -> Canonical | Refused:
-        """Return what a URL comes to; a bad one is told, not raised."""
+        """Return the canonical form of a URL; a bad URL is returned as refused, not raised."""
         try:
             plain = self._plain(url, base)
         except InvalidURL as error:
@@ -49,24 +49,24 @@ class Answers:
         return (self.canonical(url, base) for url in urls)
 
     def explain(self, url: str | bytes, base: str | None = None) -> Trace:
-        """Return which rule did what, and what was seen of the URL.
+        """Return what each rule changed, and where the URL was seen to lead.
 
         Raises:
-            InvalidURL: when it is no URL.
+            InvalidURL: if it is not a URL.
         """
         plain = self._plain.explain(url, base)
         found = Canonical(plain.url, plain.identity, plain.key)
         identity, seen = self._end(found)
-        by_rules = self._taught.explain(url, base)
-        if seen is None or by_rules.identity == identity:  # rules name what they rest on
+        by_rules = self._learned.explain(url, base)
+        if seen is None or by_rules.identity == identity:  # rules name their evidence
             return by_rules
         steps = list(plain.steps)
         before = plain.identity
-        for step in seen.steps:  # told from identity to identity, as all steps are
+        for step in seen.steps:  # from identity to identity, as all steps of a trace
             after = self._plain.identity(step.to)
             steps.append(_change(step, before, after))
             before = after
-        steps += self._taught.follow(before).trace()
+        steps += self._learned.follow(before).trace()
         return Trace(
             text=to_text(url),
             policy=plain.policy,
@@ -76,24 +76,24 @@ class Answers:
             steps=tuple(steps),
         )
 
-    def _end(self, plain: Canonical) -> tuple[str, Class | None]:
-        """Return the identity that a URL comes to, and the way that its row showed, if any."""
-        ruled = self._taught.follow(plain.identity).identity
-        for key in dict.fromkeys((plain.key, self._plain.key_of(ruled))):
+    def _end(self, plain: Canonical) -> tuple[str, EquivalenceClass | None]:
+        """Return the identity that a URL leads to, and the class of its own row, if it has one."""
+        by_rules = self._learned.follow(plain.identity).identity
+        for key in dict.fromkeys((plain.key, self._plain.key_of(by_rules))):
             question = "SELECT url_id FROM keys WHERE key"
             for (row,) in rows_of(self._connection, question, [key]):
-                found = self._known.representative(row)
+                found = self._equivalences.representative(row)
                 if found.steps:
                     end = self._plain.identity(found.url)
-                    return self._taught.follow(end).identity, found if key == plain.key else None
-        return ruled, None
+                    return self._learned.follow(end).identity, found if key == plain.key else None
+        return by_rules, None
 
 
-def _change(step: Step, before: str, after: str) -> Change:
-    """Tell a step as a change."""
+def _change(step: Alias, before: str, after: str) -> Change:
+    """Return a step as a change of a trace."""
     day = time.strftime("%Y-%m-%d", time.gmtime(step.last_seen))
-    why = _WHY[step.kind].format(status=step.status)
-    often = "once" if step.times == 1 else f"{step.times:,} times"
+    reason = _REASONS[step.kind].format(status=step.status)
+    times = "once" if step.times == 1 else f"{step.times:,} times"
     return Change(
         name=f"alias-{step.kind}",
         before=before,
@@ -101,5 +101,5 @@ def _change(step: Step, before: str, after: str) -> Change:
         rung=Rung.PROTOCOL,
         cites="RFC 3986 section 6.2.4",
         lossless=False,
-        why=f"{why} Seen {often}, last on {day}.",
+        why=f"{reason} Seen {times}, last on {day}.",
     )

@@ -1,7 +1,7 @@
-"""Mining: learning from a log of redirects instead of a crawl. Candidates come of it, no more.
+"""Mining: learning from a log of redirects instead of a crawl. The result is candidates only.
 
-A log tells where URLs led, and not what they held, nor what became of them since; so what is mined
-has to prove itself in a crawl before it spares a fetch.
+A log says where URLs led, but neither what was there nor what became of it. So a mined rule has to
+prove itself in a crawl before it spares a fetch.
 """
 
 import csv
@@ -12,19 +12,20 @@ from typing import IO, NamedTuple
 import msgspec
 
 from canonry.canon import Canonicalizer, InvalidURL
-from canonry.canon.learned.ruleset import LearnedRule
+from canonry.canon.learned.learned_rule import LearnedRule
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.evidence import Case
+from canonry.crawler.fetch.status import PERMANENT_REDIRECTS
 from canonry.crawler.learn.learner import Learner, Moved
 from canonry.crawler.learn.thresholds import Thresholds
 from canonry.extras import require
+from canonry.storage.learned.tracked_rule import TrackedRule
 
-_PERMANENT = frozenset({"301", "308"})
+_PERMANENT = frozenset(map(str, PERMANENT_REDIRECTS))
 _WORTH = frozenset({"probation", "active"})
 
 
 class Pair(NamedTuple):
-    """A line of a log: a URL, what it was answered with, and where that led."""
+    """A line of a log: a URL, the status that it answered with, and where it led."""
 
     number: int
     old: str
@@ -33,25 +34,24 @@ class Pair(NamedTuple):
 
 
 class Mined(NamedTuple):
-    """What came of a log."""
+    """The result of mining a log."""
 
     rules: tuple[LearnedRule, ...]
     pairs: int  # permanent redirects
-    other: int  # lines of another status, or without a target
+    other: int  # lines with another status, or without a target
     refused: dict[str, int]  # lines that could not be read, by reason
 
 
 def mine(pairs: Iterable[Pair], canonicalizer: Canonicalizer, thresholds: Thresholds) -> Mined:
-    """Learn from pairs; the rules are those that as candidates would be put on probation.
+    """Learn from pairs; return the candidates with enough evidence for a probation.
 
     Args:
-        pairs: as `read` gives them.
+        pairs: as `read` yields them.
         canonicalizer: makes identities, without learned rules.
         thresholds: how much evidence makes a rule.
     """
-    kept: dict[str, list[Case]] = {}
-    learner = Learner(thresholds, registrable, lambda host: kept.get(host, ()))
-    found: dict[str, Case] = {}
+    learner = Learner(thresholds, registrable)
+    found: dict[str, TrackedRule] = {}
     refused: dict[str, int] = {}
     used = other = 0
     for number, old, new, status in pairs:
@@ -68,27 +68,26 @@ def mine(pairs: Iterable[Pair], canonicalizer: Canonicalizer, thresholds: Thresh
         used += 1
         if source == target:
             continue
-        learner.hear(Moved(source, target, float(number)))
-        touched, _ = learner.settle(float(number))
-        for case in touched:
-            found[case.id] = case
-    rules = [_candidate(case) for case in found.values() if case.state in _WORTH]
-    return Mined(tuple(sorted(rules, key=lambda rule: rule.lesson)), used, other, refused)
+        learner.observe(Moved(source, target, float(number)))
+        for rule in learner.decide(float(number)).changed:
+            found[rule.id] = rule
+    rules = [_candidate(rule) for rule in found.values() if rule.state in _WORTH]
+    return Mined(tuple(sorted(rules, key=lambda rule: rule.rewrite)), used, other, refused)
 
 
-def _candidate(case: Case) -> LearnedRule:
-    """Return a case as a candidate; the numbers of lines are no times."""
-    rule = case.rule()
+def _candidate(tracked: TrackedRule) -> LearnedRule:
+    """Return a rule as a candidate, without times: the numbers of lines are none."""
+    rule = tracked.as_learned()
     evidence = msgspec.structs.replace(rule.evidence, first_seen=None, last_seen=None)
     return msgspec.structs.replace(rule, state="candidate", evidence=evidence)
 
 
 def read(lines: Iterable[str]) -> Iterator[Pair]:
-    """Yield the pairs of a log, whatever kind it is of: told by each line.
+    """Yield the pairs of a log. The format is recognized line by line.
 
-    Lines of CDX (eleven or nine fields behind a SURT and a timestamp) and CDXJ are known by their
-    form; others are columns, separated by tabs or commas: the first two that are URLs are old and
-    new, the first that is a status is the status, and without one the redirect was permanent.
+    Lines of CDX (eleven or nine fields after a SURT and a timestamp) and CDXJ are recognized by
+    their shape. Other lines are columns, separated by tabs or commas: the first two URLs are old
+    and new, the first status code is the status; without one the redirect counts as permanent.
     """
     for number, line in enumerate(lines, 1):
         text = line.rstrip("\r\n")
@@ -97,14 +96,14 @@ def read(lines: Iterable[str]) -> Iterator[Pair]:
 
 
 def read_warc(file: IO[bytes]) -> Iterator[Pair]:
-    """Yield the pairs of a WARC file: its responses that are redirects, and where they led.
+    """Yield the pairs of a WARC file: its responses that are redirects.
 
     Args:
         file: WARC, plain or gzip by record.
 
     Raises:
         MissingExtraError: if warcio is not installed.
-        OSError: where the file breaks off.
+        OSError: if the file is truncated.
     """
     require("warc", "WARC")
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
@@ -129,13 +128,13 @@ def _pair(number: int, text: str) -> Pair:
     mark = "\t" if "\t" in text else ","
     columns = next(csv.reader(io.StringIO(text), delimiter=mark), [])
     found = [column for column in columns if "://" in column[:12]]
-    statuses = [c for c in columns if len(c) == 3 and c.isdecimal()]  # noqa: PLR2004 - HTTP's form
+    statuses = [c for c in columns if len(c) == 3 and c.isdecimal()]  # noqa: PLR2004 - HTTP's format
     old, new = (*found[:2], "", "")[:2]
     return Pair(number, old, new, statuses[0] if statuses else "301")
 
 
 def _cdx(number: int, record: str) -> Pair:
-    """Read the fields behind a CDX line's timestamp: URL, type, status, digest, redirect."""
+    """Read the fields after a CDX line's timestamp: URL, type, status, digest, redirect."""
     fields = record.split(" ")
     redirect = fields[4] if len(fields) > 4 else "-"  # noqa: PLR2004 - the fifth
     status = fields[2] if len(fields) > 2 else ""  # noqa: PLR2004 - the third

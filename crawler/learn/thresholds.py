@@ -16,7 +16,7 @@ _Seconds = Annotated[float, Meta(ge=0)]
 
 
 class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one family asks for; each key is explained in ``config/learning.toml``."""
+    """The thresholds of one family; each key is explained in ``config/learning.toml``."""
 
     probation: _Share
     active: _Share
@@ -29,7 +29,7 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is too much at once; each key is explained in ``config/learning.toml``."""
+    """The limits for rules that become active; explained in ``config/learning.toml``."""
 
     share: _Share
     from_: Annotated[int, Meta(ge=0)] = msgspec.field(name="from")
@@ -45,7 +45,10 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def load(file: str | None = None) -> Thresholds:
-    """Return the thresholds that hold: the defaults, with those of a file over them.
+    """Return the default thresholds, overridden by those in a file.
+
+    Args:
+        file: path of a TOML file with the keys of ``config/learning.toml``; None for the defaults.
 
     Raises:
         SettingsError: naming the source, the key and what is allowed.

@@ -126,7 +126,7 @@ class Crawl:
         try:
             digest = await self._visitor.probe(probe, partial(self._scheduler.another_turn, host))
             if digest is not None:
-                await self._store_session.hear_missing(probe.url, digest)
+                await self._store_session.observe_missing(probe.url, digest)
         except Exception as error:  # noqa: BLE001 - as for a visit
             self._survives(probe.url, error)
         finally:

@@ -114,10 +114,10 @@ class StoreSession:
 
         await self._writer.call(leave)
 
-    async def hear_missing(self, url: str, digest: bytes) -> None:
+    async def observe_missing(self, url: str, digest: bytes) -> None:
         """Learn the body with which a host answers for a page that does not exist."""
         if self._session is not None:
-            await self._writer.call(self._session.hear_missing, url, digest)
+            await self._writer.call(self._session.observe_missing, url, digest)
 
     async def record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them, in one transaction."""
@@ -136,7 +136,7 @@ class StoreSession:
             self._notify(
                 f"Learning failed and is switched off for this run; please report this:\n{trace}"
             )
-            self._session = self._store.judge = None
+            self._session = self._store.rules = None
             return self._record_and_learn(outcomes, now)
 
     def _record_and_learn(self, outcomes: Sequence[Outcome], now: float) -> Recorded:

@@ -101,7 +101,7 @@ async def crawl(
         store.budget = url_filter.budget
         writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work
         if settings.learn.enabled:
-            store.judge = session = LearningSession(canonicalizer, thresholds, notify)
+            store.rules = session = LearningSession(canonicalizer, thresholds, notify)
         job = _prepare(store, url_filter, candidates, settings, seeds, notify)
         try:
             async with client:

@@ -1,10 +1,10 @@
-"""Equivalences: which known URLs are one resource, told by what each led to (RFC 3986 6.2.4).
+"""Equivalences: which known URLs are one resource, by what each led to (RFC 3986 section 6.2.4).
 
-A permanent redirect joins its ends; a temporary one joins nothing. A canonical link joins when its
-target answers 200, names itself or nothing, and is not refuted. A learned rule joins what it
-dropped. The representative of a class is the end of the chain, and only one that answered 200: a
-chain that ends elsewhere, or runs in a circle, joins nothing. Neither does one that ends at a sink:
-a page to which many unlike pages lead, such as a wall, or the home page for what is gone.
+A permanent redirect merges its ends; a temporary one merges nothing. A canonical link merges if its
+target answers 200, names itself or nothing, and is not refuted. A learned rule merges the URLs that
+it held. The representative of a class is the end of the chain, and only if that answered 200: a
+chain that ends elsewhere, or in a circle, merges nothing. Neither does one that ends at a sink: a
+page to which many unlike pages lead, such as a login page, or the home page for deleted pages.
 """
 
 import re
@@ -18,14 +18,14 @@ from canonry.storage.sql.schema import State, aliases, pages, urls
 
 _PERMANENT = frozenset({301, 308})  # RFC 9110 sections 15.4.2 and 15.4.9
 _OK = 200
-_LONGEST = 16
-_MANY = 10  # sources with names unlike the target's, from which on it is a sink
+_MAX_STEPS = 16
+_SINK = 10  # so many sources with names unlike the target's make it a sink
 _LOOKED_AT = 200
 _LAST = re.compile(r"://[^/?#]*/?(?:[^?#]*/)?([^/?#]*)/*(?:[?#]|\Z)")
 
 
-class Step(NamedTuple):
-    """One URL being another: how it is known."""
+class Alias(NamedTuple):
+    """A URL that is another one, and how that is known."""
 
     url: str
     to: str
@@ -35,16 +35,16 @@ class Step(NamedTuple):
     last_seen: float
 
 
-class Class(NamedTuple):
-    """Where a URL belongs: the representative's row and URL, and the way to it."""
+class EquivalenceClass(NamedTuple):
+    """The class of a URL: the representative's row and URL, and the steps that lead there."""
 
     row: int
     url: str
-    steps: tuple[Step, ...]
+    steps: tuple[Alias, ...]
 
 
-class _Known(NamedTuple):
-    """What is known of a URL."""
+class _URLRow(NamedTuple):
+    """What the store knows of a URL."""
 
     id: int
     url: str
@@ -64,33 +64,34 @@ class _Edge(NamedTuple):
 
 
 class Equivalences:
-    """Answers from a store, at the moment that a connection sees."""
+    """The classes in a store, as a connection sees it. Remembers which URLs are sinks."""
 
     def __init__(self, connection: Connection) -> None:
         """Bind a connection."""
         self._connection = connection
         self._sinks: dict[int, bool] = {}
 
-    def of_many(self, rows: Collection[int]) -> dict[int, Class]:
-        """Return the classes of those of some known URLs that lead to others.
+    def of_many(self, rows: Collection[int]) -> dict[int, EquivalenceClass]:
+        """Return the classes of the URLs, among known ones, that lead to others.
 
-        What a rule holds belongs to what it is held for, also where that is not fetched yet.
+        A URL that a rule holds belongs to the class of its representative, even if that is not
+        fetched yet.
         """
         question = "SELECT DISTINCT from_id FROM aliases WHERE from_id"
         leading = [row for (row,) in rows_of(self._connection, question, list(rows))]
         return {row: self.representative(row, awaited=True) for row in leading}
 
-    def representative(self, row: int, *, awaited: bool = False) -> Class:
-        """Return the class of a known URL: itself, where it is joined with none.
+    def representative(self, row: int, *, awaited: bool = False) -> EquivalenceClass:
+        """Return the class of a known URL; a URL that is merged with none is its own class.
 
-        With ``awaited``, rules also lead to what is still to be fetched.
+        With ``awaited``, rules also lead to URLs that are still to be fetched.
         """
         here = self._of(row)
-        alone = Class(row, here.url, ())
-        steps: list[Step] = []
+        alone = EquivalenceClass(row, here.url, ())
+        steps: list[Alias] = []
         seen = {row}
-        while len(steps) < _LONGEST:
-            edge = self._joining(here)
+        while len(steps) < _MAX_STEPS:
+            edge = self._merging(here)
             if edge is None:
                 break
             if edge.to_id in seen:
@@ -98,22 +99,22 @@ class Equivalences:
             seen.add(edge.to_id)
             there = self._of(edge.to_id)
             steps.append(
-                Step(here.url, there.url, edge.kind, edge.status, edge.times, edge.last_seen)
+                Alias(here.url, there.url, edge.kind, edge.status, edge.times, edge.last_seen)
             )
             here = there
-        is_there = here.state == State.FETCHED and here.status == _OK
-        if not is_there and not (awaited and all(step.kind == "rule" for step in steps)):
+        is_alive = here.state == State.FETCHED and here.status == _OK
+        if not is_alive and not (awaited and all(step.kind == "rule" for step in steps)):
             return alone
-        return Class(here.id, here.url, tuple(steps))
+        return EquivalenceClass(here.id, here.url, tuple(steps))
 
-    def _of(self, row: int) -> _Known:
+    def _of(self, row: int) -> _URLRow:
         """Return what is known of a URL."""
         query = select(urls.c.id, urls.c.url, urls.c.state, pages.c.status, pages.c.title)
         query = query.join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
-        return _Known._make(self._connection.execute(query.where(urls.c.id == row)).one())
+        return _URLRow._make(self._connection.execute(query.where(urls.c.id == row)).one())
 
-    def _joining(self, here: _Known) -> _Edge | None:
-        """Return the edge that joins a URL with another, if one does."""
+    def _merging(self, here: _URLRow) -> _Edge | None:
+        """Return the edge that merges a URL into another, if there is one."""
         query = select(
             aliases.c.to_id,
             aliases.c.kind,
@@ -126,7 +127,7 @@ class Equivalences:
             if edge.to_id == here.id:
                 continue
             if edge.kind == "redirect" and here.state == State.REDIRECTED:
-                # The last answer counts: what leads on for a time only is a resource of its own.
+                # The last answer counts: a URL with a temporary redirect is a resource of its own.
                 lasts = edge.status in _PERMANENT and not self._is_sink(edge.to_id, here.url)
                 return edge if lasts else None
             if edge.kind == "rule" and here.state == State.HELD:
@@ -135,8 +136,8 @@ class Equivalences:
                 return edge
         return None
 
-    def _is_canonical(self, here: _Known, target: int) -> bool:
-        """Say whether a canonical link holds: confirmed by its target, and not refuted."""
+    def _is_canonical(self, here: _URLRow, target: int) -> bool:
+        """Return True if a canonical link holds: its target confirms it, nothing refutes it."""
         there = self._of(target)
         if there.state != State.FETCHED or there.status != _OK:
             return False
@@ -146,17 +147,17 @@ class Equivalences:
         return not (here.title and there.title and here.title != there.title)
 
     def _is_sink(self, target: int, source: str) -> bool:
-        """Say whether a URL is where a site sends all that it does not want to answer."""
+        """Return True if a site redirects there whatever it does not want to answer."""
         if target not in self._sinks:
             query = select(urls.c.url).join_from(aliases, urls, aliases.c.from_id == urls.c.id)
             leading = query.where(aliases.c.to_id == target, aliases.c.kind == "redirect")
             own = _name(self._of(target).url)
             names = map(_name, self._connection.scalars(leading.limit(_LOOKED_AT)))
-            self._sinks[target] = len({name for name in names if name != own}) >= _MANY
+            self._sinks[target] = len({name for name in names if name != own}) >= _SINK
         return self._sinks[target] and _name(source) != _name(self._of(target).url)
 
 
 def _name(url: str) -> str:
-    """Return the last segment of a URL's path, letter case aside; "" for the root."""
+    """Return the last segment of a URL's path, in lower case; "" for the root."""
     found = _LAST.search(url)
     return found[1].lower() if found else ""

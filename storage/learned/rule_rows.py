@@ -1,16 +1,56 @@
-"""What was learned: rules with their evidence, kept and found again."""
+"""Rows of learned rules: the one place where rules are encoded for the store and decoded."""
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Insert, Select, delete, insert, select, update
+import msgspec
+from sqlalchemy import Connection, Insert, RowMapping, Select, delete, insert, select, update
 
-from canonry.storage.records import Piece, RuleRow
+from canonry.canon import redact
+from canonry.canon.learned.rewrite import Rewrite, to_fields
+from canonry.storage.learned.tracked_rule import Sample, TrackedRule
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.schema import evidence, meta, rules
 
-_COLUMNS = [rules.c[name] for name in RuleRow._fields]
+_COUNTERS = (  # columns that are attributes of a rule, under the same names
+    "state",
+    "agree",
+    "disagree",
+    "moved",
+    "trial_agree",
+    "trial_disagree",
+    "reversed",
+    "first_seen",
+    "last_seen",
+    "entered_at",
+    "verified_at",
+    "spared",
+)
+_COLUMNS = ("id", "host", "lesson", "hsts", *_COUNTERS)
+_SELECT = select(*(rules.c[name] for name in _COLUMNS))
+
+
+def _encode(rule: TrackedRule) -> dict[str, Any]:
+    """Return a rule as the row that holds it."""
+    said = to_fields(rule.rewrite)
+    row = {name: getattr(rule, name) for name in _COUNTERS}
+    row |= {"id": rule.id, "host": said.pop("host"), "hsts": int(rule.hsts)}
+    return row | {"lesson": msgspec.json.encode(said).decode()}
+
+
+def _decode(row: RowMapping, samples: Iterable[Sample]) -> TrackedRule:
+    """Return the rule that a row holds, with the samples of its evidence."""
+    said = _rewrite(row["host"], row["lesson"])
+    counters = {name: row[name] for name in _COUNTERS}
+    rule = TrackedRule(said, hsts=bool(row["hsts"]), **counters)
+    for agrees, url, found in samples:
+        (rule.samples if agrees else rule.against).append((url, found))
+    return rule
+
+
+def _rewrite(host: str, fields: str) -> Rewrite:
+    return msgspec.convert({"host": host, **msgspec.json.decode(fields)}, Rewrite)
 
 
 def generation(connection: Connection) -> int:
@@ -20,22 +60,27 @@ def generation(connection: Connection) -> int:
 
 
 def advance(connection: Connection) -> int:
-    """Say that the set of active rules has changed; return its new number."""
+    """Record that the set of active rules has changed; return its new number."""
     now = generation(connection) + 1
     new = upsert(connection.dialect.name, meta).values(name="rules", value=str(now))
     connection.execute(new.on_conflict_do_update(index_elements=["name"], set_={"value": str(now)}))
     return now
 
 
-def of_host(connection: Connection, host: str) -> list[RuleRow]:
+def of_host(connection: Connection, host: str) -> list[TrackedRule]:
     """Return the rules of a host, in all states."""
-    return _rows(connection, select(*_COLUMNS).where(rules.c.host == host))
+    return _rules(connection, _SELECT.where(rules.c.host == host))
 
 
-def in_states(connection: Connection, states: Collection[str]) -> list[RuleRow]:
-    """Return the rules in some states, or in all when none is named."""
-    query = select(*_COLUMNS).order_by(rules.c.host, rules.c.id)
-    return _rows(connection, query.where(rules.c.state.in_(states)) if states else query)
+def in_states(connection: Connection, states: Collection[str] = ()) -> list[TrackedRule]:
+    """Return the rules in some states; all rules if none is named."""
+    query = _SELECT.order_by(rules.c.host, rules.c.id)
+    return _rules(connection, query.where(rules.c.state.in_(states)) if states else query)
+
+
+def with_prefix(connection: Connection, prefix: str) -> list[TrackedRule]:
+    """Return the rules whose ids begin with a text."""
+    return _rules(connection, _SELECT.where(rules.c.id.startswith(prefix, autoescape=True)))
 
 
 def wide_hosts(connection: Connection) -> set[str]:
@@ -44,67 +89,69 @@ def wide_hosts(connection: Connection) -> set[str]:
     return set(connection.scalars(select(rules.c.host).where(wide)))
 
 
-def named(connection: Connection, name: str) -> list[RuleRow]:
-    """Return the rules whose ids begin with a text."""
-    return _rows(connection, select(*_COLUMNS).where(rules.c.id.startswith(name, autoescape=True)))
+def activated_since(connection: Connection, moment: float) -> list[Rewrite]:
+    """Return what the rules say that are active and became so after a moment."""
+    query = select(rules.c.host, rules.c.lesson).where(rules.c.state == "active")
+    recent = connection.execute(query.where(rules.c.entered_at >= moment))
+    return [_rewrite(host, fields) for host, fields in recent]
 
 
-def entered_since(connection: Connection, moment: float) -> list[RuleRow]:
-    """Return the rules that became active after a moment."""
-    recent = rules.c.entered_at >= moment
-    return _rows(connection, select(*_COLUMNS).where(rules.c.state == "active", recent))
+def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:
+    """Return the rules that a query finds, with their samples."""
+    rows = connection.execute(query).mappings().all()
+    samples = _samples(connection, [row["id"] for row in rows])
+    return [_decode(row, samples.get(row["id"], ())) for row in rows]
 
 
-def _rows(connection: Connection, query: Select[Any]) -> list[RuleRow]:
-    return [RuleRow._make(row) for row in connection.execute(query)]
-
-
-def pieces(connection: Connection, ids: Iterable[str]) -> dict[str, list[Piece]]:
-    """Return what is kept of the evidence of rules."""
-    found: dict[str, list[Piece]] = {}
+def _samples(connection: Connection, ids: Iterable[str]) -> dict[str, list[Sample]]:
+    """Return the samples of evidence that are stored for rules, by id."""
+    found: dict[str, list[Sample]] = {}
     for part in chunks(list(ids)):
         query = select(evidence.c.rule_id, evidence.c.agrees, evidence.c.url, evidence.c.found)
         here = query.where(evidence.c.rule_id.in_(part)).order_by(evidence.c.id)
         for rule, agrees, url, seen in connection.execute(here):
-            found.setdefault(rule, []).append(Piece(bool(agrees), url, seen))
+            found.setdefault(rule, []).append(Sample(bool(agrees), url, seen))
     return found
 
 
-def put(connection: Connection, given: Iterable[RuleRow]) -> None:
-    """Write down rules as they stand now; what they spared is counted by `spare` alone."""
-    rows = [row._asdict() for row in given]
-    if rows:
-        connection.execute(_put(connection.dialect.name), rows)
+def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
+    """Save rules and their new samples, without passwords; `add_spared` alone counts fetches."""
+    changed = list(given)
+    if changed:
+        connection.execute(_put(connection.dialect.name), [_encode(rule) for rule in changed])
+    samples = [
+        {
+            "rule_id": rule.id,
+            "agrees": int(sample.agrees),
+            "url": redact(sample.url),
+            "found": redact(sample.found),
+        }
+        for rule in changed
+        for sample in rule.unsaved
+    ]
+    if samples:
+        connection.execute(insert(evidence), samples)
+    for rule in changed:
+        rule.unsaved.clear()
 
 
 @cache
 def _put(dialect: str) -> Insert:
-    """Return the statement that writes down a rule; to make it costs as much as to run it."""
+    """Return the statement that saves a rule; building it costs as much as running it."""
     new = upsert(dialect, rules)
-    names = [name for name in RuleRow._fields if name not in {"id", "spared"}]
-    later = {name: new.excluded[name] for name in names}
+    later = {name: new.excluded[name] for name in _COLUMNS if name not in {"id", "spared"}}
     return new.on_conflict_do_update(index_elements=["id"], set_=later)
 
 
-def add_pieces(connection: Connection, given: Iterable[tuple[str, Piece]]) -> None:
-    """Write down pieces of evidence, each with the id of its rule."""
-    rows = [
-        {"rule_id": rule, "agrees": int(piece.agrees), "url": piece.url, "found": piece.found}
-        for rule, piece in given
-    ]
-    if rows:
-        connection.execute(insert(evidence), rows)
-
-
-def forget(connection: Connection, ids: Collection[str]) -> None:
-    """Drop candidates that made room for others."""
+def delete_candidates(connection: Connection, ids: Collection[str]) -> None:
+    """Delete rules that are still candidates, with their evidence."""
     for part in chunks(list(ids)):
         connection.execute(delete(evidence).where(evidence.c.rule_id.in_(part)))
         connection.execute(delete(rules).where(rules.c.id.in_(part), rules.c.state == "candidate"))
 
 
-def spare(connection: Connection, counts: Mapping[str, int]) -> None:
-    """Add to how many URLs were not fetched for rules."""
+def add_spared(connection: Connection, counts: Mapping[str, int]) -> None:
+    """Add to the number of URLs that were not fetched because of rules, by id."""
     for rule, count in counts.items():
         more = update(rules).where(rules.c.id == rule)
         connection.execute(more.values(spared=rules.c.spared + count))

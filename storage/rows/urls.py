@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
-from canonry.storage.learned.classes import LEARNED, Dropped, Judge, drop, note
+from canonry.storage.learned.classes import LEARNED, HeldURL, RuleSource, find_held, record_held
 from canonry.storage.records import Admission, Candidate, Outcome
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
@@ -46,7 +46,7 @@ def admit(
     seen: SeenSet,
     candidates: Sequence[Candidate],
     now: float,
-    judge: Judge | None = None,
+    rules: RuleSource | None = None,
     budget: budgets.Budget | None = None,
 ) -> list[Admission]:
     """Let URLs through the door: claim their keys and write the rows of the new ones.
@@ -60,10 +60,10 @@ def admit(
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
         host_ids = _host_ids(connection, dict.fromkeys(c.host for c, _row in new))
-        dropped: list[Dropped] = []
-        if judge is not None:
-            dropped = drop(connection, new, judge, now, host_ids.__getitem__)
-            held_now = {d.row for d in dropped}
+        by_rules: list[HeldURL] = []
+        if rules is not None:
+            by_rules = find_held(connection, new, rules, now, host_ids.__getitem__)
+            held_now = {held.row for held in by_rules}
             new = [(c._replace(held=LEARNED) if r in held_now else c, r) for c, r in new]
         if budget is not None:
             free = [place for place, (c, _row) in enumerate(new) if c.held is None]
@@ -101,8 +101,8 @@ def admit(
                 for (host_id, depth, held), n in added.items()
             },
         )
-        if judge is not None:
-            note(connection, dropped, judge, now)
+        if rules is not None:
+            record_held(connection, by_rules, rules, now)
     return claims
 
 

@@ -18,6 +18,7 @@ from canonry.canon.learned.ruleset import follow
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.learner import Answered, Learner, Moved
 from canonry.crawler.learn.thresholds import load
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 POLICY = "web/1"
 _LIMITS = load()
@@ -50,7 +51,7 @@ def _body(name: object) -> str:
     return f"the page {name}"
 
 
-Answers = Callable[[str, float], Answer]
+Respond = Callable[[str, float], Answer]
 # Each habit: from a page's URL to another name of it, and back, and how the host treats it.
 Habit = tuple[str, Callable[[str], str], Callable[[str], str], str]
 
@@ -175,7 +176,7 @@ def _page(url: str) -> Answer:
     return Answer(_OK, body=_body(url))
 
 
-def _if_http(target: Callable[[str], str], status: int = _PERMANENT) -> Answers:
+def _if_http(target: Callable[[str], str], status: int = _PERMANENT) -> Respond:
     """Answer http with a redirect, and https with a page."""
     return lambda u, _t: Answer(status, target(u)) if u.startswith("http:") else _page(u)
 
@@ -194,7 +195,7 @@ class Adversary(NamedTuple):
     """A host that looks as if something could be learned, and nothing may be."""
 
     kind: str
-    answer: Answers
+    answer: Respond
     names: Callable[[str], list[str]]  # of a page, besides its own
     truth: Callable[[str, float], object] = lambda url, _at: url
 
@@ -272,7 +273,7 @@ def adversaries(n: int, rng: random.Random) -> Iterator[Host]:
 
 
 @dataclass
-class Found:
+class CrawlResult:
     """What a crawl over hosts came to."""
 
     fetched: int = 0
@@ -285,9 +286,9 @@ class Found:
     lost: list[str] = field(default_factory=list)
 
 
-def crawl(hosts: list[Host], warm: int = 200) -> Found:
+def crawl(hosts: list[Host], warm: int = 200) -> CrawlResult:
     """Crawl hosts, one second a fetch, as the real crawl does: learn, drop, and take back."""
-    found = Found()
+    found = CrawlResult()
     for host in hosts:
         _Crawl(host, found, warm).run()
     return found
@@ -296,11 +297,11 @@ def crawl(hosts: list[Host], warm: int = 200) -> Found:
 class _Crawl:
     """The crawl of one host: what the store, the frontier and the visits do, without them."""
 
-    def __init__(self, host: Host, found: Found, warm: int) -> None:
+    def __init__(self, host: Host, found: CrawlResult, warm: int) -> None:
         self.host = host
         self.found = found
         self.warm = warm
-        self.learner = Learner(_LIMITS, registrable, recall=self.recall)
+        self.learner = Learner(_LIMITS, registrable, self)
         self.rules = RuleSet((), POLICY)
         self.classes: dict[str, str] = {}  # from what rules make to the URL that stands for it
         self.known: set[str] = set()
@@ -375,10 +376,10 @@ class _Crawl:
         if answer.status != _OK:
             return
         for source, target in pairwise(chain):
-            self.learner.hear(Moved(_IDENTITY(source), _IDENTITY(target), self.at))
+            self.learner.observe(Moved(_IDENTITY(source), _IDENTITY(target), self.at))
         digest = hashlib.blake2b(answer.body.encode(), digest_size=16).digest()
         self.bodies[_IDENTITY(chain[-1])] = chain[-1], digest
-        self.learner.hear(Answered(_IDENTITY(chain[-1]), digest, self.at))
+        self.learner.observe(Answered(_IDENTITY(chain[-1]), digest, self.at))
 
     def claim(self, url: str) -> None:
         """Count a request."""
@@ -388,23 +389,24 @@ class _Crawl:
         self.at += 1.0
 
     def decide(self) -> None:
-        """Publish what the learner decided, and bring what is known in line."""
-        _, moved = self.learner.settle(self.at)
-        if not moved or self.over:
+        """Apply what the learner decided to the URLs that are known."""
+        changes = self.learner.decide(self.at).state_changes
+        if not changes or self.over:
             return
-        self.found.active[self.host.kind] += sum(case.state == "active" for case, _ in moved)
-        active = {rule.lesson: rule for rule in self.rules.active}
-        for case, _before in moved:
-            active.pop(case.lesson, None)
-            if case.state == "active":
-                active[case.lesson] = case.rule()
+        changed = [change.rule for change in changes]
+        self.found.active[self.host.kind] += sum(rule.state == "active" for rule in changed)
+        active = {rule.rewrite: rule for rule in self.rules.active}
+        for rule in changed:
+            active.pop(rule.rewrite, None)
+            if rule.state == "active":
+                active[rule.rewrite] = rule.as_learned()
         self.rules = RuleSet(active.values(), POLICY)
         self.classes = {}
         for url in self.known.difference(self.dropped):
-            changed = follow(self.rules, _IDENTITY(url), _IDENTITY)
-            if changed.changes:
-                self.classes.setdefault(changed.identity, url)
-        if any(case.state in {"revoked", "frozen"} for case, _before in moved):
+            followed = follow(self.rules, _IDENTITY(url), _IDENTITY)
+            if followed.changes:
+                self.classes.setdefault(followed.identity, url)
+        if any(rule.state in {"revoked", "frozen"} for rule in changed):
             kept = set(filter(self.is_explained, self.dropped))
             again = [url for url in self.dropped if url not in kept]
             self.dropped = [url for url in self.dropped if url in kept]
@@ -416,11 +418,18 @@ class _Crawl:
         identity = follow(self.rules, _IDENTITY(url), _IDENTITY).identity
         return identity in self.classes or (identity != url and identity in self.known)
 
-    def recall(self, identity: str, by_rules: bool) -> tuple[str, bytes] | None:
+    def rules_of(self, host: str) -> list[TrackedRule]:
+        """Return no rules: the learner never forgets the one host."""
+        del host
+        return []
+
+    def body_of(self, identity: str) -> tuple[str, bytes] | None:
         """Return the URL that was fetched for an identity, and its body's digest."""
-        if by_rules and identity not in self.classes:
-            return None
         return self.bodies.get(self.classes.get(identity, identity))
+
+    def body_by_rules(self, identity: str) -> tuple[str, bytes] | None:
+        """Return the same, if it was fetched because of rules."""
+        return self.body_of(identity) if identity in self.classes else None
 
 
 def web(seed: int, size: int) -> list[Host]:

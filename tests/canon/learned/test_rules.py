@@ -18,7 +18,8 @@ from canonry.canon import (
     RulesError,
     RuleSet,
 )
-from canonry.canon.learned.families import FAMILIES, Lesson, act
+from canonry.canon.learned.families import FAMILIES, act
+from canonry.canon.learned.rewrite import Rewrite, to_fields
 from canonry.canon.learned.ruleset import follow, loads
 from canonry.canon.learned.validate import fault, find_circle
 from canonry.canon.syntax.parts import Parts
@@ -26,12 +27,12 @@ from canonry.canon.syntax.parts import Parts
 PLAIN = Canonicalizer("web")
 
 
-def lesson_of(text: str) -> Lesson:
-    """Read a lesson as the vectors have it."""
+def rewrite_of(text: str) -> Rewrite:
+    """Read a rewrite as the vectors have it."""
     family, *blanks = text.split(" ")
     given = dict(blank.split("=", 1) for blank in blanks)
     beside = tuple(given.pop("beside", "").split(",")) if "beside" in given else ()
-    return Lesson("h.example", family, beside=beside, **given)
+    return Rewrite("h.example", family, beside=beside, **given)
 
 
 def rule(family: str, host: str = "h.example", **blanks: object) -> LearnedRule:
@@ -44,9 +45,9 @@ def taught(*rules: LearnedRule, policy: str = "web") -> Canonicalizer:
 
 @pytest.mark.parametrize(("why", "text", "before", "after"), cases("learned.txt", 3))
 def test_vectors(why: str, text: str, before: str, after: str) -> None:
-    lesson = lesson_of(text)
-    assert fault(lesson) is None
-    assert str(act(lesson, Parts.of(before))) == after, why
+    rewrite = rewrite_of(text)
+    assert fault(rewrite) is None
+    assert str(act(rewrite, Parts.of(before))) == after, why
 
 
 def test_every_family_is_in_the_vectors() -> None:
@@ -58,18 +59,10 @@ def test_every_family_is_in_the_vectors() -> None:
 def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
     row = FAMILIES[name]
     assert row.name == f"learned-{name}"
-    blanks = {
-        "path-prefix": {"old": "/old/", "new": "/new/"},
-        "index-file": {"old": "home.php"},
-        "trailing-slash": {"new": "slash"},
-        "parameter-irrelevant": {"old": "ref", "beside": ("id",)},
-        "www": {"new": "www.example.com"},
-        "host-alias": {"new": "example.org"},
-    }
-    lesson = Lesson("example.com", name, **blanks.get(name, {}))  # type: ignore[arg-type]
-    assert str(act(lesson, Parts.of(row.before))) == row.after
+    rewrite = Rewrite("example.com", name, **row.example)
+    assert str(act(rewrite, Parts.of(row.before))) == row.after
     parts = Parts.of(row.after)
-    assert act(lesson, parts) is parts
+    assert act(rewrite, parts) is parts
 
 
 @pytest.mark.parametrize(
@@ -87,10 +80,10 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("everything"), "no family 'everything'; allowed: scheme-upgrade, double-slash"),
         (rule("host-alias", new="h.example"), "another host's name"),
         (rule("host-alias", new="h.example/x"), "another host's name"),
-        (rule("host-alias", new="other.example", subdomains=True), "for its subdomains"),
+        (rule("host-alias", new="other.example", subdomains=True), "cannot cover subdomains"),
         (rule("www", new="other.example"), "with 'www.' before it, or without"),
-        (rule("path-prefix", old="/", new="/x/"), "grow for ever"),
-        (rule("path-prefix", old="/a/", new="/A/b/"), "grow for ever"),
+        (rule("path-prefix", old="/", new="/x/"), "grow forever"),
+        (rule("path-prefix", old="/a/", new="/A/b/"), "grow forever"),
         (rule("path-prefix", old="a", new="b"), "begins and ends with a slash"),
         (rule("path-prefix", old="/a//", new="/b/"), "begins and ends with a slash"),
         (rule("path-prefix", old="/a?b/", new="/b/"), "begins and ends with a slash"),
@@ -212,7 +205,7 @@ def test_the_file_is_read_as_it_was_written() -> None:
     ("change", "says"),
     [
         (lambda f: f.update(format="x"), "'format' has to be 'canonry-rules'"),
-        (lambda f: f.update(version=2), "'version': 1 is what this program reads"),
+        (lambda f: f.update(version=2), "'version': this program reads version 1"),
         (lambda f: f.update(more=1), "no key 'more'; allowed: format, version, policy, rules"),
         (lambda f: f.update(policy=None), "'policy' has to be a text"),
         (lambda f: f.update(rules={}), "'rules' a list"),
@@ -224,7 +217,7 @@ def test_the_file_is_read_as_it_was_written() -> None:
             "Invalid enum value 'eager' - at `$.state`",
         ),
         (lambda f: f["rules"][0].update(family="x"), "rule 1: there is no family 'x'"),
-        (lambda f: f["rules"][0].update(new="slash"), "leave 'id' out where you change a rule"),
+        (lambda f: f["rules"][0].update(new="slash"), "leave 'id' out when you change a rule"),
     ],
 )
 def test_a_file_that_is_written_wrong_is_refused(change: object, says: str) -> None:
@@ -245,8 +238,8 @@ def test_what_is_no_file_of_rules_is_refused(text: str | bytes) -> None:
 HOSTS = ["h.example", "www.h.example", "o.example", "a.h.example"]
 PREFIXES = ["/", "/a/", "/b/", "/a/b/", "/A/", "/c/"]
 BITS = ["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//"]
-lessons = st.builds(
-    Lesson,
+rewrites = st.builds(
+    Rewrite,
     host=st.sampled_from(HOSTS),
     family=st.sampled_from(sorted(FAMILIES)),
     below=st.sampled_from(["/", "/a/"]),
@@ -254,8 +247,8 @@ lessons = st.builds(
     new=st.sampled_from(["", "slash", "bare", "file", *HOSTS, *PREFIXES]),
     beside=st.sampled_from([(), ("b",), ("a", "c")]),
     subdomains=st.booleans(),
-).filter(lambda lesson: fault(lesson) is None)
-rule_sets = st.lists(lessons, max_size=8, unique=True).filter(lambda s: find_circle(s) is None)
+).filter(lambda rewrite: fault(rewrite) is None)
+rule_sets = st.lists(rewrites, max_size=8, unique=True).filter(lambda s: find_circle(s) is None)
 their_urls = st.builds(
     lambda scheme, host, path, query: f"{scheme}://{host}{path}{query}",
     st.sampled_from(["http", "https"]),
@@ -268,14 +261,17 @@ their_urls = st.builds(
 @given(rule_sets, st.one_of(their_urls, urls), st.sampled_from(["web", "search", "archive"]))
 @settings(max_examples=tries(1.5))
 @example(
-    [Lesson("h.example", "path-prefix", old="/A/", new="/c/"), Lesson("h.example", "letter-case")],
+    [
+        Rewrite("h.example", "path-prefix", old="/A/", new="/c/"),
+        Rewrite("h.example", "letter-case"),
+    ],
     "http://h.example/A/x",
     "web",
 )
 def test_sets_that_pass_the_checks_come_to_rest(
-    given_lessons: list[Lesson], url: str, policy: str
+    given_rewrites: list[Rewrite], url: str, policy: str
 ) -> None:
-    rules = [LearnedRule(**lesson._asdict()) for lesson in given_lessons]
+    rules = [LearnedRule(**to_fields(rewrite)) for rewrite in given_rewrites]
     make = taught(*rules, policy=policy)
     try:
         identity = make.identity(url)

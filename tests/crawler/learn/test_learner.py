@@ -1,4 +1,4 @@
-"""The learner: what a pair teaches, what is no evidence, and the life of a case."""
+"""The learner: what a pair teaches, what is no evidence, and the life of a rule."""
 
 import random
 
@@ -7,30 +7,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import share, tries
 
-from canonry.canon.learned.families import Lesson, act
+from canonry.canon.learned.families import act
+from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.validate import fault
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import thresholds
-from canonry.crawler.learn.evidence import Case, lower_bound, next_state
-from canonry.crawler.learn.infer import lessons_between, lessons_from
+from canonry.crawler.learn.infer import rewrites_between, rewrites_from
 from canonry.crawler.learn.learner import Answered, Learner, Moved
+from canonry.crawler.learn.lifecycle import lower_bound, next_state
 from canonry.crawler.settings import SettingsError
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 LIMITS = thresholds.load()
 H = "http://h.example"
 
 
 def read(source: str, target: str) -> list[str]:
-    """Return the lessons of a pair, in short."""
+    """Return the rewrites of a pair, in short."""
     return [
-        " ".join([lesson.family, *filter(None, (lesson.old, lesson.new)), *lesson.beside])
-        for lesson in lessons_from(Parts.of(source), Parts.of(target))
+        " ".join([rewrite.family, *filter(None, (rewrite.old, rewrite.new)), *rewrite.beside])
+        for rewrite in rewrites_from(Parts.of(source), Parts.of(target))
     ]
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "lessons"),
+    ("source", "target", "rewrites"),
     [
         (f"{H}/a", "https://h.example/a", ["scheme-upgrade"]),
         (f"{H}/a", "http://www.h.example/a", ["www www.h.example"]),
@@ -64,8 +66,8 @@ def read(source: str, target: str) -> list[str]:
         ),
     ],
 )
-def test_what_a_pair_teaches(source: str, target: str, lessons: list[str]) -> None:
-    assert read(source, target) == lessons
+def test_what_a_pair_teaches(source: str, target: str, rewrites: list[str]) -> None:
+    assert read(source, target) == rewrites
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_what_a_pair_teaches(source: str, target: str, lessons: list[str]) -> No
         (f"{H}/a?id=1", f"{H}/a?id=1&session=9"),
         (f"{H}/a?b=1&a=2&c=3", f"{H}/a?c=3&b=1"),
         ("https://h.example/a", f"{H}/a"),  # down again
-        (f"{H}:8080/a", f"{H}/a"),  # what lessons are not about
+        (f"{H}:8080/a", f"{H}/a"),  # what rewrites are not about
         ("http://u@h.example/a", f"{H}/a"),
         ("ftp://h.example/a", f"{H}/a"),
         ("http://127.0.0.1/a", f"{H}/a"),
@@ -104,11 +106,13 @@ def test_what_teaches_nothing(source: str, target: str) -> None:
 
 def test_what_answers_alike_teaches_in_one_direction() -> None:
     one, other = Parts.of(f"{H}/a?id=1&s=x"), Parts.of(f"{H}/a?id=1&s=y")
-    assert lessons_between(one, other) == lessons_between(other, one)
-    assert lessons_between(one, other)[0][:5] == ("h.example", "parameter-irrelevant", "/", "s", "")
+    assert rewrites_between(one, other) == rewrites_between(other, one)
+    assert rewrites_between(one, other)[0] == Rewrite(
+        "h.example", "parameter-irrelevant", old="s", beside=("id",)
+    )
     one, other = Parts.of(f"{H}/a"), Parts.of(f"{H}/a/")
-    assert lessons_between(one, other) == lessons_between(other, one)
-    assert lessons_between(Parts.of(f"{H}/a?x=1&y=1"), Parts.of(f"{H}/a?x=2&y=2")) == ()
+    assert rewrites_between(one, other) == rewrites_between(other, one)
+    assert rewrites_between(Parts.of(f"{H}/a?x=1&y=1"), Parts.of(f"{H}/a?x=2&y=2")) == ()
 
 
 _PATHS = st.lists(st.sampled_from(["a", "B", "index.html", "x.y", ""]), max_size=4).map(
@@ -126,16 +130,16 @@ _PARTS = st.builds(
 
 def test_many_pairs_teach_something() -> None:
     """Else the law below would say nothing."""
-    assert share(st.tuples(_PARTS, _PARTS), lambda pair: bool(lessons_from(*pair))) > 0.08
+    assert share(st.tuples(_PARTS, _PARTS), lambda pair: bool(rewrites_from(*pair))) > 0.08
 
 
 @given(_PARTS, _PARTS)
 @settings(max_examples=tries(3))
-def test_lessons_lead_from_the_source_to_the_target(source: Parts, target: Parts) -> None:
+def test_rewrites_lead_from_the_source_to_the_target(source: Parts, target: Parts) -> None:
     parts = source
-    for lesson in lessons_from(source, target):
-        assert fault(lesson) is None
-        after = act(lesson, parts)
+    for rewrite in rewrites_from(source, target):
+        assert fault(rewrite) is None
+        after = act(rewrite, parts)
         assert after is not parts
         parts = after
     if parts is not source:
@@ -155,13 +159,13 @@ def learner() -> Learner:
     return Learner(LIMITS, registrable)
 
 
-def hear(one: Learner, *news: Moved | Answered) -> list[tuple[str, str]]:
+def observe(one: Learner, *news: Moved | Answered) -> list[tuple[str, str]]:
     """Tell a learner of what came one after the other; return the states that cases went to."""
     told = []
     for item in news:
-        one.hear(item)
-        for case, _before in one.settle(item.at)[1]:
-            told.append((case.lesson.family + case.lesson.below, case.state))
+        one.observe(item)
+        for rule, _before in one.decide(item.at).state_changes:
+            told.append((rule.rewrite.family + rule.rewrite.below, rule.state))
     return told
 
 
@@ -172,69 +176,71 @@ def moves(count: int, start: int = 0, at: float = 0.0) -> list[Moved]:
 
 def test_the_life_of_a_rule() -> None:
     one = learner()
-    assert hear(one, *moves(4)) == []
-    assert hear(one, *moves(1, 4)) == [("trailing-slash/", "probation")]
-    assert hear(one, *moves(29, 5)) == []
-    assert hear(one, *moves(1, 34)) == [("trailing-slash/", "active")]
-    assert hear(one, Answered(f"{H}/page", b"1", 40.0)) == [("trailing-slash/", "suspended")]
-    assert hear(one, *moves(16, 100)) == [], "what spoke against it once asks for much more"
-    assert hear(one, Answered(f"{H}/other", b"2", 200.0)) == [("trailing-slash/", "revoked")]
-    assert hear(one, *moves(500, 200)) == [], "and it does not come back"
+    assert observe(one, *moves(4)) == []
+    assert observe(one, *moves(1, 4)) == [("trailing-slash/", "probation")]
+    assert observe(one, *moves(29, 5)) == []
+    assert observe(one, *moves(1, 34)) == [("trailing-slash/", "active")]
+    assert observe(one, Answered(f"{H}/page", b"1", 40.0)) == [("trailing-slash/", "suspended")]
+    assert observe(one, *moves(16, 100)) == [], "what spoke against it once asks for much more"
+    assert observe(one, Answered(f"{H}/other", b"2", 200.0)) == [("trailing-slash/", "revoked")]
+    assert observe(one, *moves(500, 200)) == [], "and it does not come back"
 
 
 def test_each_path_counts_once() -> None:
     one = learner()
     same = [Moved(f"{H}/p?n={n}", f"{H}/p/?n={n}", float(n)) for n in range(50)]
-    assert hear(one, *same) == []
-    [case] = one.cases("h.example")
-    assert case.agree == 1
+    assert observe(one, *same) == []
+    [rule] = one.rules("h.example")
+    assert rule.agree == 1
 
 
-def test_a_lesson_has_to_predict_before_it_spares() -> None:
+def test_a_rewrite_has_to_predict_before_it_spares() -> None:
     """All evidence may be good enough, and that of the probation alone is not yet."""
-    case = Case(Lesson("h.example", "trailing-slash", new="slash"), agree=60, state="probation")
+    rule = TrackedRule(
+        Rewrite("h.example", "trailing-slash", new="slash"), agree=60, state="probation"
+    )
     limits = LIMITS.family["trailing-slash"]
-    assert next_state(case, limits) == "probation"
-    case.trial_agree = 15
-    assert next_state(case, limits) == "probation"
-    case.trial_agree = 16
-    assert next_state(case, limits) == "active"
-    case.trial_disagree = case.disagree = 1
-    assert next_state(case, limits) == "probation"
+    assert next_state(rule, limits) == "probation"
+    rule.trial_agree = 15
+    assert next_state(rule, limits) == "probation"
+    rule.trial_agree = 16
+    assert next_state(rule, limits) == "active"
+    rule.trial_disagree = rule.disagree = 1
+    assert next_state(rule, limits) == "probation"
 
 
 def test_a_host_alias_takes_longer_than_an_outage() -> None:
     one = learner()
     elsewhere = [Moved(f"{H}/p{n}", f"http://spare.example/p{n}", float(n)) for n in range(100)]
-    assert hear(one, *elsewhere) == [("host-alias/", "probation")]
+    assert observe(one, *elsewhere) == [("host-alias/", "probation")]
     later = Moved(f"{H}/late", "http://spare.example/late", 3601.0)
-    assert hear(one, later) == [("host-alias/", "active")]
+    assert observe(one, later) == [("host-alias/", "active")]
 
 
 def test_what_leads_elsewhere_says_nothing_of_the_host_itself() -> None:
     one = learner()
-    hear(one, *(Moved(f"{H}/p{n}", f"https://o.example/p{n}/", float(n)) for n in range(9)))
-    assert {case.lesson.family for case in one.cases("h.example")} == {"host-alias"}
+    observe(one, *(Moved(f"{H}/p{n}", f"https://o.example/p{n}/", float(n)) for n in range(9)))
+    assert {rule.rewrite.family for rule in one.rules("h.example")} == {"host-alias"}
 
 
 def test_what_is_seen_both_ways_is_frozen() -> None:
     one = learner()
-    hear(one, *moves(20))
+    observe(one, *moves(20))
     back = [Moved(f"{H}/q{n}/", f"{H}/q{n}", 50.0 + n) for n in range(3)]
-    assert ("trailing-slash/", "frozen") in hear(one, *back)
-    hear(one, *moves(100, 100))
-    whole = [case for case in one.cases("h.example") if case.lesson.below == "/"]
-    states = {case.lesson.new: case.state for case in whole}
+    assert ("trailing-slash/", "frozen") in observe(one, *back)
+    observe(one, *moves(100, 100))
+    whole = [rule for rule in one.rules("h.example") if rule.rewrite.below == "/"]
+    states = {rule.rewrite.new: rule.state for rule in whole}
     assert states == {"slash": "frozen", "bare": "frozen"}
 
 
-def test_a_canonical_link_speaks_for_a_lesson_and_never_against_one() -> None:
+def test_a_canonical_link_speaks_for_a_rewrite_and_never_against_one() -> None:
     one = learner()
-    hear(one, *moves(10))
-    hear(one, Moved(f"{H}/c", f"{H}/c/", 20.0, "canonical"))
-    hear(one, Moved(f"{H}/list?page=2", f"{H}/list", 21.0, "canonical"))
-    hear(one, Moved(f"{H}/d", f"{H}/somewhere", 22.0, "canonical"))
-    [slash] = [c for c in one.cases("h.example") if c.lesson.family == "trailing-slash"]
+    observe(one, *moves(10))
+    observe(one, Moved(f"{H}/c", f"{H}/c/", 20.0, "canonical"))
+    observe(one, Moved(f"{H}/list?page=2", f"{H}/list", 21.0, "canonical"))
+    observe(one, Moved(f"{H}/d", f"{H}/somewhere", 22.0, "canonical"))
+    [slash] = [c for c in one.rules("h.example") if c.rewrite.family == "trailing-slash"]
     assert (slash.agree, slash.disagree, slash.moved) == (11, 0, 10)
 
 
@@ -250,43 +256,43 @@ def bodies(kind: str, count: int = 60) -> list[Answered]:
 
 
 def test_equal_bodies_teach_and_others_do_not() -> None:
-    assert hear(learner(), *bodies("equal")) == [
+    assert observe(learner(), *bodies("equal")) == [
         ("parameter-irrelevant/", "probation"),
         ("parameter-irrelevant/", "active"),
     ]
-    assert hear(learner(), *bodies("differ")) == []
-    assert ("parameter-irrelevant/", "active") not in hear(learner(), *bodies("some", 120))
+    assert observe(learner(), *bodies("differ")) == []
+    assert ("parameter-irrelevant/", "active") not in observe(learner(), *bodies("some", 120))
 
 
 def test_order_does_not_matter() -> None:
     news = bodies("equal")
     random.Random(1).shuffle(news)
-    assert ("parameter-irrelevant/", "active") in hear(learner(), *news)
+    assert ("parameter-irrelevant/", "active") in observe(learner(), *news)
 
 
 def test_a_body_that_answers_for_everything_is_no_evidence() -> None:
     one = learner()
     sorry = [Answered(f"{H}/p{n}{end}", b"sorry", float(n)) for n in range(60) for end in ("", "/")]
-    assert hear(one, *sorry) == []
+    assert observe(one, *sorry) == []
 
 
 def test_a_missing_pages_body_is_no_evidence() -> None:
     one = learner()
     pair = [Answered(f"{H}/p1", b"sorry", 0.0), Answered(f"{H}/p1/", b"sorry", 1.0)]
-    hear(one, *pair)
+    observe(one, *pair)
     assert one.wants_probe("h.example")
     assert not one.wants_probe("h.example"), "once"
     assert not one.wants_probe("o.example")
-    one.hear_missing("h.example", b"sorry")
-    hear(one, Answered(f"{H}/p2", b"sorry", 2.0), Answered(f"{H}/p2/", b"sorry", 3.0))
-    assert [case.agree for case in one.cases("h.example")] == [1]
+    one.observe_missing("h.example", b"sorry")
+    observe(one, Answered(f"{H}/p2", b"sorry", 2.0), Answered(f"{H}/p2/", b"sorry", 3.0))
+    assert [rule.agree for rule in one.rules("h.example")] == [1]
 
 
 def test_hsts_is_strong() -> None:
     one = learner()
     news: list[Moved | Answered] = [Answered("https://h.example/", b"x", 0.0, hsts=True)]
     news += [Moved(f"{H}/{n}", f"https://h.example/{n}", float(n)) for n in range(6)]
-    assert hear(one, *news) == [("scheme-upgrade/", "probation"), ("scheme-upgrade/", "active")]
+    assert observe(one, *news) == [("scheme-upgrade/", "probation"), ("scheme-upgrade/", "active")]
 
 
 def test_a_part_of_a_host_learns_what_the_whole_refutes() -> None:
@@ -295,15 +301,15 @@ def test_a_part_of_a_host_learns_what_the_whole_refutes() -> None:
     for n in range(60):
         news.append(Moved(f"{H}/docs/{n}", f"{H}/docs/{n}/", float(n)))
         news.append(Answered(f"{H}/api/{n}", b"%d" % n, float(n)))
-    assert ("trailing-slash/docs/", "active") in hear(one, *news)
-    assert {c.lesson.below for c in one.cases("h.example") if c.state == "active"} == {"/docs/"}
+    assert ("trailing-slash/docs/", "active") in observe(one, *news)
+    assert {c.rewrite.below for c in one.rules("h.example") if c.state == "active"} == {"/docs/"}
 
 
 def test_a_part_that_never_was_looked_at_is_verified_first() -> None:
     one = learner()
-    hear(one, *moves(60))
-    [case] = [c for c in one.cases("h.example") if c.state == "active"]
-    rules = [case.rule()]
+    observe(one, *moves(60))
+    [rule] = [c for c in one.rules("h.example") if c.state == "active"]
+    rules = [rule.as_learned()]
     verified = [one.is_verified(rules, f"{H}/new/{n}/", 60.0) for n in range(1000)]
     assert all(verified[: LIMITS.family["trailing-slash"].first])
     share = sum(verified) / len(verified)
@@ -319,23 +325,23 @@ def test_a_domain_learns_where_several_of_its_hosts_agree() -> None:
     told = []
     for name in ("a", "b", "c", "d", "e"):
         host = f"http://{name}.shop.example"
-        told += hear(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
-    wide = [case for case in one.cases("shop.example") if case.lesson.subdomains]
-    assert [case.state for case in wide] == ["active"]
+        told += observe(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
+    wide = [rule for rule in one.rules("shop.example") if rule.rewrite.subdomains]
+    assert [rule.state for rule in wide] == ["active"]
     one = learner()
     for name in ("a", "b", "c", "d", "e"):  # different people's
         host = f"http://{name}.github.io"
-        hear(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
-    assert not one.cases("github.io")
+        observe(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
+    assert not one.rules("github.io")
 
 
 def test_memory_is_bounded() -> None:
     one = learner()
     for n in range(5000):
-        hear(one, Answered(f"{H}/a?k{n}=1&z=1", b"%d" % (n // 2), float(n)))
-    assert len(one.cases("h.example")) <= 48
+        observe(one, Answered(f"{H}/a?k{n}=1&z=1", b"%d" % (n // 2), float(n)))
+    assert len(one.rules("h.example")) <= 48
     for n in range(5000):
-        one.hear(Answered(f"http://h{n}.example/", b"x", float(n)))
+        one.observe(Answered(f"http://h{n}.example/", b"x", float(n)))
     assert len(one._hosts) <= 4000  # noqa: SLF001 - a bound is what is asked for
 
 

@@ -152,8 +152,8 @@ def test_a_fault_of_learning_ends_learning_and_not_the_crawl(tmp_path: Path) -> 
     """It is planted in a process of its own, in the middle of what one transaction learns."""
     fault = (
         "import canonry.crawler.learn.learner as l\n"
-        "def settle(self, now): raise KeyError('planted')\n"
-        "l.Learner.settle = settle\n"
+        "def decide(self, now): raise KeyError('planted')\n"
+        "l.Learner.decide = decide\n"
         "from canonry.crawler.cli.commands import main\n"
         "main()\n"
     )

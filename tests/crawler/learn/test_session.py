@@ -12,6 +12,7 @@ from canonry.crawler.learn.probes import beside
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.learn.thresholds import Gate, Thresholds
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
+from canonry.storage.learned import rule_rows
 
 H = "http://h.example"
 LIMITS = thresholds.load()
@@ -25,7 +26,7 @@ class Crawl:
         self.said: list[str] = []
         self.store: Store = open_store(folder)
         self.session = LearningSession(MAKE, limits, self.said.append)
-        self.store.judge = self.session
+        self.store.rules = self.session
         self.now = 1000.0
 
     def record(self, url: str, state: State, *, page: Page | None = None, hops: Hops = ()) -> None:
@@ -85,7 +86,7 @@ def test_what_would_change_too_much_is_held_back_and_told_once(
     crawl = Crawl(tmp_path, with_gate(**gate))
     with crawl.store.transaction() as connection:
         other = LearnedRule(host="o.example", family="trailing-slash", new="slash")
-        rule_store.bring(connection, [other], MAKE, crawl.now)
+        rule_store.import_rules(connection, [other], MAKE, crawl.now)
     learn_slashes(crawl, 80)
     assert crawl.states()["trailing-slash", "/"] in {"probation", "active"}
     with crawl.store.transaction() as connection:
@@ -105,7 +106,7 @@ def test_what_would_make_one_url_of_many_is_held_back(tmp_path: Path) -> None:
     for n in range(60):
         crawl.moved(f"{H}/P{n}", f"{H}/p{n}")
     assert crawl.states()["letter-case", "/"] == "probation"
-    assert any("it would make one URL of 3" in line for line in crawl.said)
+    assert any("it would merge 3 URLs into one" in line for line in crawl.said)
     crawl.store.close()
 
 
@@ -116,11 +117,11 @@ def test_a_rule_that_would_lead_in_a_circle_is_held_back(tmp_path: Path) -> None
             LearnedRule(host="www.h.example", family="host-alias", new="c.example"),
             LearnedRule(host="c.example", family="host-alias", new="h.example"),
         ]
-        rule_store.bring(connection, back, MAKE, crawl.now)
+        rule_store.import_rules(connection, back, MAKE, crawl.now)
     for n in range(60):
         crawl.moved(f"{H}/p{n}", f"http://www.h.example/p{n}")
     assert crawl.states()["www", "/"] == "probation"
-    assert any("lead in a circle" in line for line in crawl.said)
+    assert any("form a circle" in line for line in crawl.said)
     crawl.store.close()
 
 
@@ -163,8 +164,8 @@ def test_chains_count_when_their_end_answers(tmp_path: Path) -> None:
     gone = Page(410, 0.1, None, 0, b"0" * 16, None, None, 0)
     crawl.record(f"{H}/gone", State.FETCHED, page=gone)
     with crawl.store.transaction() as connection:
-        cases = {case.lesson.family: case for case in rule_store.cases(connection)}
-    assert (cases["scheme-upgrade"].agree, cases["scheme-upgrade"].disagree) == (6, 0)
+        rules = {rule.rewrite.family: rule for rule in rule_rows.in_states(connection)}
+    assert (rules["scheme-upgrade"].agree, rules["scheme-upgrade"].disagree) == (6, 0)
     crawl.store.close()
 
 

@@ -9,10 +9,10 @@ from support.stores import MAKE, assert_counts_are_right, candidate, lease, open
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn import rule_store
-from canonry.crawler.learn.rule_store import Acting
+from canonry.crawler.learn.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError, report
-from canonry.storage.learned import classes, rule_rows
-from canonry.storage.records import Ruled
+from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.learned.classes import Rewritten
 
 pytestmark = pytest.mark.every_database
 
@@ -22,11 +22,11 @@ UPGRADE = LearnedRule(host="h.example", family="scheme-upgrade")
 ALIAS = LearnedRule(host="h.example", family="host-alias", new="o.example")
 
 
-class Judge:
-    """Rules as the store asks for them."""
+class GivenRules:
+    """Rules that are given, as the store uses them."""
 
     def __init__(self, *rules: LearnedRule, verified: bool = False) -> None:
-        self.acting = Acting(rules, MAKE)
+        self.in_force = RulesInForce(rules, MAKE)
         self.verified = verified
         self.forgot = 0
 
@@ -36,11 +36,11 @@ class Judge:
     def forget(self) -> None:
         self.forgot += 1
 
-    def ruled(self, url: str) -> Ruled | None:
-        return self.acting.ruled(url)
+    def rewrite(self, url: str) -> Rewritten | None:
+        return self.in_force.rewrite(url)
 
-    def is_verified(self, ruled: Ruled, now: float) -> bool:
-        del ruled, now
+    def is_verified(self, rewritten: Rewritten, now: float) -> bool:
+        del rewritten, now
         return self.verified
 
 
@@ -67,7 +67,7 @@ def page(status: int = 200) -> Page:
 
 def test_the_first_stands_for_the_others(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.judge = Judge(SLASH)
+    store.rules = GivenRules(SLASH)
     link(store, f"{H}/a/")
     link(store, f"{H}/a", f"{H}/b", f"{H}/b/", f"{H}/other")
     assert states(store) == {
@@ -88,13 +88,13 @@ def test_the_first_stands_for_the_others(tmp_path: Path) -> None:
 
 def test_seeds_targets_of_redirects_and_what_is_verified_are_never_dropped(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    judge = store.judge = Judge(SLASH)
+    rules = store.rules = GivenRules(SLASH)
     link(store, f"{H}/a")
     link(store, f"{H}/a/", source=None)
     link(store, f"{H}/b")
     link(store, f"{H}/b/", hops=1)
     link(store, f"{H}/c")
-    judge.verified = True
+    rules.verified = True
     link(store, f"{H}/c/")
     assert set(states(store).values()) == {"queued"}
     store.close()
@@ -103,7 +103,7 @@ def test_seeds_targets_of_redirects_and_what_is_verified_are_never_dropped(tmp_p
 def test_where_a_dropped_url_turns_out_to_be_the_page_it_is_fetched(tmp_path: Path) -> None:
     """The one that stands for a class redirects to the very URL that was dropped for it."""
     store = open_store(tmp_path)
-    store.judge = Judge(SLASH)
+    store.rules = GivenRules(SLASH)
     [first] = link(store, f"{H}/a/")
     link(store, f"{H}/a")
     hop = Hop("redirect", 301, candidate(f"{H}/a")._replace(source=first.row, hops=1))
@@ -128,7 +128,7 @@ def test_what_was_dropped_for_a_page_that_is_not_there_goes_back(
     tmp_path: Path, outcome: Outcome
 ) -> None:
     store = open_store(tmp_path)
-    store.judge = Judge(SLASH)
+    store.rules = GivenRules(SLASH)
     link(store, f"{H}/a/", f"{H}/a")
     store.record([outcome], 2.0)
     assert states(store)["h.example/a"] == "queued"
@@ -138,7 +138,7 @@ def test_what_was_dropped_for_a_page_that_is_not_there_goes_back(
 
 def test_a_dead_page_stands_for_none(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.judge = Judge(SLASH)
+    store.rules = GivenRules(SLASH)
     link(store, f"{H}/a")
     store.record([visited(1, State.FETCHED, page=page(410))], 2.0)
     link(store, f"{H}/a/")
@@ -146,11 +146,11 @@ def test_a_dead_page_stands_for_none(tmp_path: Path) -> None:
     store.close()
 
 
-def publish(store: Store, *rules: LearnedRule, **more: str) -> classes.Rekeyed:
+def publish(store: Store, *rules: LearnedRule, **more: str) -> rekeying.Rekeyed:
     """Bring rules into a store, and let them act."""
     with store.transaction() as connection:
-        done = rule_store.bring(connection, rules, MAKE, 3.0, **more)  # type: ignore[arg-type]
-        store.judge = Judge(*rule_store.rules_in(connection))
+        done = rule_store.import_rules(connection, rules, MAKE, 3.0, **more)  # type: ignore[arg-type]
+        store.rules = GivenRules(*rule_store.rules_in(connection))
         return done
 
 
@@ -173,10 +173,10 @@ def test_activation_takes_known_urls_out_of_the_queue_and_revocation_puts_them_b
     link(store, f"{H}/b", f"{H}/c/", f"{H}/d")  # against each kind of what was known
     assert [states(store)[f"h.example/{name}"] for name in ("b", "c/", "d")] == ["held learned"] * 3
     with store.transaction() as connection:
-        case = rule_store.find(connection, SLASH.id)
-        assert case.spared == 4
-        done = rule_store.revoke(connection, case, MAKE, 4.0)
-        store.judge = Judge(*rule_store.rules_in(connection))
+        rule = rule_store.find(connection, SLASH.id)
+        assert rule.spared == 4
+        done = rule_store.revoke(connection, rule, MAKE, 4.0)
+        store.rules = GivenRules(*rule_store.rules_in(connection))
     assert len(done.released) == 4
     assert set(states(store).values()) == {"queued", "fetched"}
     assert sum(len(host.urls) for host in lease(store)) == 8
@@ -192,7 +192,7 @@ def test_what_two_rules_dropped_waits_for_both(tmp_path: Path) -> None:
     assert [state for state in states(store).values() if state == "queued"] == ["queued"]
     with store.transaction() as connection:
         done = rule_store.revoke(connection, rule_store.find(connection, UPGRADE.id), MAKE, 4.0)
-        store.judge = Judge(*rule_store.rules_in(connection))
+        store.rules = GivenRules(*rule_store.rules_in(connection))
     assert len(done.released) == 1, "one of the two that http has"
     left = states(store)
     assert left["https://h.example/a/"] == "held learned"
@@ -208,12 +208,12 @@ def test_what_was_dropped_for_a_suspended_rule_stays_and_no_more_is_dropped(tmp_
     publish(store, SLASH)
     link(store, f"{H}/a", f"{H}/a/")
     with store.transaction() as connection:
-        case = rule_store.find(connection, SLASH.id)
-        case.enter("suspended", 4.0)
-        rule_store.write(connection, [case])
-        acting, done = rule_store.publish(connection, [case.lesson], MAKE, 4.0)
-        store.judge = Judge(*rule_store.rules_in(connection))
-    assert not acting.active.active
+        rule = rule_store.find(connection, SLASH.id)
+        rule.enter("suspended", 4.0)
+        rule_rows.put(connection, [rule])
+        in_force, done = rule_store.publish(connection, [rule.rewrite], MAKE, 4.0)
+        store.rules = GivenRules(*rule_store.rules_in(connection))
+    assert not in_force.active.active
     assert not done.released
     link(store, f"{H}/b", f"{H}/b/")
     assert states(store)["h.example/a/"] == "held learned"
@@ -239,11 +239,11 @@ def test_which_one_stands_for_a_class(
     for row in fetched:
         store.record([visited(row, State.FETCHED, page=page())], 2.0)
 
-    def ruled(_url: str) -> Ruled:  # all are one, whose own URL is not known
-        return Ruled("https://h.example/", b"k" * 16, ("rule",))
+    def rewrite(_url: str) -> Rewritten:  # all are one, whose own URL is not known
+        return Rewritten("https://h.example/", b"k" * 16, ("rule",))
 
     with store.transaction() as connection:
-        classes.rekey(connection, ["h.example"], ruled, ruled, 3.0)
+        rekeying.rekey(connection, ["h.example"], rewrite, rewrite, 3.0)
         query = "SELECT urls.url FROM classes JOIN urls ON urls.id = classes.url_id"
         assert connection.exec_driver_sql(query).scalar() == stands
     store.close()
@@ -281,7 +281,7 @@ def test_a_circle_with_the_rules_that_there_are_changes_nothing(tmp_path: Path) 
     with pytest.raises(ValueError, match="leads back to itself"):
         publish(store, back)
     with store.transaction() as connection:
-        assert [rule.lesson for rule in rule_store.rules_in(connection)] == [ALIAS.lesson]
+        assert [rule.rewrite for rule in rule_store.rules_in(connection)] == [ALIAS.rewrite]
         with pytest.raises(StoreError, match="there is no such rule; 'canonry rules list'"):
             rule_store.find(connection, back.id)
     store.close()
@@ -301,11 +301,11 @@ def test_rules_are_kept_as_they_were(tmp_path: Path) -> None:
     )
     publish(store, wide, SLASH)
     with store.transaction() as connection:
-        assert {r.lesson: r.state for r in rule_store.rules_in(connection)} == {
-            wide.lesson: "probation",
-            SLASH.lesson: "active",
+        assert {r.rewrite: r.state for r in rule_store.rules_in(connection)} == {
+            wide.rewrite: "probation",
+            SLASH.rewrite: "active",
         }
         assert rule_rows.wide_hosts(connection) == {"h.example"}
         one = rule_store.find(connection, wide.id[:6])
-        assert rule_store.row_of(one) == rule_store.row_of(rule_store.find(connection, wide.id))
+        assert one == rule_store.find(connection, wide.id)
     store.close()

@@ -1,0 +1,81 @@
+"""The checks of a rewrite's fields: each returns what a family allows, or None if all is well."""
+
+import re
+
+from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.syntax import grammar
+
+INDEX_FILE = re.compile(r"(?:index|default|home|main|welcome)(?:\.[A-Za-z0-9]{1,8})?")
+_HOST_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_\-]*[a-z0-9_])?\.)+[a-z](?:[a-z0-9\-]*[a-z0-9])?")
+_MAX_HOST = 253
+
+
+def is_host_name(text: str) -> bool:
+    """Return True if a text is a host name of two labels or more, in its canonical spelling."""
+    return len(text) <= _MAX_HOST and _HOST_NAME.fullmatch(text) is not None
+
+
+def is_directory(text: str) -> bool:
+    """Return True if a text is a path of whole segments, with a slash at both ends."""
+    ends = text.startswith("/") and text.endswith("/") and "//" not in text
+    return ends and grammar.matches("path-absolute", text)
+
+
+def takes_none(rewrite: Rewrite) -> str | None:
+    """Allow neither ``old`` nor ``new``."""
+    return "this family takes neither 'old' nor 'new'" if rewrite.old or rewrite.new else None
+
+
+def takes_host(rewrite: Rewrite) -> str | None:
+    """Allow another host name as ``new``."""
+    if rewrite.old or not is_host_name(rewrite.new) or rewrite.new == rewrite.host:
+        return "'new' has to be another host's name, in lower case, and 'old' empty"
+    if rewrite.subdomains:
+        return "a rule that changes the host name cannot cover subdomains"
+    return None
+
+
+def takes_www(rewrite: Rewrite) -> str | None:
+    """Allow the same host name with or without ``www.`` as ``new``."""
+    if {rewrite.new, rewrite.host} not in (
+        {rewrite.host, f"www.{rewrite.host}"},
+        {rewrite.new, f"www.{rewrite.new}"},
+    ):
+        return "'new' has to be the host's name with 'www.' before it, or without"
+    return takes_host(rewrite)
+
+
+def takes_prefixes(rewrite: Rewrite) -> str | None:
+    """Allow two directories as ``old`` and ``new``."""
+    for name, value in (("old", rewrite.old), ("new", rewrite.new)):
+        if not is_directory(value):
+            return f"{name!r} has to be a path that begins and ends with a slash"
+    if rewrite.new.lower().startswith(rewrite.old.lower()):
+        return "'new' begins with 'old', so the path would grow forever"
+    return None
+
+
+def takes_index_file(rewrite: Rewrite) -> str | None:
+    """Allow the name of a default document as ``old``."""
+    if rewrite.new or not INDEX_FILE.fullmatch(rewrite.old):
+        return "'old' has to be a name such as index.html or home.php, and 'new' empty"
+    return None
+
+
+def takes_slash(rewrite: Rewrite) -> str | None:
+    """Allow one of three ways to treat a final slash as ``new``."""
+    if rewrite.old or rewrite.new not in {"slash", "bare", "file"}:
+        return (
+            "'new' has to be 'slash' (it is added), 'bare' (it is dropped) or 'file' (it is "
+            "dropped after a file's extension), and 'old' empty"
+        )
+    return None
+
+
+def takes_parameter(rewrite: Rewrite) -> str | None:
+    """Allow the name of a parameter as ``old``, and the names of the others as ``beside``."""
+    if rewrite.new or not rewrite.old or any(mark in rewrite.old for mark in "&=#"):
+        return "'old' has to be a parameter's name, and 'new' empty"
+    if list(rewrite.beside) != sorted(set(rewrite.beside) - {rewrite.old}):
+        return "'beside' has to be the names of the other parameters, sorted"
+    return None

@@ -1,0 +1,129 @@
+"""The rules in force in a store: what they make of URLs, for all who admit URLs."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, select
+
+from canonry.canon import Canonicalizer
+from canonry.canon.learned.families import FAMILIES
+from canonry.canon.learned.learned_rule import LearnedRule
+from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned.ruleset import RuleSet, follow
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.learn.lifecycle import IN_FORCE
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.classes import Rewritten
+from canonry.storage.sql.schema import hosts
+
+SOURCE = "the rules of the store"  # what errors call them
+
+
+class RulesInForce:
+    """The active rules of a store, and the suspended ones. Immutable.
+
+    Active rules hold new URLs. Suspended rules hold no new ones, but those that they held stay.
+    """
+
+    def __init__(self, rules: Iterable[LearnedRule], canonicalizer: Canonicalizer) -> None:
+        """Prepare the rules that are active or suspended.
+
+        Args:
+            rules: in any state.
+            canonicalizer: makes identities, without learned rules.
+
+        Raises:
+            RulesError: if they form a circle.
+        """
+        label = canonicalizer.policy.label
+        known = [rule for rule in rules if rule.state in IN_FORCE]
+        self._canonicalizer = canonicalizer
+        self.active = RuleSet([rule for rule in known if rule.state == "active"], label, SOURCE)
+        self._by_id = {rule.id: rule for rule in self.active.active}
+        both = [replace(rule, state="active") for rule in known]
+        self._active_or_suspended = RuleSet(both, label, SOURCE)
+        targets = {rule.new for rule in known if FAMILIES[rule.family].moves_host}
+        self._hosts = frozenset({rule.host for rule in known} | targets)
+
+    @classmethod
+    def load(cls, connection: Connection, canonicalizer: Canonicalizer) -> "RulesInForce":
+        """Return the rules in force in a store."""
+        rules = rule_rows.in_states(connection, IN_FORCE)
+        return cls([rule.as_learned() for rule in rules], canonicalizer)
+
+    def with_ids(self, ids: Iterable[str]) -> list[LearnedRule]:
+        """Return the active rules with some ids."""
+        return [self._by_id[name] for name in ids if name in self._by_id]
+
+    def rewrite(self, url: str) -> Rewritten | None:
+        """Return what the active rules make of a URL; None if no rule is about its host."""
+        return self._rewrite(self.active, url)
+
+    def rewrite_held(self, url: str) -> Rewritten | None:
+        """Return what active and suspended rules make of a URL; None as in `rewrite`."""
+        return self._rewrite(self._active_or_suspended, url)
+
+    def concern(self, identity: str) -> bool:
+        """Return True if rules are about an identity's host, or move other hosts to it."""
+        rules = self._active_or_suspended
+        if not rules.active:
+            return False
+        host = host_of(identity)
+        return host in self._hosts or (rules.wide and bool(rules.on(host)))
+
+    def _rewrite(self, rules: RuleSet, url: str) -> Rewritten | None:
+        plain = self._canonicalizer(url)
+        if not self.concern(plain.identity):
+            return None
+        followed = follow(rules, plain.identity, self._canonicalizer.identity)
+        if not followed.changes:
+            return Rewritten(plain.identity, plain.key, ())
+        key = self._canonicalizer.key_of(followed.identity)
+        return Rewritten(followed.identity, key, tuple(rule.id for rule in followed.rules))
+
+    def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:
+        """Return the known hosts whose URLs a rule may change: its own, and those moved there."""
+        found = {said.host}
+        if said.subdomains:
+            below = hosts.c.name.endswith("." + said.host, autoescape=True)
+            found |= set(connection.scalars(select(hosts.c.name).where(below)))
+        if FAMILIES[said.family].moves_host:
+            found.add(said.new)
+        size = 0
+        while size != len(found):
+            size = len(found)
+            found |= {
+                rule.host
+                for rule in self._active_or_suspended.rules
+                if FAMILIES[rule.family].moves_host and rule.new in found
+            }
+        return found
+
+
+class StoredRules:
+    """The rules of a store for jobs that do not learn: they hold URLs, and verify nothing."""
+
+    def __init__(self, canonicalizer: Canonicalizer) -> None:
+        """Start without rules; the first transaction loads them.
+
+        Args:
+            canonicalizer: makes identities, without learned rules.
+        """
+        self._canonicalizer = canonicalizer
+        self._in_force = RulesInForce((), canonicalizer)
+
+    def refresh(self, connection: Connection) -> None:
+        """Load the rules of the store."""
+        self._in_force = RulesInForce.load(connection, self._canonicalizer)
+
+    def forget(self) -> None:
+        """Do nothing: the next transaction loads the rules again."""
+
+    def rewrite(self, url: str) -> Rewritten | None:
+        """Return what active rules make of a URL; None if no rule is about its host."""
+        return self._in_force.rewrite(url)
+
+    def is_verified(self, rewritten: Rewritten, now: float) -> bool:
+        """Return False: nothing is fetched to verify rules."""
+        del rewritten, now
+        return False

@@ -1,0 +1,161 @@
+"""Rekeying: what a change of rules does to the URLs that the store knows."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, select
+
+from canonry.storage.learned.classes import (
+    HELD,
+    LEARNED,
+    Rewritten,
+    alive_among,
+    put_edges,
+    release,
+)
+from canonry.storage.learned.rule_rows import add_spared
+from canonry.storage.sql import transitions
+from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
+from canonry.storage.sql.schema import State, classes, hosts, urls
+from canonry.storage.sql.transitions import QUEUED, Transition
+
+
+class Rekeyed(NamedTuple):
+    """What a change of rules did to the known URLs."""
+
+    held: list[int]  # rows that left the queue
+    released: list[int]  # rows that went back to it
+    keys: int  # classes of more than one identity
+
+
+class _KnownURL(NamedTuple):
+    """A URL of a host whose rules have changed."""
+
+    row: int
+    host_id: int
+    url: str
+    state: int
+    reason: str | None
+    depth: int
+
+    @property
+    def is_held(self) -> bool:
+        """Return True if rules hold it."""
+        return self.state == State.HELD and self.reason == LEARNED
+
+
+def _of_hosts(connection: Connection, names: Collection[str]) -> Iterator[_KnownURL]:
+    """Yield the URLs of hosts; the index for it is made when the first rule needs it."""
+    connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS urls_by_host ON urls (host_id, id)")
+    for part in chunks(list(names)):
+        ids = list(connection.scalars(select(hosts.c.id).where(hosts.c.name.in_(part))))
+        for host_id in ids:
+            query = select(
+                urls.c.id, urls.c.host_id, urls.c.url, urls.c.state, urls.c.reason, urls.c.depth
+            )
+            here = query.where(urls.c.host_id == host_id).execution_options(yield_per=10_000)
+            yield from (_KnownURL(*row) for row in connection.execute(here))
+
+
+def urls_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
+    """Yield the URLs of hosts."""
+    yield from (known.url for known in _of_hosts(connection, names))
+
+
+def rekey(
+    connection: Connection,
+    names: Collection[str],
+    rewrite: Callable[[str], Rewritten | None],
+    rewrite_held: Callable[[str], Rewritten | None],
+    now: float,
+    is_verified: Callable[[Rewritten], bool] = lambda _rewritten: False,
+) -> Rekeyed:
+    """Apply changed rules to the known URLs of hosts: hold, release, and choose representatives.
+
+    Args:
+        connection: in a transaction that holds the write lock.
+        names: the hosts.
+        rewrite: what the active rules make of a URL.
+        rewrite_held: what active and suspended rules make of it; a URL that they hold stays held.
+        now: seconds since 1970.
+        is_verified: returns True for queued URLs that are to be fetched all the same.
+    """
+    members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
+    free: list[int] = []
+    _clear(connection, names)
+    for known in _of_hosts(connection, names):
+        found = rewrite_held(known.url) if known.is_held else rewrite(known.url)
+        if found is not None and (found.rules or known.is_held):
+            members.setdefault(found.key, []).append((known, found))
+        elif known.is_held:
+            free.append(known.row)
+    plain: dict[bytes, int] = dict(
+        rows_of(connection, "SELECT key, url_id FROM keys WHERE key", list(members))
+    )
+    alive = alive_among(connection, set(plain.values()))
+
+    def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
+        if known.state == State.QUEUED:
+            return not is_verified(found)
+        return known.state == State.HELD
+
+    held: list[tuple[_KnownURL, int, Rewritten]] = []
+    representatives: list[tuple[bytes, int, int]] = []
+    for key, group in members.items():
+        one = plain.get(key)
+        if one not in alive:
+            best = _best(group)
+            if best is None:
+                continue
+            one = best.row
+            free += [one] * (best.state == State.HELD)
+            representatives.append((key, one, best.host_id))
+        held += [
+            (known, one, found)
+            for known, found in group
+            if known.row != one and may_be_held(known, found)
+        ]
+    insert_rows(connection, classes, ("key", "url_id", "host_id"), sorted(representatives))
+    released = release(connection, free)
+    _hold(connection, held, now)
+    new = [known.row for known, _one, _found in held if known.state == State.QUEUED]
+    return Rekeyed(new, released, len(members))
+
+
+def _clear(connection: Connection, names: Collection[str]) -> None:
+    """Delete the classes that are represented by URLs of hosts."""
+    for part in chunks(list(names)):
+        here = select(hosts.c.id).where(hosts.c.name.in_(part))
+        connection.execute(delete(classes).where(classes.c.host_id.in_(here)))
+
+
+def _best(group: Sequence[tuple[_KnownURL, Rewritten]]) -> _KnownURL | None:
+    """Return the representative of a class whose own identity no URL has.
+
+    That is the URL that got furthest; of several, https before http, then the shortest, then the
+    first.
+    """
+    order = {State.FETCHED: 0, State.REDIRECTED: 1, State.QUEUED: 2, State.HELD: 3}
+    candidates = [
+        known
+        for known, _found in group
+        if known.state in order and (known.state != State.HELD or known.is_held)
+    ]
+
+    def rank(known: _KnownURL) -> tuple[int, bool, int, int]:
+        is_plain = known.url.startswith("http:")
+        return order[State(known.state)], is_plain, len(known.url), known.row
+
+    return min(candidates, key=rank, default=None)
+
+
+def _hold(
+    connection: Connection, held: Sequence[tuple[_KnownURL, int, Rewritten]], now: float
+) -> None:
+    """Hold URLs because another URL represents them, and record which."""
+    new = [(known, found) for known, _one, found in held if known.state == State.QUEUED]
+    moved = {k.row: Transition(k.host_id, k.depth, QUEUED, HELD) for k, _found in new}
+    transitions.move(connection, moved)
+    put_edges(connection, [(known.row, one, found.identity) for known, one, found in held], now)
+    add_spared(connection, Counter(rule for _known, found in new for rule in found.rules))
