@@ -1,6 +1,6 @@
-"""Build hook: compile the kernel where there is a C compiler, and do without where there is none.
+"""Build hook: compile the kernel if there is a C compiler; without one, install without it.
 
-CANONRY_PURE=1 in the environment leaves it out.
+CANONRY_PURE=1 in the environment skips it.
 """
 
 import os
@@ -15,10 +15,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Adds the compiled kernel to a wheel, or puts it into the checkout of an editable install."""
+    """Compiles the kernel into a wheel, or into the checkout of an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, if possible."""
+        """Compile the kernel, if possible."""
         if os.environ.get("CANONRY_PURE"):
             return
         package = Path(self.root, "canon", "pipeline")

@@ -1,4 +1,4 @@
-"""Where the documents disagree: one example each, answered by every dialect as it runs."""
+"""Where the specifications disagree: one example each, resolved in every dialect."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from canonry.canon.references.resolve import DIALECTS
 
 
 class Disagreement(NamedTuple):
-    """A question that the documents answer differently."""
+    """A question that the specifications answer differently."""
 
     question: str
     base: str
@@ -18,26 +18,26 @@ class Disagreement(NamedTuple):
 _BASE = "http://a/b/c/d;p?q"
 
 DISAGREEMENTS = (
-    Disagreement("More `..` than there are levels", _BASE, "../../../g"),
-    Disagreement("A path that goes up from the root", _BASE, "/../g"),
+    Disagreement("More `..` than the path has levels", _BASE, "../../../g"),
+    Disagreement("`..` at the root", _BASE, "/../g"),
     Disagreement("A dot segment in an absolute path", _BASE, "/./g"),
-    Disagreement("A query alone", _BASE, "?y"),
-    Disagreement("What looks like dot segments in a query", _BASE, "g?y/../x"),
-    Disagreement("The base's own scheme before a relative path", _BASE, "http:g"),
-    Disagreement("The same, for parsers that are not strict", _BASE, "http:g", strict=False),
-    Disagreement("A scheme and nothing else", _BASE, "http:"),
-    Disagreement("A dot alone", _BASE, "."),
-    Disagreement("Two dots alone", _BASE, ".."),
-    Disagreement("A void fragment", _BASE, "g#"),
-    Disagreement("Nothing, where the base has a fragment", f"{_BASE}#f", ""),
+    Disagreement("Only a query", _BASE, "?y"),
+    Disagreement("Dot segments in a query", _BASE, "g?y/../x"),
+    Disagreement("The base's scheme before a relative path", _BASE, "http:g"),
+    Disagreement("The same, with `strict=False`", _BASE, "http:g", strict=False),
+    Disagreement("Only a scheme", _BASE, "http:"),
+    Disagreement("Only one dot", _BASE, "."),
+    Disagreement("Only two dots", _BASE, ".."),
+    Disagreement("An empty fragment", _BASE, "g#"),
+    Disagreement("An empty reference, and a base with a fragment", f"{_BASE}#f", ""),
     Disagreement("Three slashes", "http://a/b///c/d", "///g"),
     Disagreement("A base without a path", "http://a", "g"),
-    Disagreement("A base whose path is no hierarchy", "mailto:a@b", "g"),
+    Disagreement("A base with an opaque path", "mailto:a@b", "g"),
     Disagreement("Backslashes", _BASE, "..\\g"),
-    Disagreement("A space, and a line break inside", _BASE, " g\nh "),
+    Disagreement("Spaces around it, and a line break inside", _BASE, " g\nh "),
     Disagreement("Escaped dots", _BASE, "%2E%2E/g"),
     Disagreement("Letter case of scheme and host", _BASE, "HTTP://G/"),
-    Disagreement("A number for a host", _BASE, "//0x7f.1/"),
+    Disagreement("A number as the host", _BASE, "//0x7f.1/"),
     Disagreement("The default port", _BASE, "//g:80/"),
 )
 

@@ -1,4 +1,4 @@
-"""Write the pages that are made from code: the rules, the commands. ``--check`` only compares."""
+"""Generate the pages that are made from code. ``--check`` only compares."""
 
 import sys
 from inspect import cleandoc
@@ -27,27 +27,28 @@ _HERE = Path(__file__).parent
 
 
 def rules_page() -> str:
-    """Return the page of rules, from the tables that run."""
+    """Return the page of rules, from the tables of rules."""
     lines = [
         "# The rules",
         "",
         "`make docs` makes this page from `canon/rules/repair.py` and `canon/rules/table.py`.",
         "",
-        "Rules make the identity, which is compared; the URL that is requested is touched by none.",
-        "*Lossless* rules are guaranteed by the specifications and always run. The others are",
-        "guesses: a policy chooses among them.",
+        "Rules make the identity, which is compared. No rule changes the URL that is requested.",
+        "The specifications guarantee *lossless* rules, and these always run. The others are",
+        "guesses; a policy chooses among them.",
         "",
-        "## What browsers mend",
+        "## Repairs, as browsers make them",
         "",
-        "The URL Standard's parser does this in one go, under policies whose dialect is `whatwg`.",
+        "Under policies with the dialect `whatwg`, the URL Standard's parser makes all of them in",
+        "one pass.",
         "",
         *_table([*REPAIRS, RESOLVE, URL_STANDARD]),
         "",
-        "## What the table of steps does, in this order",
+        "## The steps, in the order in which they run",
         "",
         *_table(STEPS),
         "",
-        "## Which policy takes which guess",
+        "## The guesses of each policy",
         "",
         f"| rule | {' | '.join(preset_names())} |",
         f"|---|{'---|' * len(preset_names())}",
@@ -58,10 +59,10 @@ def rules_page() -> str:
             lines.append(f"| `{step.name}` | {' | '.join(marks)} |")
     lines += [
         "",
-        "## What is learned of a host",
+        "## Learned rules",
         "",
-        "Families of learned rules, from `canon/learned/families.py`, in the order in which they",
-        "run, after all of the above. Each is learned for one host, or for a part of it:",
+        "The families of learned rules, from `canon/learned/families.py`. They run after the",
+        "steps, in this order. A rule holds for one host, or for a part of it: see",
         "[learning](learning.md).",
         "",
         *_table(FAMILIES.values()),
@@ -70,8 +71,8 @@ def rules_page() -> str:
 
 
 def _table(rules: "Iterable[Rule]") -> list[str]:
-    """Return the rules as a table."""
-    lines = ["| rule | rung | lossless | example | why | ordered by |", "|---|---|---|---|---|---|"]
+    """Return a table of rules."""
+    lines = ["| rule | rung | lossless | example | why | source |", "|---|---|---|---|---|---|"]
     for rule in rules:
         example = f"{_code(rule.before)} → {_code(rule.after)}"
         rung = rule.rung.name.lower()
@@ -83,12 +84,12 @@ def _table(rules: "Iterable[Rule]") -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Return a text as code inside a table."""
+    """Return a text as code in a table cell."""
     return f"`{text.encode('unicode_escape').decode().replace('|', chr(92) + '|')}`"
 
 
 def commands_page() -> str:
-    """Return the page of commands, from their own definitions."""
+    """Return the page of commands, from their definitions."""
     lines = ["# The command", "", "Made from `crawler/cli/` by `make docs`.", ""]
     lines += [_paragraphs(command.help), ""]
     for name, sub in _commands(command):
@@ -108,7 +109,7 @@ def commands_page() -> str:
 
 
 def _commands(group: Group, before: str = "") -> "Iterator[tuple[str, Command]]":
-    """Yield the names of commands and the commands, those below a group after it."""
+    """Yield commands with their names; the commands of a group follow it."""
     context = Context(group)
     for name in sorted(group.list_commands(context)):
         sub = group.get_command(context, name)
@@ -124,12 +125,12 @@ def _paragraphs(text: str | None) -> str:
 
 
 def _is_argument(parameter: Parameter) -> bool:
-    """Say whether a parameter has no name on the command line."""
+    """Return True if a parameter is an argument, not an option."""
     return parameter.param_type_name == "argument"
 
 
 def _usage(option: Option) -> str:
-    """Return an option as it is written."""
+    """Return an option as users type it."""
     if option.is_flag:
         return option.opts[0]
     choices = getattr(option.type, "choices", None)
@@ -138,20 +139,21 @@ def _usage(option: Option) -> str:
 
 
 def _default(option: Option) -> str:
-    """Return what holds when an option is not given."""
+    """Return the default of an option, as code."""
     shown = option.show_default and option.default is not None and not option.is_flag
     return f"`{option.default}`" if shown else ""
 
 
 def disagreements_page() -> str:
-    """Return the page of what the documents answer differently, from their dialects as they run."""
+    """Return the page of disagreements, with the answer of every dialect."""
     lines = [
-        "# Where the documents disagree",
+        "# Where the specifications disagree",
         "",
-        "Made by `make docs`: each answer is what `canonry.resolve` gives under that `dialect`.",
+        "`make docs` makes this page: each answer is the result of `canonry.resolve` in that",
+        "`dialect`.",
         "",
-        "The newest document wins by default: `rfc3986`, and for references found in documents",
-        "`whatwg`, which is what browsers do. The others tell what a text of their time meant.",
+        "The default is `rfc3986`. References found in web pages are resolved in `whatwg`, as",
+        "browsers do. The other dialects resolve references as documents of their time meant them.",
         "",
         "| | base | reference |" + "".join(f" `{dialect}` |" for dialect in DIALECTS),
         "|---|---|---|" + "---|" * len(DIALECTS),
@@ -160,29 +162,29 @@ def disagreements_page() -> str:
         cells = [_code(text) if text else "(empty)" for text in (row.base, row.reference)]
         cells += [text if text.startswith("refused") else _code(text) for text in answers(row)]
         lines.append(f"| {row.question} | {' | '.join(cells)} |")
-    lines += [
-        "",
-        "Not of resolution:",
-        "",
-        "- **An empty or fragment-only reference.** Before RFC 3986 it means the current document,",
-        "  whatever the base says; give `document=` to `canonry.resolve`. A FORM or IMG asks anew:",
-        "  leave it out for these. Since RFC 3986 section 4.4 the base alone counts",
-        "  (`canonry.same_document`).",
-        "- **The base of a MIME part.** The draft of 1997 puts `Content-Base` before",
-        "  `Content-Location`; RFC 2557 no longer has the former. `canonry.establish_base` takes",
-        "  both, in the order in which they are given.",
-        "- **`~`.** RFC 1738 calls it unsafe, RFC 2396 and all that follow unreserved: `%7E` and",
-        "  `~` are one (`percent-unreserved`).",
-        "- **`!`, `*`, `'`, `(` and `)`.** RFC 2396 has them unreserved, RFC 3986 reserves them:",
-        "  `%21` and `!` stay apart.",
-        "- **Hosts in brackets.** Unknown before RFC 2732; with a zone identifier (RFC 6874) no",
-        "  browser takes them, and neither do we.",
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + _OTHER_DISAGREEMENTS
+
+
+_OTHER_DISAGREEMENTS = """
+Other disagreements:
+
+- **An empty or fragment-only reference.** Before RFC 3986 it means the current document, whatever
+  the base is: pass `document=` to `canonry.resolve`. A FORM or IMG starts a new request: leave
+  `document` out for these. Since RFC 3986 section 4.4 only the base counts
+  (`canonry.same_document`).
+- **The base of a MIME part.** The draft of 1997 puts `Content-Base` before `Content-Location`;
+  RFC 2557 has only the latter. `canonry.establish_base` accepts both, in the given order.
+- **`~`.** It is unsafe in RFC 1738, and unreserved since RFC 2396: `%7E` and `~` are equal
+  (`percent-unreserved`).
+- **`!`, `*`, `'`, `(` and `)`.** They are unreserved in RFC 2396, and reserved in RFC 3986: `%21`
+  and `!` stay distinct.
+- **Hosts in brackets.** They are new in RFC 2732. Browsers refuse them with a zone identifier
+  (RFC 6874), and so do we.
+"""
 
 
 def robots_page() -> str:
-    """Return the page of RFC 9309, row by row."""
+    """Return the page about RFC 9309, row by row."""
     lines = [
         "# robots.txt",
         "",
@@ -218,7 +220,7 @@ PAGES = {
 
 
 def main() -> int:
-    """Write the pages, or say which are out of date."""
+    """Write the pages, or report which are out of date."""
     stale = []
     for name, make in PAGES.items():
         path = _HERE / name

@@ -1,9 +1,9 @@
-/* The short way for the URLs that most URLs are: http or https, an ordinary host in ASCII.
+/* The compiled fast path for most URLs: http or https, with an ordinary ASCII host.
  *
- * A Kernel answers what the plain pipeline of canon/canonicalizer.py would, or None where it does
- * not know; the plain pipeline is its oracle in tests/canon/test_native.py. All that says which
- * character may stand where, and which parameters are tracking, comes as tables from
- * canon/native.py. Time is linear in the length of the text.
+ * A Kernel gives the answer of the plain pipeline (canon/pipeline/canonicalizer.py), or None if it
+ * cannot tell; tests/canon/pipeline/test_native.py compares the two. canon/pipeline/native.py
+ * passes in, as tables, which characters are allowed where and which parameters are tracking.
+ * Time is linear in the length of the text.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -12,11 +12,11 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 3 }; /* canon/native.py takes this one only: raise both when answers change */
-enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what a table says of a character */
+enum { VERSION = 3 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
 enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, BLOCK = 128, ROOM = 4096 };
 
-/* ---- BLAKE2b (RFC 7693), keyed, 16 bytes out: what hashlib.blake2b gives, without its set-up ---- */
+/* ---- BLAKE2b (RFC 7693), keyed, 16 bytes: as hashlib.blake2b, without its set-up cost ---- */
 
 static const uint64_t IV[8] = {
     0x6a09e667f3bcc908u, 0xbb67ae8584caa73bu, 0x3c6ef372fe94f82bu, 0xa54ff53a5f1d36f1u,
@@ -38,7 +38,7 @@ static const byte SIGMA[10][16] = {
 
 static inline uint64_t rotate(uint64_t x, int n) { return (x >> n) | (x << (64 - n)); }
 
-static inline uint64_t load(const byte *p) { /* little-endian, on any machine */
+static inline uint64_t load(const byte *p) { /* little-endian on every machine */
     return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
            (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
 }
@@ -59,7 +59,7 @@ static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int
     for (int i = 0; i < 8; i++) v[i] = h[i], v[i + 8] = IV[i];
     v[12] ^= count;
     if (last) v[14] = ~v[14];
-#pragma GCC unroll 12 /* so that SIGMA's places are known when this is compiled */
+#pragma GCC unroll 12 /* makes SIGMA's indices compile-time constants */
     for (int round = 0; round < 12; round++) {
         const byte *s = SIGMA[round % 10];
         MIX(0, 4, 8, 12, m[s[0]], m[s[1]])
@@ -83,17 +83,17 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyTypeObject *canonical;         /* canon.Canonical, a tuple of three */
-    PyObject *names, *prefixes;      /* tuples of bytes, which the arrays point into */
-    Name *tracking, *leading;        /* sorted by nothing; few */
+    PyTypeObject *canonical;         /* canonry.Canonical, a tuple of three */
+    PyObject *names, *prefixes;      /* tuples of bytes; the arrays point into them */
+    Name *tracking, *leading;        /* few, and unsorted */
     Py_ssize_t tracking_count, leading_count;
-    uint64_t initials[256];          /* by first letter: which lengths a tracking name has */
+    uint64_t initials[256];          /* by first letter: a bit for each length of a tracking name */
     byte request_path[256], request_query[256], identity_path[256], identity_query[256];
     byte unreserved[256];
-    byte run_path[2][256], run_query[2][256]; /* what is copied without a thought, [rules] */
-    byte host[256];                           /* a host's characters in lower case; 0: none */
+    byte run_path[2][256], run_query[2][256]; /* bytes to copy unchanged, [rules] */
+    byte host[256];                           /* a host's characters in lower case; 0: not allowed */
     int drop_fragment, drop_empty_query;
-    uint64_t keyed[8];               /* BLAKE2b's state behind the block of the key */
+    uint64_t keyed[8];               /* BLAKE2b's state after the key's block */
 } Kernel;
 
 static int hex(byte c) {
@@ -111,9 +111,9 @@ static Py_ssize_t put_escape(byte *out, Py_ssize_t at, byte c) {
     return at + 3;
 }
 
-/* Copy s[i] to out[at] as a table has it; return how much was read, 0 for a refusal.
- * Normalizing writes escapes in upper case, decodes those of unreserved characters (RFC 3986
- * sections 6.2.2.1 and 6.2.2.2) and escapes a lone percent sign. */
+/* Copy s[i] to out[at] as a table says; return how many bytes were read, 0 for a refusal.
+ * Normalizing converts escapes to upper case, decodes those of unreserved characters (RFC 3986
+ * sections 6.2.2.1 and 6.2.2.2) and escapes lone percent signs. */
 static inline int put(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t end,
                       const byte *table, int normalize, byte *out, Py_ssize_t *at) {
     byte c = s[i];
@@ -138,7 +138,7 @@ static inline int put(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t e
     return 3;
 }
 
-/* Return 1 for ".", 2 for "..", their escapes included, and 0 for any other segment. */
+/* Return 1 for ".", 2 for "..", escaped or not, and 0 for any other segment. */
 static int dots(const byte *segment, Py_ssize_t length) {
     int found = 0;
     for (Py_ssize_t i = 0; i < length; found++) {
@@ -151,7 +151,7 @@ static int dots(const byte *segment, Py_ssize_t length) {
     return found;
 }
 
-/* Write scheme, host and port in their one form; return where the path begins, -1 for a refusal. */
+/* Write canonical scheme, host and port; return where the path begins, -1 for a refusal. */
 static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte *out,
                              Py_ssize_t *at) {
     static const char web[] = "https://";
@@ -165,7 +165,7 @@ static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte 
     memcpy(out, web, 5);
     memcpy(out + colon, "://", 3);
     Py_ssize_t host = *at = colon + 3, label = host, end;
-    for (i = host; i < n; i++) { /* every character is one byte, so out runs along with s */
+    for (i = host; i < n; i++) { /* one byte in, one byte out: out keeps pace with s */
         byte c = k->host[s[i]];
         if (!c) break;
         out[i] = c;
@@ -173,24 +173,24 @@ static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte 
             if (i == label) return -1; /* an empty label */
             label = i + 1;
         } else if (c == '-' && i - label == 3 && !memcmp(out + label, "xn-", 3)) {
-            return -1; /* punycode, which only its own parser can judge */
+            return -1; /* punycode needs its own parser */
         }
     }
     if (i < n && s[i] != '/' && s[i] != '?' && s[i] != '#' && s[i] != ':') return -1;
     end = i;
     if (end == label || end - host > MAX_HOST) return -1;
-    if (out[label] >= '0' && out[label] <= '9') { /* the last label may be a number */
+    if (out[label] >= '0' && out[label] <= '9') { /* the last label may be a number: then this is no name */
         int number = 1, octets = 0, digits = 0, value = 0;
         for (Py_ssize_t j = label; j < end; j++) number &= out[j] >= '0' && out[j] <= '9';
         if (!number && end - label >= 2 && out[label + 1] == 'x') return -1;
-        for (Py_ssize_t j = host; number && j <= end; j++) { /* then all is an IPv4 address */
+        for (Py_ssize_t j = host; number && j <= end; j++) { /* it has to be an IPv4 address */
             if (j == end || out[j] == '.') {
                 octets++;
                 if (digits == 0 || value > 255) return -1;
                 digits = value = 0;
             } else {
                 if (out[j] < '0' || out[j] > '9' || digits == 3) return -1;
-                if (digits && !value) return -1; /* a zero before it: octal */
+                if (digits && !value) return -1; /* a leading zero: octal */
                 value = value * 10 + out[j] - '0', digits++;
             }
         }
@@ -213,7 +213,7 @@ static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte 
     return i;
 }
 
-/* Write a path without its dot segments (RFC 3986 section 5.2.4); return where it ends in s. */
+/* Write a path without dot segments (RFC 3986 section 5.2.4); return where it ends in s. */
 static Py_ssize_t put_path(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t n,
                            const byte *table, int normalize, byte *out, Py_ssize_t *at) {
     const byte *run = k->run_path[normalize];
@@ -265,7 +265,7 @@ static int is_tracking(const Kernel *k, const byte *field, Py_ssize_t length) {
     return 0;
 }
 
-/* Write "?" and the query from s[i]; with rules, without the fields that they leave out. */
+/* Write "?" and the query from s[i]; with rules, without the fields that they remove. */
 static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t n,
                             const byte *table, int rules, byte *out, Py_ssize_t *at) {
     const byte *run = k->run_query[rules];
@@ -280,7 +280,7 @@ static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssi
         if (over || s[i] == '&') {
             if (rules && is_tracking(k, out + field, *at - field)) {
                 dropped = 1;
-                *at = field - (kept > 0); /* with the "&" before it */
+                *at = field - (kept > 0); /* together with the "&" before it */
             } else {
                 kept++;
             }
@@ -318,7 +318,7 @@ static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte
     return made;
 }
 
-/* Go on with BLAKE2b from a state that has taken in so many bytes, to the end of a text. */
+/* Finish BLAKE2b with a text, from a state after ``count`` bytes. */
 static void finish(uint64_t h[8], uint64_t count, const byte *text, Py_ssize_t n, byte *out, int size) {
     byte block[BLOCK];
     for (; n > BLOCK; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
@@ -340,7 +340,7 @@ static PyObject *key_of(const Kernel *k, const byte *text, Py_ssize_t n) {
     return PyBytes_FromStringAndSize((const char *)digest, DIGEST);
 }
 
-/* Answer for one text: its identity, or with ``whole`` a Canonical; None where we do not know. */
+/* Return the identity of a text, or with ``whole`` its Canonical; None if we cannot tell. */
 static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
     byte room[ROOM], *out = room;
     PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
@@ -353,12 +353,12 @@ static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
             PyErr_Clear();
             Py_RETURN_NONE;
         }
-    } else if (PyBytes_CheckExact(given)) { /* what is not UTF-8 in them is escaped all the same */
+    } else if (PyBytes_CheckExact(given)) { /* bytes that are not UTF-8 are escaped, too */
         s = (const byte *)PyBytes_AS_STRING(given), n = PyBytes_GET_SIZE(given);
     } else {
         Py_RETURN_NONE;
     }
-    if (n < 8 || s[n - 1] <= ' ') Py_RETURN_NONE; /* white space at the end is no part of a URL */
+    if (n < 8 || s[n - 1] <= ' ') Py_RETURN_NONE; /* white space at the end is not part of a URL */
     if (n > (ROOM - 8) / 3 && !(out = PyMem_Malloc(3 * (size_t)n + 8))) return PyErr_NoMemory();
     if ((at = write_url(k, s, n, 1, out)) < 0) {
         made = Py_NewRef(Py_None);
@@ -370,7 +370,7 @@ static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
         goto end;
     }
     if (!(key = key_of(k, out, at))) goto end;
-    if (at == n && !memcmp(s, out, (size_t)n)) { /* canonical already */
+    if (at == n && !memcmp(s, out, (size_t)n)) { /* already canonical */
         url = Py_NewRef(identity);
     } else if ((at = write_url(k, s, n, 0, out)) < 0) {
         made = Py_NewRef(Py_None);
@@ -398,7 +398,7 @@ static PyObject *kernel_canonical(PyObject *self, PyObject *text) {
     return answer((Kernel *)self, text, 1);
 }
 
-/* Answer for each text of a list. */
+/* Return the answers for a list of texts. */
 static PyObject *answers(const Kernel *k, PyObject *given, int whole) {
     if (!PyList_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "a list is needed");
     PyObject *made = PyList_New(PyList_GET_SIZE(given));
@@ -422,8 +422,8 @@ static PyObject *kernel_canonicals(PyObject *self, PyObject *given) {
     return answers((Kernel *)self, given, 1);
 }
 
-/* Key lines, and hash them as they are spelled; nothing of Python is touched. Return 0 for want of
- * memory. */
+/* Write the key and the hash of every line. Uses no Python objects, so that it can run without the
+ * GIL. Return 0 if memory runs out. */
 static int key_lines(const Kernel *k, const byte *s, const byte *end, byte *key, byte *text, byte *known) {
     byte room[ROOM], *out = room;
     Py_ssize_t size = ROOM;
@@ -432,7 +432,7 @@ static int key_lines(const Kernel *k, const byte *s, const byte *end, byte *key,
         Py_ssize_t n = (stop ? stop : end) - s, at;
         uint64_t h[8];
         memcpy(h, IV, sizeof h);
-        h[0] ^= 0x01010000u ^ HASH; /* RFC 7693 section 2.5: no key, so many bytes out */
+        h[0] ^= 0x01010000u ^ HASH; /* RFC 7693 section 2.5: no key, HASH bytes of output */
         finish(h, 0, s, n, text, HASH);
         if (3 * n + 8 > size) {
             byte *more = PyMem_RawRealloc(out == room ? NULL : out, 3 * (size_t)n + 8);
@@ -444,7 +444,7 @@ static int key_lines(const Kernel *k, const byte *s, const byte *end, byte *key,
             *known = 1;
         }
         if (!stop) {
-            end = NULL; /* all is done */
+            end = NULL; /* success */
             break;
         }
         s = stop + 1;
@@ -453,7 +453,7 @@ static int key_lines(const Kernel *k, const byte *s, const byte *end, byte *key,
     return !end;
 }
 
-/* For each line of some bytes: its key, a hash of it, and whether the key is known. */
+/* Return, for all lines of a block: their keys, their hashes, and whether each key is known. */
 static PyObject *kernel_lines(PyObject *self, PyObject *given) {
     if (!PyBytes_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "bytes are needed");
     const byte *s = (const byte *)PyBytes_AS_STRING(given), *end = s + PyBytes_GET_SIZE(given);
@@ -479,7 +479,7 @@ static PyObject *kernel_lines(PyObject *self, PyObject *given) {
     return made;
 }
 
-/* Point an array of names into a tuple of bytes. */
+/* Return an array of names that point into a tuple of bytes. */
 static Name *names_of(PyObject *tuple, Py_ssize_t *count) {
     *count = PyTuple_GET_SIZE(tuple);
     Name *names = PyMem_Calloc((size_t)*count + 1, sizeof *names);
@@ -504,7 +504,7 @@ static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
     byte block[BLOCK] = {0};
     int result = -1;
     if (k->canonical) {
-        PyErr_SetString(PyExc_TypeError, "a kernel is made once");
+        PyErr_SetString(PyExc_TypeError, "a kernel is initialized only once");
         return -1;
     }
     if (!PyArg_ParseTupleAndKeywords(args, named, "O!y*y*O!O!pp", words, &PyType_Type, &canonical,
@@ -570,12 +570,12 @@ static PyMethodDef methods[] = {
     {"canonical", kernel_canonical, METH_O, "Return the Canonical of a text, or None."},
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", kernel_canonicals, METH_O, "Return the Canonical, or None, of each in a list."},
-    {"lines", kernel_lines, METH_O, "Return the keys, the hashes, and which are known, of lines."},
+    {"lines", kernel_lines, METH_O, "Return the keys and hashes of lines, and which keys are known."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Answers for ordinary web URLs what the plain pipeline would."},
+    {Py_tp_doc, "Gives the plain pipeline's answers for ordinary web URLs."},
     {Py_tp_init, kernel_init},
     {Py_tp_new, PyType_GenericNew},
     {Py_tp_dealloc, kernel_dealloc},
@@ -596,7 +596,7 @@ static int module_exec(PyObject *module) {
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "canonry.canon.pipeline._kernel", "The compiled short way.", 0, NULL, module_slots,
+    PyModuleDef_HEAD_INIT, "canonry.canon.pipeline._kernel", "The compiled fast path.", 0, NULL, module_slots,
     NULL, NULL, NULL,
 };
 
