@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import databases
 
-# A shell's background jobs ignore Ctrl-C, and so would all that tests start.
+# A shell's background jobs ignore SIGINT, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(

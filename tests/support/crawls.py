@@ -1,4 +1,4 @@
-"""Crawls of a server that says any bytes, inside the test's own process."""
+"""Crawls of a raw server, inside the process of the test."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,17 +15,17 @@ SEED = "http://a.example/"
 
 
 def target_of(head: bytes) -> str:
-    """Return what a request asked for."""
+    """Return the target of a request: the path and query of its request line."""
     return head.split(b" ")[1].decode()
 
 
 def host_of(head: bytes) -> str:
-    """Return the host that a request named."""
+    """Return the Host header of a request."""
     return head.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()
 
 
 def page(*links: str) -> bytes:
-    """Return a page with links."""
+    """Return the response with a page that has these links."""
     body = "".join(f'<a href="{link}">x</a>' for link in links).encode()
     return ok(body, "Content-Type: text/html")
 
@@ -36,11 +36,11 @@ def crawl(
     timeout: float = 10.0,
     retries: int = 3,
     retry_wait: float = 0.02,
-    said: list[str] | None = None,
+    notices: list[str] | None = None,
     traps: dict[str, object] | None = None,
     **crawl_keys: object,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Crawl a server of our own; return the status and the pages."""
+    """Crawl a raw server until nothing is left; return the store's status and its pages."""
     folder.mkdir(exist_ok=True)
     store = f"sqlite:///{folder / 'store.db'}"
 
@@ -60,7 +60,7 @@ def crawl(
                 },
             )
             result = await wiring.crawl(
-                [SEED], store, settings, notify=(said if said is not None else []).append
+                [SEED], store, settings, notify=(notices if notices is not None else []).append
             )
             assert result.finished
 

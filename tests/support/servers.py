@@ -1,4 +1,4 @@
-"""Servers for tests, on loopback: one that says any bytes, and what it was asked."""
+"""Raw servers for tests, on loopback: they send any bytes and keep what was requested."""
 
 import asyncio
 import ssl
@@ -11,7 +11,7 @@ Answer = bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass
 class Raw:
-    """Where a raw server listens, and the request heads that it got."""
+    """A running server: its port, and the heads of the requests that it received."""
 
     port: int = 0
     heads: list[bytes] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Raw:
 
 
 def ok(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    """Return an answer, with its length."""
+    """Return a response with a body and its length."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
     return "\r\n".join(lines).encode() + body
 
@@ -32,7 +32,13 @@ def ok(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
 async def raw_server(
     answer: Callable[[bytes], Answer], tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Raw]:
-    """Serve on a free port: ``answer`` gets a request's head and says what to send."""
+    """Serve on a free port.
+
+    Args:
+        answer: gets the head of a request; returns the bytes to send, or a function that sends
+            them, after which the connection is closed.
+        tls: where the server speaks TLS.
+    """
     raw = Raw()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

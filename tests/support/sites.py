@@ -1,4 +1,4 @@
-"""The demo site served beside the test, and the command run on it as a process of its own."""
+"""The demo site in a thread, and the command as a process of its own."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 @contextmanager
 def from_thread(server: AbstractAsyncContextManager[_T]) -> Iterator[_T]:
-    """Keep a server open in a thread of its own."""
+    """Run a server in a thread for as long as the block lasts."""
     loop = asyncio.new_event_loop()
     ready: list[_T] = []
     started = threading.Event()
@@ -44,7 +44,7 @@ def from_thread(server: AbstractAsyncContextManager[_T]) -> Iterator[_T]:
 
 @contextmanager
 def demo_site(pause: float = 0.0, products: int = 60, guides: int = 30) -> Iterator[Served]:
-    """Serve the demo site from a thread."""
+    """Serve a small demo site from a thread; each response comes after a pause, in seconds."""
     with from_thread(serving(build(products=products, guides=guides), pause)) as served:
         yield served
 
@@ -52,7 +52,7 @@ def demo_site(pause: float = 0.0, products: int = 60, guides: int = 30) -> Itera
 def run_command(
     *words: str, folder: Path, data: bytes | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the command to its end."""
+    """Run the command until it ends, with this standard input."""
     return subprocess.run(
         [sys.executable, "-m", "canonry", *words],
         cwd=folder,
@@ -64,7 +64,7 @@ def run_command(
 
 
 def crawl_words(served: Served, *more: str) -> list[str]:
-    """Return the words of a crawl of the demo site."""
+    """Return the arguments that crawl the demo site."""
     return [
         "crawl",
         SEED,
@@ -80,7 +80,7 @@ def crawl_words(served: Served, *more: str) -> list[str]:
 
 
 def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start the command."""
+    """Start the command and return its process."""
     return subprocess.Popen(
         [sys.executable, "-m", "canonry", *words],
         cwd=folder,
@@ -90,24 +90,24 @@ def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds; fail after so many seconds."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
+        assert time.monotonic() < end, f"the condition did not hold within {seconds} seconds"
         time.sleep(0.002)
 
 
 def exported(folder: Path, what: str, *words: str) -> list[dict[str, Any]]:
-    """Return an export of the folder's store, or of the one that the words name."""
+    """Return the rows of an export, of the folder's store or of the one that the words name."""
     done = run_command("export", what, *words, folder=folder)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def pages_of(folder: Path, *words: str) -> set[tuple[str, int]]:
-    """Return what is in a store's pages, by what tells resources apart.
+    """Return the title and status of each page in a store.
 
-    Which of a resource's names was asked first differs from crawl to crawl; its title does not.
+    Crawls may fetch a resource under different URLs, but its title is always the same.
     """
     return {
         (page["title"] or page["url"], page["status"]) for page in exported(folder, "pages", *words)

@@ -28,7 +28,7 @@ MAKE = canonry.Canonicalizer("web")
 
 
 def open_store(folder: Path, policy: str = "web", notify: list[str] | None = None) -> Store:
-    """Open the store in a folder; what it says goes to a list."""
+    """Open the store in a folder; its notices go to a list."""
     found = preset(policy)
     said = [] if notify is None else notify
     return Store(
@@ -66,7 +66,7 @@ def admit(store: Store, urls: Sequence[str], now: float = 0.0, depth: int = 0) -
 
 
 def lease_names(connection: Connection, owner: str, limit: int = 100) -> set[str]:
-    """Lease hosts inside a transaction, and return which."""
+    """Lease hosts inside a transaction, and return their names."""
     found = rows.lease(
         connection,
         owner,
@@ -104,7 +104,7 @@ def lease(
 
 
 def assert_counts_are_right(connection: Connection) -> None:
-    """Count the rows, and compare with the counts that were kept."""
+    """Count the rows, and compare them with the stored counts."""
 
     def counted(sql: str) -> dict[tuple[object, ...], int]:
         return {tuple(row[:-1]): row[-1] for row in connection.exec_driver_sql(sql) if row[-1]}

@@ -1,4 +1,4 @@
-"""URLs from tokens: characters at random never spell what breaks a canonicalizer; tokens do."""
+"""Strategies that build URLs from tokens: random characters never spell what breaks them."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -69,7 +69,7 @@ raw = st.one_of(
     st.binary(max_size=40),
     anything.map(lambda text: text.encode("utf-8", "surrogatepass")),
 )
-# URLs that are canonical, or all but: here a fast path and its oracle can differ.
+# URLs that are canonical or nearly so: here a fast path and its oracle can differ.
 _SEGMENTS = [
     "a",
     "b-c",

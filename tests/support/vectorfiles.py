@@ -1,4 +1,4 @@
-"""Vector files: a ``# why`` line above each case, columns apart by tabs, escapes as in Python."""
+"""Vector files: a ``# why`` line above each case, tabs between columns, Python's escapes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ _FOLDER = Path(__file__).parents[1] / "vectors"
 
 
 def cases(name: str, columns: int) -> list[tuple[str, ...]]:
-    """Return the cases of a file, each with the why above it in the first place."""
+    """Return the cases of a file; each begins with the text of the ``# why`` line above it."""
     return list(_read(name, columns))
 
 
@@ -25,5 +25,5 @@ def _read(name: str, columns: int) -> Iterator[tuple[str, ...]]:
 
 
 def _plain(column: str) -> str:
-    """Return a column with its escapes read."""
+    """Return a column with its escapes decoded."""
     return column.encode("ascii", "backslashreplace").decode("unicode_escape")

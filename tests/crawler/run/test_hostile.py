@@ -171,7 +171,7 @@ def test_a_page_that_we_fail_on_is_set_aside_told_and_tried_by_the_next_run(
 
     with monkeypatch.context() as patch:
         patch.setattr("canonry.crawler.documents.html.read", faulty)
-        found, pages = crawl(tmp_path, answer, said=said)
+        found, pages = crawl(tmp_path, answer, notices=said)
     assert found["job"]["state"] == "finished"
     assert found["held"] == {"ours": 1}
     assert {p["url"] for p in pages} == {SEED, "http://a.example/2", "http://a.example/3"}
