@@ -1,4 +1,4 @@
-"""How long does one URL take, beside other libraries, in the same process?"""
+"""How long does one URL take, compared with other libraries in the same process?"""
 
 import statistics
 from collections import deque
@@ -20,20 +20,20 @@ from canonry.canon.pipeline import native
 
 
 def all_of(function: Callable[[str], object], urls: list[str]) -> Callable[[], None]:
-    """Return work that applies a function to every URL, errors included."""
+    """Return work that applies a function to every URL; errors are ignored."""
 
     def work() -> None:
         for url in urls:
             try:  # noqa: SIM105 - a context manager would be timed too
                 function(url)
-            except Exception:  # noqa: BLE001, S110 - peers raise what they like; all go on
+            except Exception:  # noqa: BLE001, S110 - each peer has its own errors
                 pass
 
     return work
 
 
 def decent(urls: list[str]) -> list[str]:
-    """Return the URLs that are not refused, ten thousand at most."""
+    """Return the accepted URLs, at most ten thousand."""
     return [url for url in urls if canonry.columns.canonicalize([url]).reason == [None]][:10_000]
 
 

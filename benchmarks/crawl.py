@@ -1,8 +1,8 @@
-"""How many pages a second does a crawl make, beside Scrapy, and a bare loop that keeps nothing?
+"""How many pages a second does a crawl fetch, compared with Scrapy and with a bare loop?
 
-The site is served on loopback by a process of its own. Scrapy runs with JOBDIR, so that it keeps
-its queue, too; the bare loop is aiohttp, lexbor and a set. All ask with the same concurrency, and
-have to find the same pages.
+A separate process serves the site on loopback. Scrapy runs with JOBDIR, so that it stores its
+queue, too. The bare loop is aiohttp, lexbor and a set, and stores nothing. All use the same
+concurrency and have to find the same pages.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 _PAGES, _CONCURRENCY = 5000, 32
 _FILLER = "some words that fill the page up to a size that pages have "
-# Scrapy as its users run it when they want all of a site, fast, and to be able to go on.
+# Scrapy as its users run it to get a whole site fast, and to be able to resume.
 _SPIDER = """
 import sys
 import scrapy
@@ -72,7 +72,7 @@ def site() -> dict[str, bytes]:
 
 
 def serve(port: "multiprocessing.Queue[int]", make: Callable[[], dict[str, bytes | str]]) -> None:
-    """Serve pages, and redirects to paths, until killed; no other path is there."""
+    """Serve pages, and redirects to paths, until killed; all other paths are 404."""
     answers = make()
 
     async def answer(request: web.BaseRequest) -> web.Response:
@@ -95,7 +95,7 @@ def serve(port: "multiprocessing.Queue[int]", make: Callable[[], dict[str, bytes
 
 @contextmanager
 def served(make: Callable[[], dict[str, bytes | str]]) -> Iterator[str]:
-    """Serve from a process of its own; yield where, as the beginning of URLs."""
+    """Serve from a separate process; yield its host and port."""
     port: multiprocessing.Queue[int] = multiprocessing.Queue()
     server = multiprocessing.Process(target=serve, args=(port, make), daemon=True)
     server.start()
@@ -104,7 +104,7 @@ def served(make: Callable[[], dict[str, bytes | str]]) -> Iterator[str]:
 
 
 async def bare(seed: str) -> int:
-    """Crawl without keeping anything; return the number of pages."""
+    """Crawl without storing anything; return the number of pages."""
     seen, queue, pages = {seed}, [seed], 0
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=_CONCURRENCY)) as session:
 
@@ -129,7 +129,7 @@ async def bare(seed: str) -> int:
 
 def canonry(seed: str, folder: str, *more: str) -> dict[str, Any]:
     """Crawl with the command; return its summary."""
-    words = [sys.executable, "-m", "crawler", "crawl", seed, "--allow-private", "--delay", "0"]
+    words = [sys.executable, "-m", "canonry", "crawl", seed, "--allow-private", "--delay", "0"]
     words += ["--concurrency", str(_CONCURRENCY), "--store", f"sqlite:///{folder}/x.db", "--json"]
     words += ["--config", f"{folder}/x.toml", *more]
     settings = f"[crawl]\nrequests_per_host = {_CONCURRENCY}\n"
@@ -147,20 +147,20 @@ def by_canonry(seed: str) -> int:
 
 
 def by_scrapy(seed: str) -> int:
-    """Return how many pages Scrapy finds, robots.txt aside."""
+    """Return how many pages Scrapy finds, without robots.txt."""
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-c", _SPIDER, seed, folder, str(_CONCURRENCY)]
         return int(subprocess.run(words, check=True, capture_output=True).stdout)
 
 
 def by_bare_loop(seed: str) -> int:
-    """Return how many pages the bare loop finds, in a process of its own like the others."""
+    """Return how many pages the bare loop finds, in a separate process like the others."""
     words = [sys.executable, __file__, "--bare", seed]
     return int(subprocess.run(words, check=True, capture_output=True).stdout)
 
 
 def measured(work: Callable[[str], int], seed: str) -> dict[str, float]:
-    """Return the rate of a crawl, its CPU time for each page, and the most memory that it took."""
+    """Return the rate of a crawl, its CPU time per page, and its peak memory."""
     reader, writer = multiprocessing.Pipe(duplex=False)
 
     def run() -> None:
@@ -173,7 +173,7 @@ def measured(work: Callable[[str], int], seed: str) -> dict[str, float]:
     pages, times, peak = reader.recv()
     seconds = time.perf_counter() - start
     process.join()
-    # Scrapy asks for a seed without its filter, so that a link to it has it fetched once more.
+    # Scrapy requests seeds without its filter, so a link to a seed makes it fetch the seed again.
     assert pages in {_PAGES, _PAGES + (work is by_scrapy)}, pages  # noqa: S101 - else it means nothing
     cpu = times.children_user + times.children_system
     return {
@@ -201,15 +201,15 @@ def main() -> None:
         seed = f"http://{where}/p/0.html"
         for round_ in range(min(given.rounds, 3)):
             for name, work in _PEERS.items():
-                if work is not by_scrapy or round_ == 0:  # once is long enough
+                if work is not by_scrapy or round_ == 0:  # one round takes long enough
                     runs[name].append(measured(work, seed))
     best = {name: max(found, key=lambda run: run["pages a second"]) for name, found in runs.items()}
     ours = best["canonry crawl"]["pages a second"]
     sizes = [len(page(n)) // 1000 for n in range(0, _PAGES, 50)]
     print(f"{_PAGES:,} pages of {min(sizes)} to {max(sizes)} KB, concurrency {_CONCURRENCY}")
     for name, run in best.items():
-        told = ", ".join(f"{value:,.6g} {what}" for what, value in run.items())
-        print(f"{name:26} {told}; we make {ours / run['pages a second']:.2f} times the pages")
+        shown = ", ".join(f"{value:,.6g} {what}" for what, value in run.items())
+        print(f"{name:26} {shown}; we make {ours / run['pages a second']:.2f} times the pages")
     keep(given, "crawl", [seed], {"runs": runs})
 
 

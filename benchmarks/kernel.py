@@ -1,4 +1,4 @@
-"""How much longer does a URL take without the compiled kernel, by what has to be done to it?"""
+"""How much longer does a URL take without the compiled kernel, by the change that it needs?"""
 
 import timeit
 from functools import partial

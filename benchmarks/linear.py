@@ -1,4 +1,4 @@
-"""Does the time grow no faster than the length, for the shapes that break others?"""
+"""Does the time grow only linearly with the length, for shapes that break other libraries?"""
 
 import time
 from collections.abc import Callable
@@ -38,7 +38,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 
 def seconds(make: canonry.Canonicalizer, url: str) -> float:
-    """Return how long one URL takes."""
+    """Return the seconds that one URL takes."""
     start = time.perf_counter()
     with suppress(canonry.InvalidURL):
         make(url)

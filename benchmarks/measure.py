@@ -1,4 +1,4 @@
-"""What the benchmarks share: a corpus, the least time of several rounds, and the kept raw run."""
+"""Shared by the benchmarks: a corpus, the best time of several rounds, and the raw run."""
 
 import argparse
 import gzip
@@ -18,12 +18,14 @@ _RUNS = Path(__file__).parent / "runs"
 
 
 def arguments(question: str, **more: int) -> argparse.Namespace:
-    """Read the command line of a benchmark; ``more`` are numbers of its own, with defaults."""
+    """Parse the command line of a benchmark; ``more`` are its own numbers, with their defaults."""
     parser = argparse.ArgumentParser(description=question)
     parser.add_argument(
         "--corpus", help="a file of URLs, plain or gzip; tab-separated: last column"
     )
-    parser.add_argument("--count", type=int, default=100_000, help="URLs to make without a corpus")
+    parser.add_argument(
+        "--count", type=int, default=100_000, help="URLs to generate without a corpus"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--keep", action="store_true", help="write the raw run to benchmarks/runs/")
     for name, default in more.items():
@@ -32,7 +34,7 @@ def arguments(question: str, **more: int) -> argparse.Namespace:
 
 
 def corpus(given: argparse.Namespace) -> list[str]:
-    """Return the absolute http URLs of a corpus, or URLs made to look like a crawl's."""
+    """Return the absolute http URLs of a corpus, or generate URLs like a crawl's."""
     if given.corpus is None:
         return made(given.count)
     opened = gzip.open if given.corpus.endswith(".gz") else open
@@ -42,7 +44,7 @@ def corpus(given: argparse.Namespace) -> list[str]:
 
 
 def made(count: int, seed: int = 1) -> list[str]:
-    """Make URLs: nine of ten canonical, the rest messy in the ways that real ones are."""
+    """Generate URLs: nine of ten are canonical, the rest are messy as real ones are."""
     rng = random.Random(seed)
     messy = ("{u}#top", "{u}&utm_source=x", "HTTPS{r}", "https://WWW{h}", "{u}%7Ex", "{u}/../y")
     urls = []
@@ -59,7 +61,7 @@ def made(count: int, seed: int = 1) -> list[str]:
 
 
 def best(work: Callable[[], object], rounds: int) -> float:
-    """Return the least seconds that a piece of work took."""
+    """Return the seconds of the fastest round."""
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -69,7 +71,7 @@ def best(work: Callable[[], object], rounds: int) -> float:
 
 
 def keep(given: argparse.Namespace, name: str, urls: Sequence[str], result: dict[str, Any]) -> None:
-    """Print a result, and write it down when asked to."""
+    """With ``--keep``, write the raw run to a file."""
     packages = ("canonry", "ada-url", "can-ada", "w3lib", "url-normalize", "yarl", "aiohttp")
     packages += ("courlan", "surt", "urlcanon")
     run = {

@@ -1,6 +1,6 @@
-"""How many claims a second does the store take, beside the obvious way, on each database?
+"""How many claims a second does the store take on each database, compared with the obvious way?
 
-With ``--top 20`` SQLite is filled to twenty million URLs, with its size and the memory on the way.
+With ``--top 20``, SQLite is filled to twenty million URLs; its size and the memory are measured.
 """
 
 import os
@@ -24,7 +24,7 @@ from canonry.storage.sql import schema
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.engine import open_engine
 
-_BATCH = 100_000  # as bulk work brings them; a busy crawl has thousands waiting
+_BATCH = 100_000  # as in bulk work; a busy crawl has thousands waiting
 
 
 def keys(start: int, count: int) -> list[bytes]:
@@ -37,7 +37,7 @@ def keys(start: int, count: int) -> list[bytes]:
 
 
 def candidates(wanted: list[tuple[int, bytes]]) -> list[Candidate]:
-    """Return claims as the door makes them, on a thousand hosts."""
+    """Return candidates as the URL filter makes them, on a thousand hosts."""
     return [
         Candidate(u, u, key, f"h{n % 1000}.example", 1)
         for n, key in wanted
@@ -46,7 +46,7 @@ def candidates(wanted: list[tuple[int, bytes]]) -> list[Candidate]:
 
 
 def stream(known: int, count: int) -> list[tuple[int, bytes]]:
-    """Return a crawl's links: nine of ten repeat, by Zipf's law, one is new."""
+    """Return a crawl's links: nine of ten are known, by Zipf's law; one is new."""
     rng = np.random.default_rng(1)
     old = np.minimum(rng.zipf(1.1, count), known) - 1
     fresh = iter(range(known, known + count))
@@ -59,7 +59,7 @@ def stream(known: int, count: int) -> list[tuple[int, bytes]]:
 
 @contextmanager
 def database(name: str, folder: Path) -> Iterator[str]:
-    """Give the URL of an empty database."""
+    """Yield the URL of an empty database."""
     if name == "sqlite":
         yield f"sqlite:///{folder / 'store.db'}"
         return
@@ -80,9 +80,9 @@ def open_store(url: str) -> Store:
 
 
 def admit(store: Store, wanted: list[tuple[int, bytes]], *, together: bool = False) -> float:
-    """Let all through the door, in batches; return the seconds that the store took.
+    """Admit all candidates in batches; return the seconds that the store took.
 
-    Together they are one transaction, as a dedup into a store is.
+    With ``together`` they are one transaction, as in a dedup into a store.
     """
     making = 0.0
     begun = time.perf_counter()
@@ -142,7 +142,7 @@ def sqlite_alone(folder: Path, millions: int) -> list[float]:
 
 
 def obvious(folder: Path, known: list[bytes], wanted: list[bytes]) -> float:
-    """Claim as one would at first: a filter's add in a loop, a SELECT and an INSERT for each."""
+    """Claim in the obvious way: a filter's `add` in a loop, a SELECT and an INSERT for each."""
     engine = create_engine(f"sqlite:///{folder / 'obvious.db'}")
     table = Table("seen", metadata := MetaData(), Column("key", LargeBinary(16), primary_key=True))
     metadata.create_all(engine)
@@ -163,7 +163,7 @@ def obvious(folder: Path, known: list[bytes], wanted: list[bytes]) -> float:
 
 
 def filter_alone(count: int) -> dict[str, float]:
-    """Return what the filter does by itself, filled to its capacity."""
+    """Measure the filter alone, filled to its capacity."""
     made, others = keys(0, count), keys(1 << 40, 1_000_000)
     alone = KeyFilter(first_capacity=count)
     begun = time.perf_counter()
@@ -173,10 +173,10 @@ def filter_alone(count: int) -> dict[str, float]:
     hits, begun = 0, time.perf_counter()
     for start in range(0, len(others), _BATCH):
         hits += int(alone.perhaps(others[start : start + _BATCH]).sum())
-    asked = time.perf_counter() - begun
+    checked = time.perf_counter() - begun
     return {
         "adds": count / added,
-        "checks": len(others) / asked,
+        "checks": len(others) / checked,
         "bits a key": alone.bits / count,
         "false positives": hits / len(others),
     }

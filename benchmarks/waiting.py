@@ -1,7 +1,7 @@
 """How much memory does a crawl take, and how fast is it, when a million URLs wait in its queue?
 
-Stores with more and more queued URLs on a thousand hosts; from each the same number of pages is
-fetched, on loopback.
+The stores have more and more queued URLs on a thousand hosts. A crawl of each fetches the same
+number of pages from loopback.
 """
 
 import multiprocessing
@@ -27,7 +27,7 @@ _SEED = "http://h0.example/"
 
 
 def site() -> dict[str, bytes | str]:
-    """Return no pages: all that is asked for answers 404, which is as good."""
+    """Return no pages: every request gets a 404, which is enough here."""
     return {}
 
 
@@ -54,8 +54,8 @@ def fill(store_url: str, count: int) -> None:
 
 
 def crawled(store_url: str, port: str) -> dict[str, float]:
-    """Crawl with the command; return what it took."""
-    words = [sys.executable, "-m", "crawler", "crawl", _SEED, "--store", store_url]
+    """Crawl with the command; return its memory and its rate."""
+    words = [sys.executable, "-m", "canonry", "crawl", _SEED, "--store", store_url]
     words += ["--connect-to", f"::127.0.0.1:{port}", "--delay", "0", "--scope", "any", "--json"]
     words += ["--max-pages", str(_PAGES)]
     reader, writer = multiprocessing.Pipe(duplex=False)
@@ -82,7 +82,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 store_url = f"sqlite:///{folder}/x.db"
                 filling = multiprocessing.Process(target=fill, args=(store_url, count))
-                filling.start()  # apart: what it takes is not to be counted
+                filling.start()  # in its own process, so that its memory does not count
                 filling.join()
                 found[f"{count:,} queued"] = crawled(store_url, where.partition(":")[2])
     for name, run in found.items():
