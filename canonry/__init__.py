@@ -1,7 +1,7 @@
 """Canonry decides which URLs are the same.
 
-This is the library: canonical forms, keys and explanations. It does no I/O. The command, the crawl
-and the dedup are in `canonry.crawler`, the store in `canonry.storage`.
+This package is the library: canonical forms, keys and explanations. It does no I/O. The store is in
+`canonry.storage`; the crawl, the dedup and the command are in `canonry.crawler`.
 """
 
 from canonry import canon

@@ -140,8 +140,9 @@ def _usage(option: Option) -> str:
 
 def _default(option: Option) -> str:
     """Return the default of an option, as code."""
-    shown = option.show_default and option.default is not None and not option.is_flag
-    return f"`{option.default}`" if shown else ""
+    if not option.show_default or option.default is None or option.is_flag:
+        return ""
+    return f"`{', '.join(option.default) if option.multiple else option.default}`"
 
 
 def disagreements_page() -> str:

@@ -1,1 +1,1 @@
-"""A site made for the purpose, whose truth is known, and the crawl that is measured on it."""
+"""The demo: a generated site, and a crawl of it whose result is compared with the truth."""

@@ -14,10 +14,10 @@ from canonry.crawler.run import wiring
 from canonry.crawler.settings import load
 from canonry.storage import report
 
-# Links deep enough for the whole site, and an end to the calendar.
+# Deep enough for the whole site; it ends the endless calendar.
 MAX_DEPTH = 12
 
-# How a page came to be fetched again, and the rule that would have known.
+# What a request for a page that was fetched before contains, and the rule that would spare it.
 _AGAIN = (
     ("PHPSESSID", "session-id"),
     ("index.html", "index-file"),
@@ -27,22 +27,24 @@ _AGAIN = (
 
 
 class Result(NamedTuple):
-    """What a crawl of the demo site came to, beside what is true."""
+    """The result of a crawl of the demo site, compared with the truth."""
 
     policy: str
     resources: int
     fetched: int
     missed: tuple[str, ...]
     fetched_again: int
-    again_for_want_of: dict[str, int]  # by the rule that the policy leaves out
-    disallowed: int  # requests that robots.txt forbids
-    endless: int  # pages of traps that were fetched
+    again_for_want_of: dict[str, int]  # by the rule that would have spared the request
+    disallowed: int  # requests that robots.txt disallows
+    endless: int  # pages of crawler traps that were fetched
     requests: int
     seconds: float
     links: int
     merged: list[dict[str, Any]]
     aliases: dict[str, int]
-    is_right: bool  # none missed, none disallowed, none again that the policy had a rule for
+    is_right: (
+        bool  # no page missed, none disallowed, and none twice for which the policy has a rule
+    )
 
 
 def _ignore(_message: str) -> None:
@@ -84,7 +86,7 @@ async def _run(policy: str, notify: Callable[[str], None]) -> Result:
 def _compare(
     policy: str, served: Served, result: wiring.CrawlResult, found: dict[str, Any]
 ) -> Result:
-    """Hold what was fetched against what is there."""
+    """Compare what was fetched with what is on the site."""
     expected = served.site.expected
     again = Counter(
         rule for resource in expected for rule in _wanting(served.pages.get(resource, []))
@@ -110,8 +112,8 @@ def _compare(
 
 
 def _wanting(targets: Sequence[str]) -> list[str]:
-    """Name for each request for a resource beyond the first the rule that would have spared it."""
+    """Return, for each request after the first, the rule that would have spared it."""
     rules = [next((rule for sign, rule in _AGAIN if sign in t), "unknown") for t in targets]
     if rules:
-        rules.remove("unknown" if "unknown" in rules else rules[0])  # the one that was due
+        rules.remove("unknown" if "unknown" in rules else rules[0])  # the first request was needed
     return rules

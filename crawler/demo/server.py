@@ -1,4 +1,4 @@
-"""Serving the demo site on loopback, and counting what was asked."""
+"""Serve the demo site on loopback, and count the requests."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -14,21 +14,21 @@ ROBOTS = "User-agent: *\nDisallow: /private/\n"
 
 
 class Served:
-    """The site as a server sees it: which resource each request meant."""
+    """The demo site as a web server, which records the resource that each request means."""
 
     def __init__(self, site: Site, pause: float = 0.0) -> None:
-        """Serve a site, each answer after a pause in seconds; nothing was asked yet."""
+        """Serve a site; each response comes after a pause in seconds."""
         self.site = site
         self.pause = pause
         self.port = 0
         self.requests = 0
-        self.endless = 0  # pages of traps
-        self.refused = 0  # requests that robots.txt forbids
-        self.pages: dict[Resource, list[str]] = defaultdict(list)  # what each was asked as
+        self.endless = 0  # requests for pages of crawler traps
+        self.refused = 0  # requests that robots.txt disallows
+        self.pages: dict[Resource, list[str]] = defaultdict(list)  # the targets of its requests
         self.targets: Counter[str] = Counter()  # requests, by host and target
 
     async def answer(self, request: web.BaseRequest) -> web.Response:
-        """Answer one request."""
+        """Respond to a request."""
         await asyncio.sleep(self.pause)
         target = request.raw_path
         host = request.host.partition(":")[0]
@@ -45,7 +45,7 @@ class Served:
     def _special(
         self, request: web.BaseRequest, host: str, path: str, query: str
     ) -> web.Response | None:
-        """Answer what is no resource: redirects, loops, cookie walls and traps."""
+        """Respond to URLs that are not resources: redirects, loops, cookie walls and traps."""
         if host != SHOP:
             return None
         if path in self.site.moved:
@@ -60,7 +60,7 @@ class Served:
         return self._endless(path, query)
 
     def _endless(self, path: str, query: str) -> web.Response | None:
-        """Answer with a page of a trap: a path, or a calendar, without end."""
+        """Return a page of a crawler trap: an endless path, or an endless calendar."""
         if path.startswith("/trap/"):
             link = "deeper/"
         elif path == "/calendar":
@@ -68,10 +68,10 @@ class Served:
         else:
             return None
         self.endless += 1
-        return _html(f'<a href="{link}">further</a>')
+        return _html(f'<a href="{link}">next</a>')
 
     def _page(self, host: str, target: str, raw_path: str, query: str) -> web.Response:
-        """Answer with a resource, found as lenient servers find theirs."""
+        """Return a resource; the look-up is lenient, as on many servers."""
         resource = self._find(host, raw_path, query)
         if resource is None:
             return web.Response(status=404, text="no such page")
@@ -81,7 +81,7 @@ class Served:
         return _html(self.site.body(resource))
 
     def _find(self, host: str, raw_path: str, query: str) -> Resource | None:
-        """Return the resource that a request means."""
+        """Return the resource that a request means, or None."""
         known = self.site.resources
         path = _decoded(raw_path)
         for candidate in (path, path.removesuffix("index.html"), path.replace("//", "/")):
@@ -92,7 +92,7 @@ class Served:
 
 
 def _decoded(raw_path: str) -> str:
-    """Decode letters and the like, but neither ``%2F`` nor ``%25``."""
+    """Decode percent-escapes except ``%2F`` and ``%25``."""
     kept = raw_path.replace("%2F", "%252F").replace("%25", "%2525")
     return unquote(kept).replace("%252F", "%2F")
 
@@ -104,23 +104,23 @@ def _content_fields(query: str) -> list[str]:
 
 
 def _sorted(query: str) -> str:
-    """Return the fields that select content, in order of their names."""
+    """Return the fields that select content, sorted by name."""
     return "&".join(sorted(_content_fields(query), key=lambda field: field.partition("=")[0]))
 
 
 def _moved(status: int, location: str, headers: dict[str, str] | None = None) -> web.Response:
-    """Return a redirect."""
+    """Return a redirect response."""
     return web.Response(status=status, headers={"Location": location, **(headers or {})})
 
 
 def _html(body: str) -> web.Response:
-    """Return a page."""
+    """Return an HTML response."""
     return web.Response(text=body, content_type="text/html")
 
 
 @asynccontextmanager
 async def serving(site: Site, pause: float = 0.0) -> AsyncIterator[Served]:
-    """Serve a site on a free port of 127.0.0.1 for as long as the block lasts."""
+    """Serve a site on a free port of 127.0.0.1 while the context is open."""
     served = Served(site, pause)
     runner = web.ServerRunner(web.Server(served.answer, access_log=None))
     await runner.setup()

@@ -1,4 +1,4 @@
-"""The demo site: some hundreds of resources, each under many names; what is true of it is known."""
+"""The demo site: some hundreds of resources with many URLs each, of which all is known."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ SEED = f"http://{SHOP}/"
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One page of the site, and where it stands."""
+    """A page of the site, by its plain URL."""
 
     host: str
     path: str
@@ -22,7 +22,7 @@ class Resource:
 
     @property
     def url(self) -> str:
-        """Return its plain name."""
+        """Return its plain URL."""
         mark = "?" if self.query else ""
         return f"http://{self.host}{self.path}{mark}{self.query}"
 
@@ -33,7 +33,9 @@ class Site:
 
     resources: dict[tuple[str, str, str], Resource] = field(default_factory=dict)
     links: dict[Resource, list[str]] = field(default_factory=dict)
-    moved: dict[str, tuple[int, Resource]] = field(default_factory=dict)  # path on SHOP -> target
+    moved: dict[str, tuple[int, Resource]] = field(
+        default_factory=dict
+    )  # redirects: path on SHOP -> status, target
 
     def add(self, resource: Resource) -> Resource:
         """Add a resource."""
@@ -43,7 +45,7 @@ class Site:
 
     @property
     def expected(self) -> list[Resource]:
-        """Return the resources that a crawl has to fetch, once each."""
+        """Return the resources that a crawl has to fetch exactly once."""
         return [resource for resource in self.resources.values() if resource.allowed]
 
     def body(self, resource: Resource) -> str:
@@ -61,11 +63,11 @@ class Site:
 
 
 def _has_base(resource: Resource) -> bool:
-    """Say whether a page names a base of its own."""
+    """Return True if a page has a <base> element."""
     return resource.host == DOCS and resource.path.endswith("/3.html")
 
 
-# Pairs that look alike and are two pages each: a crawl that merges them misses one.
+# Pairs of similar URLs for different pages: a crawl that merges them misses a page.
 LOOKALIKES: tuple[tuple[str, str], ...] = (
     ("/item/Ab", ""),
     ("/item/aB", ""),
@@ -109,7 +111,7 @@ def build(seed: int = 1, products: int = 160, guides: int = 90) -> Site:
     private = [site.add(Resource(SHOP, f"/private/{n}", allowed=False)) for n in range(3)]
     for n, good in enumerate(goods[:40]):
         site.moved[f"/moved/{n}"] = ((301, 302, 307, 308)[n % 4], good)
-    # A tree under the home page, in which everything is linked at least once, by some name.
+    # A tree under the home page, which links every resource at least once.
     _link(site, rng, home, [*categories, *alike, *walls, *filters, docs, *private])
     for n, category in enumerate(categories):
         _link(site, rng, category, goods[n :: len(categories)])
@@ -117,7 +119,7 @@ def build(seed: int = 1, products: int = 160, guides: int = 90) -> Site:
     for n, page in enumerate(pages):
         if n % 10 == 0:
             _link(site, rng, page, pages[n + 1 : n + 10])
-    # And links across it, under whatever name.
+    # Links across the tree.
     everything = site.expected
     for resource in everything:
         _link(site, rng, resource, rng.sample(everything, 8))
@@ -129,16 +131,16 @@ def build(seed: int = 1, products: int = 160, guides: int = 90) -> Site:
 
 
 def _link(site: Site, rng: random.Random, page: Resource, targets: list[Resource]) -> None:
-    """Let a page link to others, each by a name chosen at random."""
+    """Add links from a page to others, each under a random one of their URLs."""
     for target in targets:
-        names = list(names_of(target, rng))
-        site.links[page].append(rng.choice(names))
+        urls = list(urls_of(target, rng))
+        site.links[page].append(rng.choice(urls))
 
 
-def names_of(resource: Resource, rng: random.Random) -> Iterator[str]:
-    """Yield names of a resource, as careless authors and careful trackers write them.
+def urls_of(resource: Resource, rng: random.Random) -> Iterator[str]:
+    """Yield URLs of a resource, as careless authors and tracking tools write them.
 
-    The names are absolute, so that they mean the same on every page.
+    They do not depend on the path of the page, so they mean the same on every page.
     """
     host, path = resource.host, resource.path
     query = f"?{resource.query}" if resource.query else ""
@@ -165,7 +167,7 @@ def names_of(resource: Resource, rng: random.Random) -> Iterator[str]:
 
 
 def _guessed(resource: Resource, rng: random.Random) -> Iterator[str]:
-    """Yield names that only a guess can know to be the same."""
+    """Yield URLs that only guesses (practice rules) can recognize as the same."""
     if resource.path.startswith("/category/"):
         yield f"{resource.url}index.html"
         yield resource.url.removesuffix("/")
@@ -173,19 +175,19 @@ def _guessed(resource: Resource, rng: random.Random) -> Iterator[str]:
         yield f"{resource.url}?PHPSESSID={rng.getrandbits(128):032x}"
         yield resource.url.replace("/product/", "//product//")
     if resource.query.startswith("colour="):
-        yield f"http://{resource.host}{resource.path}?{_turned(resource.query)}"
+        yield f"http://{resource.host}{resource.path}?{_reversed_fields(resource.query)}"
 
 
-def _turned(query: str) -> str:
-    """Return a query's fields in the opposite order."""
+def _reversed_fields(query: str) -> str:
+    """Return the fields of a query in reverse order."""
     return "&".join(reversed(query.split("&")))
 
 
 def _escaped(path: str, rng: random.Random) -> str:
-    """Return a path with one of its letters escaped, in either case of the digits."""
+    """Return a path with one of its letters percent-encoded, in lower or upper case."""
     places = [n for n, c in enumerate(path) if c.isalpha() and "%" not in path[max(0, n - 2) : n]]
     if not places:
         return path
     place = rng.choice(places)
-    form: Callable[[str], str] = rng.choice((str.lower, str.upper))
-    return f"{path[:place]}%{form(format(ord(path[place]), '02x'))}{path[place + 1 :]}"
+    case: Callable[[str], str] = rng.choice((str.lower, str.upper))
+    return f"{path[:place]}%{case(format(ord(path[place]), '02x'))}{path[place + 1 :]}"

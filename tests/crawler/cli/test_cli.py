@@ -1,4 +1,4 @@
-"""The command: streams, exit codes, and an answer to every wrong word."""
+"""The command: streams, exit codes, messages for wrong usage, and start-up."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from canonry.crawler.cli.commands import COMMANDS, main
 from canonry.storage import report
 
 
-def test_canon_is_a_filter_a_line_for_a_line(tmp_path: Path) -> None:
+def test_canon_prints_a_line_for_each_line(tmp_path: Path) -> None:
     done = run_command(
         "canon", folder=tmp_path, data=b"HTTP://A.example\nbad\nhttp://a.example/%7e\n"
     )
@@ -26,14 +26,14 @@ def test_canon_is_a_filter_a_line_for_a_line(tmp_path: Path) -> None:
     assert b"the reference is relative" in done.stderr
 
 
-def test_canon_of_words(tmp_path: Path) -> None:
+def test_canon_of_arguments(tmp_path: Path) -> None:
     done = run_command("canon", "../x", "y", "--base", "http://a.example/b/c", folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, b"http://a.example/x\nhttp://a.example/b/y\n")
     done = run_command("canon", "http://[", folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"\n")
 
 
-def test_canon_in_other_forms(tmp_path: Path) -> None:
+def test_canon_in_other_formats(tmp_path: Path) -> None:
     done = run_command(
         "canon", "-", "--format", "json", folder=tmp_path, data=b"http://a.example/?\nx\n"
     )
@@ -46,7 +46,7 @@ def test_canon_in_other_forms(tmp_path: Path) -> None:
     assert done.stdout == b"example,a,www:81)/x?y\n"
 
 
-def test_undecodable_words_are_bytes(tmp_path: Path) -> None:
+def test_undecodable_arguments_are_bytes(tmp_path: Path) -> None:
     done = run_command("canon", "http://a.example/\udce9", folder=tmp_path)
     assert done.stdout == b"http://a.example/%E9\n"
 
@@ -62,7 +62,7 @@ def test_explain_names_rules_and_sections(tmp_path: Path) -> None:
     assert found["steps"][0]["cites"] == "RFC 3986 section 6.2.2.1"
 
 
-def test_explain_of_what_is_no_url_points_at_the_place(tmp_path: Path) -> None:
+def test_explain_points_at_the_error_in_a_text_that_is_not_a_url(tmp_path: Path) -> None:
     done = run_command("explain", "http://a.example:99999/", folder=tmp_path)
     assert done.returncode == 1
     assert done.stdout == b""
@@ -131,7 +131,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_wrong_words_are_answered(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+def test_wrong_usage_gets_a_message(tmp_path: Path, words: list[str], code: int, said: str) -> None:
     done = run_command(*words, folder=tmp_path, data=b"")
     told = done.stderr.decode()
     assert done.returncode == code, told
@@ -154,7 +154,7 @@ def test_wrong_words_are_answered(tmp_path: Path, words: list[str], code: int, s
         ("crawl = 1\n", "write [crawl]"),
     ],
 )
-def test_a_wrong_settings_file_is_answered_with_the_place(
+def test_an_invalid_settings_file_gets_a_message_with_the_place(
     tmp_path: Path, text: str, said: str
 ) -> None:
     (tmp_path / "my.toml").write_text(text)
@@ -179,7 +179,9 @@ def test_a_wrong_settings_file_is_answered_with_the_place(
         ("name = \n", "not TOML"),
     ],
 )
-def test_a_wrong_policy_is_answered_with_the_key(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_policy_gets_a_message_with_the_key(
+    tmp_path: Path, text: str, said: str
+) -> None:
     (tmp_path / "mine.toml").write_text(text)
     done = run_command("canon", "http://a.example/", "--policy", "mine.toml", folder=tmp_path)
     assert done.returncode == 2
@@ -187,7 +189,7 @@ def test_a_wrong_policy_is_answered_with_the_key(tmp_path: Path, text: str, said
     assert "mine.toml" in done.stderr.decode()
 
 
-def test_a_policy_of_ones_own(tmp_path: Path) -> None:
+def test_a_policy_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         "name = 'mine'\nversion = 3\npractice = ['tracking', 'fragment']\ntracking = ['ref']\n"
     )
@@ -197,7 +199,7 @@ def test_a_policy_of_ones_own(tmp_path: Path) -> None:
     assert done.stdout == b"http://a.example/?b\n"
 
 
-def test_exports_in_all_forms(tmp_path: Path) -> None:
+def test_exports_in_all_formats(tmp_path: Path) -> None:
     data = b"http://a.example/\nhttp://u:secret@a.example/\xc3\xa9\nmailto:x@y\n"
     assert (
         run_command(
@@ -235,7 +237,7 @@ def test_exports_in_all_forms(tmp_path: Path) -> None:
     assert status["policy"] == "web/1"
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure_to_talk_about(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"".join(b"http://a.example/%d\n" % n for n in range(50_000)))
     for words in ("dedup in.txt", "dedup in.txt --store sqlite:///x.db", "canon - < in.txt"):
         done = subprocess.run(
@@ -284,7 +286,7 @@ def test_the_list_of_commands_quotes_their_own_help() -> None:
 
 @pytest.mark.parametrize("words", ["--version", "--help", "nonsense"])
 def test_the_command_itself_imports_little(words: str) -> None:
-    """Each of these takes as long to import as all the rest together."""
+    """Start-up stays fast because the packages below are not imported."""
     code = (
         "import sys; from canonry.crawler.cli.commands import main\n"
         f"try: main([{words!r}])\n"
