@@ -1,4 +1,4 @@
-"""Columns: what comes of each URL, whatever holds them."""
+"""Columns: the results for each URL, from lists, arrays and Arrow data."""
 
 import duckdb
 import numpy as np
@@ -34,7 +34,7 @@ def test_lists() -> None:
     assert found.surt == ["example,a)/~b", "example,a)/", None, None, None]
 
 
-def test_only_what_is_asked_for() -> None:
+def test_only_the_requested_columns() -> None:
     found = canonry.columns.canonicalize(iter(URLS), columns=["identity"])
     assert found == canonry.columns.Columns(identity=IDENTITIES)
     assert canonry.columns.canonicalize([]) == canonry.columns.Columns(
@@ -64,7 +64,7 @@ def test_numpy() -> None:
     ],
     ids=["string", "large", "binary", "chunked", "polars", "pandas"],
 )
-def test_arrow_and_what_speaks_it(urls: object) -> None:
+def test_arrow_data(urls: object) -> None:
     found = canonry.columns.canonicalize(urls)
     assert found.schema == pa.schema(
         [("identity", pa.string()), ("key", pa.binary(16)), ("reason", pa.string())]
@@ -96,7 +96,7 @@ def test_base_and_policy() -> None:
     assert found.identity == ["http://a.example/b?x=1&y=1", "http://a.example/c/d"]
 
 
-def test_what_does_not_exist_is_told() -> None:
+def test_unknown_columns_and_policies_are_refused() -> None:
     with pytest.raises(ValueError, match="no column 'hash'; allowed: url, identity, key, surt"):
         canonry.columns.canonicalize([], columns=["hash"])
     with pytest.raises(canonry.PolicyError):
@@ -104,7 +104,7 @@ def test_what_does_not_exist_is_told() -> None:
 
 
 @given(st.lists(anything | raw, max_size=5))
-def test_columns_hold_what_one_call_for_each_gives(urls: list[str | bytes]) -> None:
+def test_columns_equal_one_call_for_each_url(urls: list[str | bytes]) -> None:
     found = canonry.columns.canonicalize(urls, columns=WANTED)
     for row, url in enumerate(urls):
         values = tuple(column[row] for column in found)

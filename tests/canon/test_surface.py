@@ -1,4 +1,4 @@
-"""What others import of the library: its public names, under either of its two names."""
+"""The library's surface: its exported names, under both of its own names, and its weight."""
 
 import ast
 import importlib
@@ -41,7 +41,7 @@ def run(*arguments: str, folder: Path) -> str:
 
 
 def imported(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the modules of the library that a file imports from, with the names it takes."""
+    """Yield the imports from the library in a file: the module and the name."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("canonry.canon"):
             yield from ((node.module or "", alias.name) for alias in node.names)
@@ -59,19 +59,19 @@ def test_public_names_hide_no_module(room: str) -> None:
 
 
 @pytest.mark.parametrize("path", CONSUMERS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_the_crawler_and_the_store_use_only_names_that_rooms_give(path: Path) -> None:
+def test_the_crawler_and_the_store_use_only_exported_names(path: Path) -> None:
     for module, name in imported(path):
         if module.startswith("canonry.canon.learned."):  # a room whose modules are its surface
             continue
-        assert module.count(".") <= 2, f"{module} is inside a room: import {name} from the room"
-        assert name in importlib.import_module(module).__all__, f"{module} does not give {name}"
+        assert module.count(".") <= 2, f"import {name} from the room, not from {module}"
+        assert name in importlib.import_module(module).__all__, f"{module} does not export {name}"
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
     assert canonry.__version__ == version("canonry")
 
 
-def test_the_library_loads_nothing_that_it_does_not_need() -> None:
+def test_importing_the_library_loads_no_heavy_packages() -> None:
     loaded = run("-c", "import sys, canonry; print(*sys.modules)", folder=ROOT).split()
     assert HEAVY.isdisjoint(loaded)
 
@@ -89,7 +89,7 @@ print(all(getattr(canon, name) is getattr(canonry, name) for name in canon.__all
     assert run("-c", code, folder=ROOT).strip() == "True"
 
 
-def test_folders_of_a_user_do_not_hide_ours(tmp_path: Path) -> None:
+def test_folders_with_our_names_in_the_working_directory_do_no_harm(tmp_path: Path) -> None:
     for name in ("canon", "config", "crawler", "storage"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise RuntimeError('not ours')\n")

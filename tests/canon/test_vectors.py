@@ -1,4 +1,4 @@
-"""The vectors: what comes of what, and what must stay apart."""
+"""The vectors: canonical forms, SURTs and keys, and pairs that must stay distinct."""
 
 import pytest
 from support.vectorfiles import cases
@@ -19,13 +19,13 @@ LISTS = Parameters(
 
 
 @pytest.mark.parametrize(("why", "reference", "strict", "lenient"), cases("resolve_rfc3986.txt", 3))
-def test_the_rfc_own_examples(why: str, reference: str, strict: str, lenient: str) -> None:
+def test_the_examples_of_rfc_3986(why: str, reference: str, strict: str, lenient: str) -> None:
     assert canonry.resolve(reference, _BASE) == strict, why
     expected = strict if lenient == "=" else lenient
     assert canonry.resolve(reference, _BASE, strict=False) == expected, why
 
 
-def test_the_rfc_examples_are_all_there() -> None:
+def test_all_examples_of_rfc_3986_are_there() -> None:
     """42 lines in section 5.4.1 and 5.4.2 together: 23 normal, 19 abnormal."""
     assert len(cases("resolve_rfc3986.txt", 3)) == 42
 
@@ -46,7 +46,7 @@ def test_surts(why: str, policy: str, url: str, surt: str) -> None:
 
 
 @pytest.mark.parametrize(("why", "policy", "one", "other"), cases("distinct.txt", 3))
-def test_pairs_that_must_stay_apart(why: str, policy: str, one: str, other: str) -> None:
+def test_pairs_that_must_stay_distinct(why: str, policy: str, one: str, other: str) -> None:
     assert canonry.key(one, policy=policy) != canonry.key(other, policy=policy), why
 
 
@@ -86,7 +86,7 @@ def test_every_repair_does_what_its_example_says(repair: Repair) -> None:
     assert repair.apply(repair.after) == repair.after
 
 
-def test_rules_stand_in_the_order_of_their_rungs() -> None:
+def test_rules_are_in_the_order_of_their_rungs() -> None:
     rungs = [step.rung for step in STEPS]
     assert rungs == sorted(rungs)
     assert len({step.name for step in STEPS}) == len(STEPS)
@@ -94,7 +94,7 @@ def test_rules_stand_in_the_order_of_their_rungs() -> None:
 
 
 @pytest.mark.parametrize(("why", "policy", "version", "fingerprint"), cases("policies.txt", 3))
-def test_a_policy_that_changes_needs_a_new_version(
+def test_a_changed_policy_needs_a_new_version(
     why: str, policy: str, version: str, fingerprint: str
 ) -> None:
     found = preset(policy)

@@ -107,7 +107,7 @@ def test_a_rule_in_a_policy_of_the_same_version_without_a_vector_is_noticed(copy
     failed = {name.partition("[")[0] for name, outcome in found.items() if outcome != "PASSED"}
     assert failed == {
         "test_every_rule_acts_in_a_vector",
-        "test_a_policy_that_changes_needs_a_new_version",
+        "test_a_changed_policy_needs_a_new_version",
         "test_generated_pages_are_up_to_date",
     }
     assert found["test_every_rule_does_what_its_example_says[trailing-comma]"] == "PASSED"

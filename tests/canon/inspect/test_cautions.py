@@ -14,7 +14,7 @@ import canonry
         ("http://example.com:8080/", []),
         ("https://example.com:80/", []),
         ("telnet://example.com:23/", []),
-        # Section 7.2: mail servers obey HTTP requests
+        # Section 7.2: mail servers may act on HTTP requests
         ("http://example.com:25/%0D%0AHELO", ["PORT", "LINE_BREAK"]),
         ("http://example.com:0022/", ["PORT"]),
         ("telnet://example.com:25/", ["PORT"]),
@@ -33,7 +33,7 @@ import canonry
         ("ftp://u:@example.com/", []),
         ("http://cnn.example.com&story=breaking_news@10.0.0.1/top_story.htm", ["USERINFO"]),
         ("http://www%2Eexample.com@evil.example/", ["USERINFO"]),
-        # What a browser reads and what the RFC reads
+        # Hosts that browsers and the RFC read differently
         ("http://a.example\\@b.example/", ["USERINFO", "HOST"]),
         ("http:b.example/", ["HOST"]),
         ("http:///b.example/", ["HOST"]),

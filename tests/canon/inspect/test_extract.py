@@ -1,4 +1,4 @@
-"""URLs in running text: RFC 3986 appendix C, and the texts of people."""
+"""URLs in running text: RFC 3986 appendix C, and everyday texts."""
 
 import time
 
@@ -53,12 +53,12 @@ def test_the_example_of_appendix_c() -> None:
         ('"http://a.example/b"', ["http://a.example/b"]),
         ("“http://a.example/b”", ["http://a.example/b"]),
         ('<a href="http://a.example/b">', ["http://a.example/b"]),
-        # broken over lines, only within delimiters
+        # broken over lines: only within delimiters
         ("<http://a.example/b\n   c/\n\td>", ["http://a.example/bc/d"]),
         ('"http://a.example/b\n  c"', ["http://a.example/bc"]),
         ("http://a.example/b\nc", ["http://a.example/b"]),
         ("<http://a.example/b c>", ["http://a.example/b"]),
-        # what is a URL, and what is a word with a colon
+        # URLs, and words with a colon
         (
             "mailto:a@b.example, news:comp.lang; tel:+1-201",
             ["mailto:a@b.example", "news:comp.lang", "tel:+1-201"],
@@ -69,7 +69,7 @@ def test_the_example_of_appendix_c() -> None:
         ("http:// and https://", []),
         ("http://", []),
         ("svn+ssh://host/x", ["svn+ssh://host/x"]),
-        # IRIs, and texts written without spaces
+        # IRIs, and texts without spaces
         ("http://bücher.example/é", ["http://bücher.example/é"]),
         ("参照：http://a.example/b。次", ["http://a.example/b"]),  # noqa: RUF001 - meant
         ("（http://a.example/b）", ["http://a.example/b"]),  # noqa: RUF001 - meant
@@ -96,7 +96,7 @@ def test_suffix_references_only_on_request() -> None:
     assert urls(text, suffixes=True) == ["http://www.a.example/b", "http://www.c.example/"]
 
 
-def test_places_are_those_of_the_text() -> None:
+def test_positions_refer_to_the_text() -> None:
     text = "a <URL:http://a.example/\n b> c http://d.example/."
     first, second = canonry.extract(text)
     assert text[first.start : first.end] == "http://a.example/\n b"
@@ -104,7 +104,7 @@ def test_places_are_those_of_the_text() -> None:
     assert first == Found("http://a.example/b", first.start, first.end, None)
 
 
-def test_bytes_are_texts() -> None:
+def test_bytes_are_accepted() -> None:
     [found] = canonry.extract(b"http://a.example/\xe9")
     assert found.url == "http://a.example/%E9"
 
@@ -131,12 +131,12 @@ _PIECES = [
 _PIECED = st.lists(st.sampled_from(_PIECES), max_size=20).map("".join)
 
 
-def test_there_is_something_to_find() -> None:
+def test_the_generated_texts_contain_urls() -> None:
     assert share(_PIECED, lambda text: any(canonry.extract(text, suffixes=True))) > 0.15
 
 
 @given(_PIECED)
-def test_what_is_found_stands_there(text: str) -> None:
+def test_found_urls_are_in_the_text(text: str) -> None:
     end = 0
     for found in canonry.extract(text, suffixes=True):
         assert end <= found.start < found.end <= len(text)

@@ -1,4 +1,4 @@
-"""Every scheme of the documents, read in its own terms."""
+"""`interpret`: every scheme of the specifications, by its own syntax."""
 
 import re
 from urllib.parse import unquote_to_bytes
@@ -39,7 +39,7 @@ def at(host: str, port: int, user: str | None = None, password: str | None = Non
 @pytest.mark.parametrize(
     ("url", "form"),
     [
-        # RFC 1738 section 3.2.2: what a client says to the server
+        # RFC 1738 section 3.2.2: the commands that a client sends
         (
             "ftp://myname@host.dom/%2Fetc/motd",
             Ftp(at("host.dom", 21, "myname"), ("/etc",), "motd", None),
@@ -88,7 +88,7 @@ def at(host: str, port: int, user: str | None = None, password: str | None = Non
         ("news://n.example/", News(at("n.example", 119), "all", "*")),
         ("nntp://n.example/a.b/42", Nntp(at("n.example", 119), "a.b", "42")),
         ("nntp://n.example/a.b", Nntp(at("n.example", 119), "a.b", None)),
-        # Section 3.8: the final slash may be left out
+        # Section 3.8: the final slash is optional
         ("telnet://u:p@h", Terminal(at("h", 23, "u", "p"))),
         ("telnet://u:p@h/", Terminal(at("h", 23, "u", "p"))),
         ("tn3270://h/", Terminal(at("h", 23))),
@@ -140,11 +140,11 @@ def at(host: str, port: int, user: str | None = None, password: str | None = Non
         ("ldaps://h/", Ldap(at("h", 636), "", (), "base", "(objectClass=*)", ())),
         ("javascript:a(%22b%22)//c?d#e", Script('a("b")//c?d#e')),
         ("blob:https://a.example/1-2", Blob("https://a.example", "1-2")),
-        # Of all others nothing is known
+        # Unknown schemes
         ("x-Foo:Bar%41", canonry.URI("x-Foo", None, "Bar%41", None, None)),
     ],
 )  # fmt: skip
-def test_a_scheme_in_its_own_terms(url: str, form: object) -> None:
+def test_urls_mean_what_their_scheme_says(url: str, form: object) -> None:
     found = canonry.interpret(url)
     assert found == form
     assert type(found) is type(form)
@@ -177,14 +177,14 @@ def test_a_scheme_in_its_own_terms(url: str, form: object) -> None:
         ("ldap://h/?a?deep", "FORM", 9),
     ],
 )
-def test_what_breaks_a_scheme_is_told_with_its_place(url: str, reason: str, position: int) -> None:
+def test_broken_urls_are_refused_with_a_position(url: str, reason: str, position: int) -> None:
     with pytest.raises(canonry.InvalidURL) as caught:
         canonry.interpret(url)
     assert (caught.value.reason, caught.value.position) == (canonry.Reason[reason], position)
 
 
 @given(anything | raw)
-def test_interpreting_fails_with_nothing_but_invalid_url(url: str | bytes) -> None:
+def test_interpreting_raises_only_invalid_url(url: str | bytes) -> None:
     try:
         canonry.interpret(url)
     except canonry.InvalidURL as error:
@@ -196,7 +196,7 @@ def test_every_scheme_of_the_table_has_a_form() -> None:
 
 
 @given(forms)
-def test_lossless_rules_keep_what_a_scheme_says(url: str) -> None:
+def test_lossless_rules_keep_the_meaning_in_the_scheme(url: str) -> None:
     """Whatever the scheme, a canonical form says what the URL said; hosts have tests of their own.
 
     Dot segments are steps in every hierarchy, so URLs with some are left out.

@@ -1,4 +1,4 @@
-"""Which rules made two spellings one: those that did something to one and not to the other."""
+"""Which rules merged two spellings: those that changed only one of them."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_rules(one: str, other: str, rules: tuple[str, ...]) -> None:
     assert merged_by(*traces) == merged_by(*reversed(traces)) == rules
 
 
-def test_where_a_link_stood_is_no_rule() -> None:
+def test_resolution_does_not_count_as_a_rule() -> None:
     one = WEB.explain("../b", "http://a.example/c/d")
     assert merged_by(one, WEB.explain("http://a.example/b")) == ()
 
@@ -44,7 +44,7 @@ def test_where_a_link_stood_is_no_rule() -> None:
         ("http://a.example/#x", "http://a.example/#x", ""),
     ],
 )
-def test_what_stands_in_a_fragment_merged_nothing(one: str, other: str, rules: str) -> None:
+def test_rules_inside_a_dropped_fragment_do_not_count(one: str, other: str, rules: str) -> None:
     assert merging_rules(WEB, one, other) == merging_rules(WEB, other, one) == rules
 
 

@@ -1,4 +1,4 @@
-"""The compiled kernel: where it answers, as the plain pipeline; where not, nobody notices."""
+"""The compiled kernel gives the answers of the plain pipeline, or none."""
 
 import hashlib
 import tracemalloc
@@ -13,7 +13,7 @@ from canonry.canon.pipeline import native
 from canonry.canon.pipeline.canonicalizer import Canonical
 from canonry.canon.policies.policy import from_toml, preset
 
-pytestmark = pytest.mark.skipif(native.VERSION == 0, reason="no compiler was there to build it")
+pytestmark = pytest.mark.skipif(native.VERSION == 0, reason="the kernel was not compiled")
 
 WEB = canonry.Canonicalizer("web")
 _MINE = """
@@ -33,7 +33,7 @@ MAKERS = [
 
 
 def pure(policy: str) -> canonry.Canonicalizer:
-    """Return a canonicalizer as it is where nothing could be compiled."""
+    """Return a canonicalizer without the compiled kernel."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native, "VERSION", 0)
         return canonry.Canonicalizer(policy)
@@ -64,8 +64,8 @@ def test_the_kernel_answers_for_many_urls(make: canonry.Canonicalizer) -> None:
 
 
 @given(lines=st.lists(tidy.map(str.encode) | raw | st.binary(max_size=300), max_size=12))
-def test_lines_are_keyed_as_one_by_one(lines: list[bytes]) -> None:
-    """Whole blocks of them, without an object for any; what is not known is said to be not."""
+def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -> None:
+    """Lines that the kernel cannot handle are marked as unknown."""
     assert WEB.native is not None
     block = b"\n".join(lines)
     keys, texts, known = WEB.native.lines(block)
@@ -101,7 +101,7 @@ def test_against_a_base_the_answers_are_the_same_too(reference: str, base: str) 
 
 
 def outcome_of_plain(reference: str, base: str) -> object:
-    """Return what the plain pipeline makes of a reference, a refusal as `many` gives it."""
+    """Return the result of the plain pipeline, a refusal as in `many`."""
     try:
         return WEB.plain(reference, base)
     except canonry.InvalidURL as error:
@@ -114,11 +114,11 @@ def test_without_the_kernel_there_is_none() -> None:
 
 
 @pytest.mark.parametrize("policy", ["rfc3986", "search", "archive"])
-def test_policies_with_rules_that_it_does_not_know_have_no_kernel(policy: str) -> None:
+def test_policies_with_other_rules_have_no_kernel(policy: str) -> None:
     assert canonry.Canonicalizer(policy).native is None
 
 
-def test_another_version_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_of_another_version_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "VERSION", 1)
     assert canonry.Canonicalizer("web").native is None
 
@@ -154,7 +154,7 @@ def test_it_is_the_kernel_that_answers(url: str | bytes, identity: str) -> None:
         "http", "http://a.example/\ud800", b"http://\xe9.example/", None, 1,
     ],
 )  # fmt: skip
-def test_what_it_does_not_know_it_says(url: object) -> None:
+def test_it_returns_none_for_urls_that_it_cannot_handle(url: object) -> None:
     assert WEB.native is not None
     assert WEB.native.identity(url) is None
     assert WEB.native.canonical(url) is None
@@ -172,7 +172,7 @@ def test_keys_are_those_of_hashlib(length: int, label: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1_300, 1_400, 4_096, 1_000_000])
-def test_long_urls_are_urls(size: int) -> None:
+def test_long_urls_give_the_same_answers(size: int) -> None:
     for tail in ("a" * size, "%41" * size, "|" * size, "/.." * size, "a/../" * size, "#" * size):
         url = f"http://a.example/{tail}"
         assert WEB(url) == PURE(url)
@@ -180,7 +180,7 @@ def test_long_urls_are_urls(size: int) -> None:
     assert WEB(url) == PURE(url)
 
 
-def test_it_keeps_no_memory() -> None:
+def test_it_leaks_no_memory() -> None:
     texts = ["http://a.example/%7e?utm_a=1&b=2", "http://[", "http://a.example/" + "|" * 5000]
     assert WEB.native is not None
     WEB.native.canonicals(texts)
@@ -194,7 +194,7 @@ def test_it_keeps_no_memory() -> None:
     assert after - before < 20_000
 
 
-def test_a_kernel_needs_what_it_needs() -> None:
+def test_wrong_arguments_of_a_kernel_are_refused() -> None:
     tables = native._tables()  # noqa: SLF001 - what the kernel is made of
     for words in (
         (tuple, b"", tables, (), (), True, True),

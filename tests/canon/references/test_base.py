@@ -1,4 +1,4 @@
-"""Whose word counts for the base URI (RFC 3986 section 5.1; the drafts before it; RFC 2557)."""
+"""Which source decides the base URI (RFC 3986 section 5.1; the drafts before it; RFC 2557)."""
 
 import pytest
 
@@ -13,23 +13,23 @@ import canonry
         (None, None, "http://r/", "http://d/", "http://r/"),
         (None, None, None, "http://d/", "http://d/"),
         (None, None, None, None, None),
-        # What is relative is resolved against what stands outside.
+        # A relative source is resolved against the sources outside it.
         ("../e/", None, "http://r/a/b", None, "http://r/e/"),
         ("e/", "m/", "http://r/a/b", None, "http://r/a/m/e/"),
         ("e/", None, None, None, None),
-        # What nobody can read is passed over.
+        # A source that cannot be parsed is ignored.
         ("http://[", None, "http://r/", None, "http://r/"),
-        # Content-Base comes before Content-Location, and is what resolves a relative one.
+        # Content-Base goes before Content-Location, and resolves a relative one.
         (None, ["http://base/", "http://location/"], "http://r/", None, "http://base/"),
         (None, [None, "http://location/"], "http://r/", None, "http://location/"),
-        # Parts within parts, innermost first: a relative Content-Location looks outwards.
+        # Nested parts, innermost first: the outer ones resolve a relative Content-Location.
         (None, ["inner/x", None, "http://outer/a/b"], "http://r/", None, "http://outer/a/inner/x"),
         (None, [None, None, None, None], "http://r/", None, "http://r/"),
-        # RFC 2557: a body part's location may be one that only the message knows.
+        # RFC 2557: the location of a body part may exist only inside the message.
         ("img/", ["cid:part@example"], None, None, "cid:part@example"),
     ],
 )
-def test_the_innermost_word_counts(
+def test_the_innermost_source_decides(
     embedded: str | None,
     encapsulating: str | list[str | None] | None,
     retrieval: str | None,

@@ -1,4 +1,4 @@
-"""References beyond the plain case: older documents, suffixes, another implementation."""
+"""References: older specifications, suffix references, comparison with another implementation."""
 
 import pytest
 import uritools
@@ -14,7 +14,7 @@ _ROWS = cases("resolve_ancestors.txt", 4)
 
 
 @pytest.mark.parametrize(("why", "dialect", "base", "reference", "target"), _ROWS)
-def test_the_ancestors_own_examples(
+def test_the_examples_of_the_ancestors(
     why: str, dialect: str, base: str, reference: str, target: str
 ) -> None:
     assert canonry.resolve(reference, base, dialect=dialect) == target, why
@@ -25,16 +25,14 @@ def test_every_ancestor_has_its_table() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["rfc2396bis-01", "url-syntax-05"])
-def test_the_base_scheme_is_overlooked_on_request(dialect: str) -> None:
+def test_the_base_scheme_is_ignored_on_request(dialect: str) -> None:
     base = "http://a/b/c/d;p?q"
     assert canonry.resolve("http:g", base, dialect=dialect, strict=False) == "http://a/b/c/g"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(reference=texts, base=urls)
-def test_no_dialect_fails_otherwise_than_with_invalid_url(
-    dialect: str, reference: str, base: str
-) -> None:
+def test_dialects_raise_only_invalid_url(dialect: str, reference: str, base: str) -> None:
     try:
         found = canonry.resolve(reference, base, dialect=dialect)
     except canonry.InvalidURL:
@@ -51,17 +49,17 @@ def test_a_relative_base_is_refused(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", sorted(ANCESTORS))
 @pytest.mark.parametrize(("reference", "target"), [("", "http://d/e?f"), ("#s", "http://d/e?f#s")])
-def test_an_empty_reference_means_the_document_and_not_its_base(
+def test_an_empty_reference_means_the_document_not_its_base(
     dialect: str, reference: str, target: str
 ) -> None:
     document, base = "http://d/e?f#g", "http://a/b"
     assert canonry.resolve(reference, base, dialect=dialect, document=document) == target
-    # FORM and IMG ask anew: the base URL it is then.
+    # FORM and IMG start a new request: without a document, the base is meant.
     assert canonry.resolve(reference, base, dialect=dialect) == f"{base}{reference}"
     assert canonry.resolve("x", base, dialect=dialect, document=document) == "http://a/x"
 
 
-def test_to_the_newest_document_the_base_is_what_counts() -> None:
+def test_in_rfc3986_an_empty_reference_means_the_base() -> None:
     assert canonry.resolve("#s", "http://a/b", document="http://d/") == "http://a/b#s"
 
 
@@ -107,7 +105,7 @@ def test_suffix_references_on_request(suffix: str, url: str) -> None:
     assert canonry.from_suffix(suffix) == url
 
 
-def test_a_suffix_takes_the_scheme_it_is_given() -> None:
+def test_a_suffix_gets_the_given_scheme() -> None:
     assert canonry.from_suffix("ftp.example.com/x", "ftp") == "ftp://ftp.example.com/x"
 
 
@@ -115,7 +113,7 @@ def test_a_suffix_takes_the_scheme_it_is_given() -> None:
     ("text", "reason"),
     [("", "EMPTY"), ("a/b.html", "RELATIVE"), ("/a.example", "RELATIVE"), ("word", "RELATIVE")],
 )
-def test_what_begins_with_no_host_is_no_suffix(text: str, reason: str) -> None:
+def test_a_suffix_has_to_begin_with_a_host(text: str, reason: str) -> None:
     with pytest.raises(canonry.InvalidURL) as caught:
         canonry.from_suffix(text)
     assert caught.value.reason is canonry.Reason[reason]
@@ -142,6 +140,6 @@ def test_resolution_agrees_with_another_implementation(
     assert found.replace(":/.//", "://", 1) == expected, "it also makes an authority of a path"
 
 
-def test_the_other_implementation_still_differs_where_it_is_said_to() -> None:
+def test_listed_differences_from_the_other_implementation_still_exist() -> None:
     assert uritools.urijoin("foo:a", "b/../c") != canonry.resolve("b/../c", "foo:a") == "foo:/c"
     assert uritools.urijoin("foo:/", "/.//a") != canonry.resolve("/.//a", "foo:/") == "foo:/.//a"

@@ -1,4 +1,4 @@
-"""The ladder of RFC 3986 section 6.2: what each rung finds equal that those below do not."""
+"""The ladder of RFC 3986 section 6.2: what each rung adds to those below it."""
 
 import pytest
 
@@ -21,7 +21,7 @@ RUNGS = ["string", "syntax", "scheme", "protocol"]
         ("http://example.com", "http://example.com/", "scheme"),
         ("http://example.com:/", "http://example.com:80/", "scheme"),
         ("mailto:Joe@Example.com", "mailto:Joe@example.com", "scheme"),
-        # Never on this ladder without evidence (section 6.2.4), nor guesses
+        # Not equal on any rung: these need evidence (section 6.2.4) or guesses
         ("http://example.com/data", "http://example.com/data/", None),
         ("http://example.com/?a=1&b=2", "http://example.com/?b=2&a=1", None),
         ("http://example.com/", "http://example.com/#", None),
@@ -33,7 +33,7 @@ def test_the_ladder(one: str, other: str, first: str | None) -> None:
     assert found == ([] if first is None else RUNGS[RUNGS.index(first) :])
 
 
-def test_wrong_words_on_the_ladder() -> None:
+def test_unknown_rungs_and_relative_urls_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown rung 'top'; allowed: string, syntax"):
         canonry.equivalent("http://a/", "http://a/", rung="top")
     with pytest.raises(canonry.InvalidURL):
