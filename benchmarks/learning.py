@@ -1,4 +1,4 @@
-"""How much of what is learned is true, how much does it spare, and what does learning cost?"""
+"""How many learned rules are right, how much do they spare, and what does learning cost?"""
 
 import argparse
 import gzip
@@ -71,7 +71,7 @@ def _one_web(job: tuple[int, int]) -> tuple[int, int, int, int, int, Counter[str
 
 
 def simulated(seeds: int, size: int) -> dict[str, Any]:
-    """Crawl simulated webs, and count what was merged rightly and spared."""
+    """Crawl simulated webs; count right and wrong merges, and spared fetches."""
     with Pool(2) as pool:
         runs = pool.map(_one_web, [(seed, size) for seed in range(seeds)], chunksize=1)
     merged, avoided, repeated, fetched, lost = (sum(run[n] for run in runs) for n in range(5))
@@ -105,7 +105,7 @@ def simulated(seeds: int, size: int) -> dict[str, Any]:
 
 
 def cost(count: int) -> dict[str, Any]:
-    """Tell a learner of redirects on a thousand hosts, and settle after each sixteen."""
+    """Pass redirects on a thousand hosts to a learner, and let it decide after each sixteen."""
     rng = random.Random(1)
     learner = Learner(thresholds.load(), registrable)
     before = _mib()
@@ -127,7 +127,7 @@ def cost(count: int) -> dict[str, Any]:
 
 
 def share() -> dict[str, Any]:
-    """Crawl a site on loopback whose pages go by three names each; what of it was learning?"""
+    """Crawl a site on loopback whose pages have three URLs each; how much of it was learning?"""
     found: dict[str, Any] = {}
     with crawl.served(_renamed) as where:
         connect = f"h.example:80:{where}"
@@ -148,7 +148,7 @@ def share() -> dict[str, Any]:
 
 
 def _renamed() -> dict[str, bytes | str]:
-    """Return the site of the crawl's benchmark, with links by names that redirect or repeat."""
+    """Return the site of the crawl's benchmark, with links that redirect or repeat."""
     pages: dict[str, bytes | str] = {}
     for n, (path, body) in enumerate(crawl.site().items()):
         pieces = body.split(b'.html"')
@@ -163,13 +163,13 @@ def _renamed() -> dict[str, bytes | str]:
 
 
 def _mib() -> float:
-    """Return how much memory this process holds, in MiB."""
+    """Return the memory of this process, in MiB."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * 4096 / 2**20
 
 
 def _read(path: str) -> Pairs:
-    """Return the permanent redirects of a corpus, as identities that differ."""
+    """Return the permanent redirects of a corpus between different identities."""
     found = []
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for pair in mine.read(line.partition("\t")[2] for line in file):
@@ -185,9 +185,9 @@ def _read(path: str) -> Pairs:
 
 
 def real(pairs: Pairs) -> dict[str, Any]:
-    """Learn from half of each host's redirects, and judge by the other half.
+    """Learn from half of each host's redirects, and evaluate on the other half.
 
-    Half of the hosts are those on which thresholds may be looked at; the others are only judged.
+    Thresholds may be tuned on half of the hosts; the others are only for evaluation.
     """
     results = {}
     for place, name in enumerate(("hosts to learn on", "hosts to judge by")):
@@ -203,7 +203,7 @@ def real(pairs: Pairs) -> dict[str, Any]:
             ("candidates", candidates),
             ("naive", _naive(train)),
         ):
-            results[f"{name}, {what}"] = _judge(what, rules, test)
+            results[f"{name}, {what}"] = _evaluate(what, rules, test)
     return results
 
 
@@ -212,23 +212,23 @@ def _half(url: str) -> int:
 
 
 def _would_be_active(rule: LearnedRule) -> bool:
-    """Say whether the evidence is as much as an active rule needs."""
+    """Return True if the evidence is enough for an active rule."""
     limits = thresholds.load().family[rule.family]
     seen = rule.evidence
-    asked = limits.doubted if seen.disagree else limits.active
-    return lower_bound(seen.agree, seen.disagree) >= asked
+    needed = limits.doubted if seen.disagree else limits.active
+    return lower_bound(seen.agree, seen.disagree) >= needed
 
 
 def _naive(train: Pairs) -> list[LearnedRule]:
-    """Learn whatever five redirects support, whatever speaks against it."""
+    """Learn whatever five redirects support, in spite of any evidence against it."""
     support: Counter[Rewrite] = Counter()
     for old, new in train:
         support.update(rewrites_from(Parts.of(old), Parts.of(new)))
     return [LearnedRule(**to_fields(rewrite)) for rewrite, n in support.items() if n >= 5]
 
 
-def _judge(what: str, rules: Iterable[LearnedRule], test: Pairs) -> dict[str, Any]:
-    """Compare what rules make of URLs with where these lead, schemes and final slashes aside."""
+def _evaluate(what: str, rules: Iterable[LearnedRule], test: Pairs) -> dict[str, Any]:
+    """Compare what rules predict with where URLs lead, ignoring schemes and final slashes."""
     on: dict[str, list[LearnedRule]] = defaultdict(list)
     for rule in rules:
         on[rule.host].append(msgspec.structs.replace(rule, state="active"))
