@@ -1,4 +1,4 @@
-"""The documentation is true: its examples run, its pages are those that the code makes."""
+"""The documentation is true: its examples run, and generated pages are up to date."""
 
 import doctest
 import re
@@ -35,7 +35,7 @@ def test_the_library_examples_run(page: str, least: int) -> None:
 
 
 def commands_of(page: str) -> list[tuple[str, str]]:
-    """Return each command line of a page's console block, and what it prints there."""
+    """Return the command lines of a page's console block, each with its output."""
     found = re.search(r"```console\n(.*?)```", page, re.DOTALL)
     assert found is not None
     blocks = re.split(r"^\$ ", found[1], flags=re.MULTILINE)[1:]
@@ -44,7 +44,7 @@ def commands_of(page: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "least"), [(README, 8), (DEDUP, 4)])
 def test_the_command_examples_run(tmp_path: Path, page: str, least: int) -> None:
-    """All but the crawl of a public site, in one folder, one after the other."""
+    """They run in one folder, in order; a dedup replaces the crawl of a public site."""
     bin_folder = Path(sys.executable).parent
     lines = commands_of(page)
     assert len(lines) >= least
@@ -69,7 +69,7 @@ def test_the_command_examples_run(tmp_path: Path, page: str, least: int) -> None
     assert (tmp_path / "aliases.csv").exists() == (page is README)
 
 
-def test_every_format_and_form_is_on_the_page() -> None:
+def test_every_input_and_output_format_is_on_the_page() -> None:
     for name in INPUT_FORMATS:
         assert f"| `{name}` |" in DEDUP
     for ending in (*list(OUTPUT_FORMATS)[1:], *(ending[1:] for ending in COMPRESSED_ENDINGS)):
@@ -123,6 +123,17 @@ def test_the_map_names_every_room_and_nothing_that_is_missing() -> None:
         }
         files = {f"{package}/{path.name}" for path in (ROOT / package).glob("[!_]*.py")}
         assert rooms | files <= named, f"not on the map: {sorted((rooms | files) - named)}"
+
+
+def test_contributing_names_what_exists() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for name in re.findall(
+        r"`((?:canon|storage|crawler|config|docs|tests)/[\w/]+(?:\.\w+)?)`", page
+    ):
+        assert "NAME" in name or (ROOT / name).exists(), name
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    for name in re.findall(r"`(test_\w+)`", page):
+        assert f"def {name}(" in tests, name
 
 
 def test_the_conformance_page_names_what_exists() -> None:
