@@ -21,7 +21,7 @@ from canonry.crawler.admission.scope import is_public_suffix
 from canonry.crawler.learn.lookup import Lookup
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Store, StoreError, report
-from canonry.storage.store import read_facts
+from canonry.storage.facts import read_facts
 
 
 def find_policy(name: str) -> Policy:

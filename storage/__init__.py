@@ -1,4 +1,4 @@
-"""Canonry's memory: the seen set, the frontier's rows, pages and aliases, in one SQL store."""
+"""The store: the seen set, the queue, pages, aliases and learned rules, in one SQL database."""
 
 from canonry.storage.records import (
     Admission,
@@ -10,9 +10,9 @@ from canonry.storage.records import (
     Queued,
     RefusedLink,
 )
+from canonry.storage.sql.engine import StoreError
 from canonry.storage.sql.schema import State
 from canonry.storage.store import Store
-from canonry.storage.store_errors import StoreError
 
 __all__ = [
     "Admission",

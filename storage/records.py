@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it, as plain values."""
+"""Records: the plain values that go into the store and come out of it."""
 
 from typing import NamedTuple
 
@@ -6,37 +6,37 @@ from canonry.storage.sql.schema import State
 
 
 class Candidate(NamedTuple):
-    """A URL at the door: what a link, a seed or a redirect asks to be remembered."""
+    """A URL to admit, from a link, a seed or a redirect."""
 
     url: str  # what to request
-    spelling: str  # as it stood in the document, made absolute
+    spelling: str  # as written in the document, made absolute
     key: bytes  # of its identity
     host: str
     depth: int
     hops: int = 0
     source: int | None = None
-    held: str | None = None  # why it is not to be fetched; None queues it
-    listed: bool = False  # of a list: nothing names it, and yet a learned rule may hold it
-    priority: int = 0  # of a host's URLs those with a smaller one are asked first
+    held: str | None = None  # the reason to hold it; None queues it
+    listed: bool = False  # from a list: it has no source, but a learned rule may hold it
+    priority: int = 0  # a host's URLs with a smaller one are fetched first
 
 
 class Admission(NamedTuple):
-    """The door's answer: the row that the URL stands for, and whether it is new."""
+    """The answer for a candidate: the row of the URL that has its key."""
 
     row: int
-    new: bool
+    new: bool  # True for exactly one claim of the key, ever
 
 
 class Hop(NamedTuple):
-    """One URL naming another: by a redirect, or by ``rel=canonical``."""
+    """A URL that names another, by a redirect or by ``rel=canonical``."""
 
-    kind: str
-    status: int
+    kind: str  # redirect or canonical
+    status: int  # HTTP status
     target: Candidate
 
 
 class Page(NamedTuple):
-    """An answer that was no redirect; see the columns of the table for the meaning of each."""
+    """A response that is not a redirect; the columns of the table say what each field means."""
 
     status: int
     elapsed: float
@@ -105,18 +105,18 @@ class LeasedHost(NamedTuple):
     urls: tuple[Queued, ...]
 
 
-class Robots(NamedTuple):
-    """What is kept of an origin's robots.txt; see the columns of the table."""
+class CachedRobots(NamedTuple):
+    """The cached robots.txt of an origin; the columns of the table say what each field means."""
 
     rules: str | None
     expires_at: float
     unreachable_since: float | None = None
 
 
-class Share(NamedTuple):
-    """A budget that a URL draws on, with all that have a pattern in common."""
+class Budget(NamedTuple):
+    """A limit for the number of queued URLs that have a pattern in common."""
 
     key: bytes  # 16 bytes
     pattern: str
-    most: int  # URLs that are let into the queue
-    reason: str  # why further ones are held
+    most: int  # URLs that may be queued
+    reason: str  # for which further ones are held

@@ -9,9 +9,10 @@ from sqlalchemy import Connection, Select, func, select
 from sqlalchemy.exc import DatabaseError
 
 from canonry.canon import redact
+from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.learned import equivalences
 from canonry.storage.sql import counts
-from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.engine import StoreError, open_engine
 from canonry.storage.sql.schema import (
     State,
     aliases,
@@ -24,8 +25,6 @@ from canonry.storage.sql.schema import (
     rules,
     urls,
 )
-from canonry.storage.store import check_schema, read_facts
-from canonry.storage.store_errors import StoreError
 
 
 @contextmanager

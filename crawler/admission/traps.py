@@ -7,7 +7,7 @@ from collections import Counter
 from canonry.canon.syntax import Parts
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import Traps
-from canonry.storage.records import Share
+from canonry.storage.records import Budget
 
 # What differs between URLs that one program makes: ids, with digits among their letters, or as
 # UUIDs have them; then numbers, as in dates.
@@ -46,7 +46,7 @@ def pattern(url: str) -> str:
     return f"{parts.host or ''}{path}{'' if parts.query is None else '?'}"
 
 
-def shares(url: str, limits: Traps) -> list[Share]:
+def budgets_of(url: str, limits: Traps) -> list[Budget]:
     """Return the budgets that a URL draws on."""
     found = []
     if limits.max_per_pattern:
@@ -55,6 +55,6 @@ def shares(url: str, limits: Traps) -> list[Share]:
     if limits.max_per_host:
         found.append((Parts.of(url).host or "", limits.max_per_host, Refusal.HOST_BUDGET))
     return [
-        Share(hashlib.blake2b(name.encode(), digest_size=16).digest(), name, most, why.label)
+        Budget(hashlib.blake2b(name.encode(), digest_size=16).digest(), name, most, why.label)
         for name, most, why in found
     ]

@@ -16,7 +16,7 @@ from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate
-from canonry.storage.records import Share
+from canonry.storage.records import Budget
 
 _FETCHED = ("http://", "https://")
 _ANY_BASE = "http://any.invalid/"
@@ -114,9 +114,9 @@ class URLFilter:
             return Refusal.OUT_OF_SCOPE
         return traps.judge(url, self._traps)
 
-    def budget(self, url: str) -> list[Share]:
+    def budgets_of(self, url: str) -> list[Budget]:
         """Return the budgets that a URL draws on when it is let into the queue."""
-        return traps.shares(url, self._traps)
+        return traps.budgets_of(url, self._traps)
 
 
 def nearest(reference: str, base: str) -> str:

@@ -26,9 +26,9 @@ from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine, rule_store
 from canonry.crawler.learn import thresholds as learning
 from canonry.storage import report
+from canonry.storage.facts import read_facts
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
-from canonry.storage.store import read_facts
 
 
 @click.group()

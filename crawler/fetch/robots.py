@@ -13,7 +13,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.status import REDIRECTS
-from canonry.storage.records import Robots as RobotsRecord
+from canonry.storage.records import CachedRobots
 
 _DAY = 86_400.0  # section 2.4: "SHOULD NOT use the cached version for more than 24 hours"
 _MAX_REDIRECTS = 5  # section 2.3.1.2
@@ -47,11 +47,11 @@ class _Unreachable(NamedTuple):
 class RobotsStore(Protocol):
     """Keeps robots.txt files beyond the process."""
 
-    async def get_robots(self, origin: str) -> RobotsRecord | None:
+    async def get_robots(self, origin: str) -> CachedRobots | None:
         """Return the record of an origin, or None."""
         ...
 
-    async def put_robots(self, origin: str, kept: RobotsRecord) -> None:
+    async def put_robots(self, origin: str, kept: CachedRobots) -> None:
         """Replace the record of an origin."""
         ...
 
@@ -125,14 +125,14 @@ class RobotsChecker:
             except FetchError as error:
                 kept = await self._unreachable(origin, kept, error)
             else:
-                kept = RobotsRecord(rules, now + _DAY)
+                kept = CachedRobots(rules, now + _DAY)
                 await self._store.put_robots(origin, kept)
         self._failures.pop(origin, None)
         return parse(kept.rules or ALLOW_ALL, self._agent), kept.expires_at
 
     async def _unreachable(
-        self, origin: str, kept: RobotsRecord | None, error: FetchError
-    ) -> RobotsRecord:
+        self, origin: str, kept: CachedRobots | None, error: FetchError
+    ) -> CachedRobots:
         """Return the rules that apply while robots.txt cannot be reached.
 
         The last file that was read applies, however old (section 2.4). Without one nothing may be
@@ -151,9 +151,9 @@ class RobotsChecker:
         if rules is None and now - since < _LONG:
             self._failures[origin] = _Unreachable(error, pause, now + pause)
             if kept is None:
-                await self._store.put_robots(origin, RobotsRecord(None, 0.0, since))
+                await self._store.put_robots(origin, CachedRobots(None, 0.0, since))
             raise error
-        kept = RobotsRecord(rules, now + (_HOUR if rules is not None else _DAY), since)
+        kept = CachedRobots(rules, now + (_HOUR if rules is not None else _DAY), since)
         await self._store.put_robots(origin, kept)
         return kept
 

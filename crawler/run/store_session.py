@@ -109,7 +109,7 @@ class StoreSession:
         def leave() -> None:
             with self._store.transaction() as connection:
                 rows.pace(connection, *pace)
-                rows.give_back(connection, [self._worker])
+                rows.release(connection, [self._worker])
                 self._count(connection)
 
         await self._writer.call(leave)

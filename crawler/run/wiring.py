@@ -30,7 +30,7 @@ from canonry.crawler.run.store_session import StoreSession
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.storage import Candidate, State, Store, StoreError
-from canonry.storage.records import Robots as KeptRobots
+from canonry.storage.records import CachedRobots
 from canonry.storage.rows import budgets, leases, robots_cache, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.engine import open_engine
@@ -98,7 +98,7 @@ async def crawl(
             kept = Archive(settings.crawl.warc, settings.crawl.user_agent)
             archive = stack.enter_context(closing(kept))
         store = stack.enter_context(closing(open_store(store_url, policy, notify)))
-        store.budget = url_filter.budget
+        store.budgets_of = url_filter.budgets_of
         writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work
         if settings.learn.enabled:
             store.rules = session = LearningSession(canonicalizer, thresholds, notify)
@@ -174,7 +174,7 @@ def _prepare(
     now = time.time()
     asked = msgspec.json.encode({"seeds": sorted(seeds), "settings": settings}).decode()
     with store.transaction() as connection:
-        _take_from_the_dead(connection, now, settings.crawl.delay)
+        _reclaim(connection, now, settings.crawl.delay)
         for url in urls.seed_targets(connection):
             url_filter.extend_scope(url)
         if settings.crawl.recrawl_seconds is not None:
@@ -202,17 +202,17 @@ def take_from_the_dead(store_url: str, delay: float) -> None:
     engine = open_engine(store_url)
     try:
         with engine.begin() as connection:
-            _take_from_the_dead(connection, time.time(), delay)
+            _reclaim(connection, time.time(), delay)
     except DatabaseError as error:
         raise StoreError(str(error.orig)) from error
     finally:
         engine.dispose()
 
 
-def _take_from_the_dead(connection: Connection, now: float, delay: float) -> None:
-    """Free the hosts of processes that are no more."""
+def _reclaim(connection: Connection, now: float, delay: float) -> None:
+    """End the leases of processes that do not run any more."""
     gone = [name for name in leases.owners(connection) if worker_name.is_gone(name)]
-    leases.take_back(connection, gone, now, delay)
+    leases.reclaim(connection, gone, now, delay)
 
 
 def _asked_before(connection: Connection) -> str | None:
@@ -231,7 +231,7 @@ def _judge_again(
         return None if refusal is None else refusal.label
 
     def let_out(url: str, depth: int, hops: int) -> str | None:
-        return judge(url, depth, hops) or budgets.spend(connection, [url_filter.budget(url)])[0]
+        return judge(url, depth, hops) or budgets.spend(connection, [url_filter.budgets_of(url)])[0]
 
     urls.review(connection, State.HELD, let_out, {refusal.label for refusal in held_for})
     if held_for & _LIMITS:
@@ -272,16 +272,16 @@ class _RobotsInStore:
         self._store = store
         self._writer = writer
 
-    async def get_robots(self, origin: str) -> KeptRobots | None:
+    async def get_robots(self, origin: str) -> CachedRobots | None:
         """Return what is kept of an origin."""
 
-        def get() -> KeptRobots | None:
+        def get() -> CachedRobots | None:
             with self._store.transaction() as connection:
                 return robots_cache.get(connection, origin)
 
         return await self._writer.call(get)
 
-    async def put_robots(self, origin: str, kept: KeptRobots) -> None:
+    async def put_robots(self, origin: str, kept: CachedRobots) -> None:
         """Keep what is known of an origin."""
 
         def put() -> None:

@@ -7,11 +7,10 @@ from alembic.operations import Operations
 from sqlalchemy import Connection, update
 from sqlalchemy.exc import DatabaseError
 
+from canonry.storage.facts import read_facts
 from canonry.storage.migrations import from_1, from_2, from_3
-from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.engine import StoreError, open_engine
 from canonry.storage.sql.schema import VERSION, meta
-from canonry.storage.store import read_facts
-from canonry.storage.store_errors import StoreError
 
 # The step from each schema to the next.
 _STEPS: dict[int, Callable[[Connection, Operations], None]] = {

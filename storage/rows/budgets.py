@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import Connection
 
-from canonry.storage.records import Share
+from canonry.storage.records import Budget
 from canonry.storage.sql.bulk import add_counts, rows_of
 from canonry.storage.sql.schema import budgets
 
-Budget = Callable[[str], Sequence[Share]]  # from a URL to what it draws on
+BudgetsOf = Callable[[str], Sequence[Budget]]  # from a URL to its budgets
 
 
-def spend(connection: Connection, wanted: Iterable[Sequence[Share]]) -> list[str | None]:
+def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[str | None]:
     """Spend budgets on URLs, one after the other.
 
     Args:
@@ -25,10 +25,10 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Share]]) -> list[str
         For each URL the reason to hold it, or None if it may be queued.
     """
     asked = list(wanted)
-    shares = {share.key: share for given in asked for share in given}
+    limits = {budget.key: budget for given in asked for budget in given}
     question = "SELECT key, count FROM budgets WHERE key"
     spent: dict[bytes, int] = {
-        bytes(key): count for key, count in rows_of(connection, question, list(shares))
+        bytes(key): count for key, count in rows_of(connection, question, list(limits))
     }
     before = dict(spent)
     answers: list[str | None] = []
@@ -36,10 +36,10 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Share]]) -> list[str
         over = next((s.reason for s in given if spent.get(s.key, 0) >= s.most), None)
         answers.append(over)
         if over is None:
-            for share in given:
-                spent[share.key] = spent.get(share.key, 0) + 1
+            for budget in given:
+                spent[budget.key] = spent.get(budget.key, 0) + 1
     rows = [
-        {"key": key, "pattern": shares[key].pattern, "count": count - before.get(key, 0)}
+        {"key": key, "pattern": limits[key].pattern, "count": count - before.get(key, 0)}
         for key, count in sorted(spent.items())
         if count != before.get(key, 0)
     ]

@@ -113,7 +113,7 @@ def _level(connection: Connection) -> int | None:
     return min(levels, default=None)
 
 
-def give_back(connection: Connection, owners: Collection[str]) -> None:
+def release(connection: Connection, owners: Collection[str]) -> None:
     """End all leases of some workers."""
     connection.execute(
         update(hosts)
@@ -122,7 +122,7 @@ def give_back(connection: Connection, owners: Collection[str]) -> None:
     )
 
 
-def take_back(connection: Connection, dead: Collection[str], now: float, delay: float) -> None:
+def reclaim(connection: Connection, dead: Collection[str], now: float, delay: float) -> None:
     """End all leases of dead workers; their hosts pause, since a request may just have been sent.
 
     Args:

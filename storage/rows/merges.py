@@ -1,4 +1,4 @@
-"""Naming merges: which rules made a link the same as a URL that was known."""
+"""Merges: which rules made a link the same as a known URL."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,7 +14,7 @@ MergingRules = Callable[[str, str], str]
 _REMEMBERED = 1 << 17
 
 
-class MergeNames:
+class MergeCounter:
     """Counts merged links by the rules that merged them.
 
     Naming the rules of one spelling costs a look-up and two traces, so the names are remembered:
@@ -22,7 +22,7 @@ class MergeNames:
     """
 
     def __init__(self) -> None:
-        """Begin with nothing remembered."""
+        """Start with nothing remembered."""
         self._names: dict[str, str] = {}
 
     def tally(
@@ -56,6 +56,6 @@ class MergeNames:
                 tally.add(rules, spelling, same_as, count=count)
         return tally
 
-    def forget(self) -> None:
-        """Drop what is remembered: what it rests on was rolled back."""
+    def clear(self) -> None:
+        """Forget all names. They may rest on rows that were rolled back."""
         self._names.clear()

@@ -1,4 +1,4 @@
-"""URL rows: made when a URL is first found, and moved from state to state."""
+"""URL rows: created when a URL is first found, and moved from state to state."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -10,11 +10,11 @@ from canonry.storage.records import Admission, Candidate, Outcome
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
+from canonry.storage.sql.bulk import chunks, insert_rows, next_id, rows_of
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 
-_REVIEWED = 20_000  # URLs in memory at once, while all are judged anew
+_REVIEWED = 20_000  # URLs in memory at once while all are checked
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 COLUMNS = (
     "id",
@@ -31,10 +31,10 @@ COLUMNS = (
     "due",
     "found_at",
 )
-# Built once: to build a statement takes longer than to run it.
+# Built once: building a statement takes longer than running it.
 _here = urls.c.id == bindparam("row")
 _POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
-# What a rule took out of the queue while it was asked for is settled all the same.
+# A URL may be held by a learned rule while it is fetched; its outcome counts all the same.
 _learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
 _TO_SETTLE = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
     urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _learned)
@@ -47,15 +47,15 @@ def admit(
     candidates: Sequence[Candidate],
     now: float,
     rules: RuleSource | None = None,
-    budget: budgets.Budget | None = None,
+    budgets_of: budgets.BudgetsOf | None = None,
 ) -> list[Admission]:
-    """Let URLs through the door: claim their keys and write the rows of the new ones.
+    """Admit URLs: claim their keys and insert rows for the new ones.
 
-    Seen-mark and queue row are one transaction: the caller's, which holds the write lock. Learned
-    rules, where there are any, may hold what is new to the store and yet a page that it knows;
-    budgets hold what is more of a pattern than they allow.
+    Key and row are written in one transaction: the caller's, which holds the write lock. Learned
+    rules may hold new URLs whose page is known under another URL; budgets hold URLs beyond the
+    number that they allow for a pattern.
     """
-    first = (connection.scalar(select(func.max(urls.c.id))) or 0) + 1
+    first = next_id(connection, urls)
     claims = seen.claim(connection, [candidate.key for candidate in candidates], first)
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
@@ -65,9 +65,9 @@ def admit(
             by_rules = find_held(connection, new, rules, now, host_ids.__getitem__)
             held_now = {held.row for held in by_rules}
             new = [(c._replace(held=LEARNED) if r in held_now else c, r) for c, r in new]
-        if budget is not None:
+        if budgets_of is not None:
             free = [place for place, (c, _row) in enumerate(new) if c.held is None]
-            over = budgets.spend(connection, [budget(new[place][0].url) for place in free])
+            over = budgets.spend(connection, [budgets_of(new[place][0].url) for place in free])
             for place, reason in zip(free, over, strict=True):
                 if reason is not None:
                     new[place] = (new[place][0]._replace(held=reason), new[place][1])
@@ -107,7 +107,7 @@ def admit(
 
 
 def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Return the rows of hosts, made where they are missing."""
+    """Return the rows of hosts; insert those that are missing."""
     wanted = list(names)
     known: dict[str, int] = {}
     for part in chunks(wanted):
@@ -115,7 +115,7 @@ def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
         known.update((name, row) for name, row in rows)
     missing = [name for name in wanted if name not in known]
     if missing:
-        first = (connection.scalar(select(func.max(hosts.c.id))) or 0) + 1
+        first = next_id(connection, hosts)
         known.update((name, first + n) for n, name in enumerate(missing))
         connection.execute(
             insert(hosts),
@@ -128,9 +128,9 @@ def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
 
 
 def settle(connection: Connection, outcomes: Iterable[Outcome], now: float) -> None:
-    """Take URLs out of the queue, or leave them in it for another try.
+    """Take URLs out of the queue, or leave them in it for a retry.
 
-    URLs that another worker has settled before are left alone.
+    URLs whose outcome another worker has recorded are left alone.
     """
     wanted = {outcome.row: outcome for outcome in outcomes}
     settled: dict[int, Transition] = {}
@@ -215,12 +215,12 @@ def review(
 
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
-    """Return how each URL was spelled where it was first found."""
+    """Return the first spelling of each URL."""
     question = "SELECT id, coalesce(spelling, url) FROM urls WHERE id"
     return dict(rows_of(connection, question, list(rows)))
 
 
 def seed_targets(connection: Connection) -> list[str]:
-    """Return the URLs that seeds redirected to: they were meant by the seeds."""
+    """Return the URLs that seeds redirected to; they count as seeds, too."""
     query = select(urls.c.url).where(urls.c.depth == 0, urls.c.hops > 0)
     return list(connection.scalars(query))

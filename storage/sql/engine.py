@@ -9,7 +9,6 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
 from canonry.extras import MissingExtraError, require
-from canonry.storage.store_errors import StoreError
 
 WITHOUT_WRITE_LOCK = (
     "canonry_without_write_lock"  # execution option: a transaction without the write lock
@@ -22,6 +21,10 @@ _PAGE_BYTES = 8_192  # measured: larger pages help bulk loads, smaller ones a cr
 _LOG_PAGES = 8_192  # 64 MiB: a page that many batches change is written to the file once
 _PAUSE_SECONDS = 0.02
 _WRITE_LOCK = int.from_bytes(b"canonry")  # the id of the advisory lock in PostgreSQL
+
+
+class StoreError(Exception):
+    """A store that cannot be used; the message says what to do."""
 
 
 def read_url(url: str) -> URL:

@@ -1,4 +1,4 @@
-"""PostgreSQL: what can happen to a server and to the way to it, and stores on several machines."""
+"""PostgreSQL: failures of the server and the connection, and stores on several machines."""
 
 import os
 import subprocess
@@ -25,11 +25,11 @@ def _on_postgresql(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def test_a_connection_that_is_cut_is_told_and_the_next_step_goes_on(tmp_path: Path) -> None:
+def test_a_lost_connection_is_reported_and_the_next_step_works(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1"])
-    told = pytest.raises(StoreError, match="nothing of the last step was kept")
-    with told, store.transaction() as connection:
+    reported = pytest.raises(StoreError, match="nothing of the last step was kept")
+    with reported, store.transaction() as connection:
         store.admit_in(connection, [candidate("http://a.example/2")], 0.0)
         own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
         with psycopg.connect(url_of(tmp_path), autocommit=True) as other:
@@ -40,7 +40,7 @@ def test_a_connection_that_is_cut_is_told_and_the_next_step_goes_on(tmp_path: Pa
     store.close()
 
 
-def test_a_server_that_is_started_again_in_the_middle(tmp_path: Path) -> None:
+def test_a_server_that_restarts_in_between(tmp_path: Path) -> None:
     with databases.server(tmp_path / "own") as uri, pytest.MonkeyPatch.context() as patch:
         patch.setenv(databases.SERVER, uri)
         store = open_store(tmp_path)
@@ -56,7 +56,7 @@ def test_a_server_that_is_started_again_in_the_middle(tmp_path: Path) -> None:
         store.close()
 
 
-def test_a_writer_waits_its_turn_and_says_when_it_does_not_come(
+def test_a_writer_waits_for_the_lock_and_reports_a_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("canonry.storage.sql.engine._BUSY_SECONDS", 0.2)
@@ -70,7 +70,7 @@ def test_a_writer_waits_its_turn_and_says_when_it_does_not_come(
     other.close()
 
 
-def test_readers_are_not_kept_waiting_and_see_one_moment(tmp_path: Path) -> None:
+def test_readers_do_not_wait_and_see_one_moment(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1"])
     with store.transaction() as writing, report.reading(url_of(tmp_path)) as reading:
@@ -96,7 +96,7 @@ def test_text_that_postgresql_cannot_hold_is_escaped(tmp_path: Path) -> None:
         assert spelling == "http://a.example/x%00#\t\\N\n"
 
 
-def test_a_host_of_any_length_is_kept(tmp_path: Path) -> None:
+def test_a_host_may_have_any_length(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     long = [candidate("http://a.example/")._replace(host="x" * 5_000 + end) for end in "ab"]
     long = [c._replace(key=bytes([n]) * 16) for n, c in enumerate(long)]
@@ -105,20 +105,20 @@ def test_a_host_of_any_length_is_kept(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_filter_is_kept_in_the_users_cache(tmp_path: Path) -> None:
+def test_the_filter_is_saved_in_the_users_cache(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1"])
     store.close()
     [kept] = (tmp_path / "cache" / "canonry").iterdir()
-    said: list[str] = []
-    open_store(tmp_path, notify=said).close()
-    assert said == []
+    notices: list[str] = []
+    open_store(tmp_path, notify=notices).close()
+    assert notices == []
     kept.unlink()
-    open_store(tmp_path, notify=said).close()
-    assert said == ["there is no filter file; making it anew from 1 keys"]
+    open_store(tmp_path, notify=notices).close()
+    assert notices == ["there is no filter file; rebuilding it from 1 keys"]
 
 
-def test_wrong_urls_are_answered_and_show_no_password() -> None:
+def test_errors_of_wrong_urls_show_no_password() -> None:
     with pytest.raises(StoreError, match="kept in SQLite or PostgreSQL"):
         open_engine("mysql://u:secret@h/d")
     with pytest.raises(StoreError) as caught, report.reading("postgresql://u:secret@127.0.0.1:9/d"):
@@ -126,13 +126,13 @@ def test_wrong_urls_are_answered_and_show_no_password() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_without_the_driver_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreError, match=r"PostgreSQL needs psycopg; .*'\.\[postgresql\]'"):
         open_engine("postgresql://h/d")
 
 
-def test_the_command_works_on_it(tmp_path: Path) -> None:
+def test_the_command_works_with_postgresql(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "canonry"]
     store = ["--store", url_of(tmp_path)]
     lines = b"http://a.example/\nhttp://A.example/#x\nhttp://b.example/\n"
@@ -163,7 +163,7 @@ def test_leases_do_not_wait_for_a_writer(tmp_path: Path) -> None:
     other.close()
 
 
-def test_hosts_that_a_transaction_holds_are_passed_over(tmp_path: Path) -> None:
+def test_hosts_that_a_transaction_has_locked_are_skipped(tmp_path: Path) -> None:
     one, other = open_store(tmp_path), open_store(tmp_path)
     admit(one, HOSTS)
     with one.leasing() as first:
@@ -195,7 +195,7 @@ from support.stores import admit, open_store
 from canonry.storage import StoreError
 
 folder = Path(sys.argv[1])
-# Files of the server may not grow beyond this: PostgreSQL is told what a full disk tells it.
+# The server's files may not grow beyond this: PostgreSQL gets an error as from a full disk.
 resource.setrlimit(resource.RLIMIT_FSIZE, (20 << 20, resource.RLIM_INFINITY))
 with databases.server(folder / "own") as uri:
     import os
@@ -213,8 +213,8 @@ with databases.server(folder / "own") as uri:
 """
 
 
-def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
-    """A limit on the size of the server's files stands for it; the log has files of 16 MiB."""
+def test_a_full_disk_is_reported_and_the_store_stays_intact(tmp_path: Path) -> None:
+    """A limit on the size of files plays the full disk; the log's files have 16 MiB."""
     path = [str(Path(databases.__file__).parents[1]), str(Path(__file__).parents[2])]
     done = subprocess.run(
         [sys.executable, "-c", _UNTIL_FULL, str(tmp_path)],
@@ -225,9 +225,9 @@ def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    count, _, said = done.stdout.partition(" ")
-    assert "File too large" in said
-    assert "nothing of the last step was kept" in said
+    count, _, notices = done.stdout.partition(" ")
+    assert "File too large" in notices
+    assert "nothing of the last step was kept" in notices
     with databases.server(tmp_path / "own") as uri, pytest.MonkeyPatch.context() as patch:
         patch.setenv(databases.SERVER, uri)
         store = open_store(tmp_path)

@@ -1,4 +1,4 @@
-"""The store's promises: nothing lost, leases, whole outcomes, versions kept apart."""
+"""The store's promises: no URL is lost, leases, atomic outcomes, versions never mixed."""
 
 import multiprocessing
 import os
@@ -37,7 +37,7 @@ PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
 
 
 def queued(folder: Path) -> list[str]:
-    """Return the URLs that are queued, read by another hand."""
+    """Return the queued URLs, read through another connection."""
     with report.reading(url_of(folder)) as connection:
         rows = connection.exec_driver_sql("SELECT url FROM urls WHERE state = 0 ORDER BY id")
         found = [url for (url,) in rows]
@@ -48,21 +48,23 @@ def queued(folder: Path) -> list[str]:
     return found
 
 
-def test_each_database_is_really_asked(tmp_path: Path, database: str) -> None:
+def test_each_database_is_really_used(tmp_path: Path, database: str) -> None:
     store = open_store(tmp_path)
     with store.transaction() as connection:
         assert connection.dialect.name == database
     store.close()
 
 
-def test_what_is_new_is_queued_and_what_is_held_is_not(tmp_path: Path) -> None:
+def test_a_new_url_is_queued_unless_it_is_held(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.admit([candidate("http://a.example/"), candidate("http://b.example/", held="robots")], 0)
     assert queued(tmp_path) == ["http://a.example/"]
     store.close()
 
 
-def test_an_outcome_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outcome_is_recorded_completely_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     outcome = visited(
@@ -120,11 +122,11 @@ def test_an_alias_seen_again_is_counted(tmp_path: Path) -> None:
         "first_seen": 1.0,
         "last_seen": 5.0,
         "count": 2,
-        "representative": "http://a.example/",  # nobody has seen yet that there is anything
+        "representative": "http://a.example/",  # the target has not been fetched yet
     }
 
 
-def test_a_leased_host_is_one_workers_until_it_expires_or_is_given_back(tmp_path: Path) -> None:
+def test_a_lease_is_exclusive_until_it_expires_or_is_released(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1", "http://a.example/2", "http://b.example/"])
     mine = lease(store, "me", now=100)
@@ -134,29 +136,29 @@ def test_a_leased_host_is_one_workers_until_it_expires_or_is_given_back(tmp_path
     assert lease(store, "me", now=170) == []
     with store.transaction() as connection:
         assert rows.owners(connection) == {"you"}
-        rows.give_back(connection, ["you"])
+        rows.release(connection, ["you"])
     assert len(lease(store, "me", now=171)) == 2
     store.close()
 
 
-def test_the_hosts_of_the_dead_rest_for_their_delay(tmp_path: Path) -> None:
+def test_reclaimed_hosts_pause_for_their_delay(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, [f"http://{name}.example/" for name in "abc"])
     lease(store, "me", now=100)
     with store.transaction() as connection:
         ready = {"a.example": 90.0, "b.example": 90.0, "c.example": 125.0}
         rows.pace(connection, ready, {"b.example": 20.0})
-        rows.take_back(connection, ["me"], 110.0, 2.0)
+        rows.reclaim(connection, ["me"], 110.0, 2.0)
     leased = lease(store, "you", now=110)
     store.close()
     assert {host.name: host.ready_at for host in leased} == {
-        "a.example": 112.0,  # nobody knows when it was asked last
-        "b.example": 130.0,  # it asks for more
-        "c.example": 125.0,  # it was to be asked later anyway
+        "a.example": 112.0,  # nobody knows when its last request was sent
+        "b.example": 130.0,  # its own delay is longer
+        "c.example": 125.0,  # its next request was due later anyway
     }
 
 
-def test_rows_that_are_loaded_are_not_handed_out_again(tmp_path: Path) -> None:
+def test_rows_in_memory_are_not_leased_again(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     given = admit(store, [f"http://a.example/{n}" for n in range(10)])
     [first] = lease(store, per_host=4)
@@ -166,7 +168,7 @@ def test_rows_that_are_loaded_are_not_handed_out_again(tmp_path: Path) -> None:
     store.close()
 
 
-def test_level_by_level_hands_out_the_lowest_depth_only(tmp_path: Path) -> None:
+def test_level_by_level_leases_only_the_lowest_depth(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/deep"], depth=2)
     [top] = admit(store, ["http://b.example/top"], depth=1)
@@ -176,7 +178,7 @@ def test_level_by_level_hands_out_the_lowest_depth_only(tmp_path: Path) -> None:
     store.close()
 
 
-def test_pace_outlives_the_process(tmp_path: Path) -> None:
+def test_pace_survives_a_restart(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/"])
     with store.transaction() as connection:
@@ -189,7 +191,7 @@ def test_pace_outlives_the_process(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_retry_waits_its_time_and_counts(tmp_path: Path) -> None:
+def test_a_retry_waits_and_is_counted(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     store.record([visited(seed.row, State.QUEUED, retry_at=50.0)], 1.0)
@@ -201,7 +203,7 @@ def test_a_retry_waits_its_time_and_counts(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_clock_that_is_set_back_locks_nothing_away(tmp_path: Path) -> None:
+def test_a_clock_that_is_set_back_blocks_no_host(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     days = 10 * 86_400.0
@@ -210,19 +212,19 @@ def test_a_clock_that_is_set_back_locks_nothing_away(tmp_path: Path) -> None:
     with store.transaction() as connection:
         rows.pace(connection, {"a.example": days + 90}, {"a.example": None})
     assert [host.name for host in lease(store, "other", now=1_000)] == ["a.example"]
-    assert lease(store, "third", now=1_010) == [], "and from then on it is leased as ever"
+    assert lease(store, "third", now=1_010) == [], "the lease counts as usual from then on"
     store.close()
 
 
-def test_a_look_up_that_fails_is_a_fault_of_the_store(tmp_path: Path) -> None:
+def test_a_failed_look_up_raises_a_store_error(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    told = pytest.raises(StoreError, match="nothing of the last step was kept")
-    with told, store.transaction() as connection:
+    reported = pytest.raises(StoreError, match="nothing of the last step was kept")
+    with reported, store.transaction() as connection:
         list(rows_of(connection, "SELECT id FROM there_is_none WHERE id", [1]))
     store.close()
 
 
-def test_limits_that_change_let_out_and_hold(tmp_path: Path) -> None:
+def test_changed_limits_release_and_hold_urls(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/shallow"], depth=1)
     store.admit([candidate("http://a.example/deep", 3, held="too-deep")], 0)
@@ -242,7 +244,7 @@ def test_limits_that_change_let_out_and_hold(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_store_of_another_policy_is_refused_with_the_command_that_mends_it(
+def test_a_store_of_another_policy_is_refused_with_the_command_that_works(
     tmp_path: Path,
 ) -> None:
     open_store(tmp_path, "search").close()
@@ -270,7 +272,7 @@ def test_a_store_of_another_version_is_refused(
 
 
 @pytest.mark.sqlite
-def test_what_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.write_bytes(b"this is no database" * 100)
     with pytest.raises(StoreError, match="not a database"):
@@ -280,30 +282,30 @@ def test_what_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()
-    with pytest.raises(StoreError, match="holds other tables"):
+    with pytest.raises(StoreError, match="has tables, but none of Canonry's"):
         open_store(tmp_path)
 
 
 @pytest.mark.sqlite
-def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
+def test_reading_does_not_create_a_missing_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no store"), report.reading(url_of(tmp_path)):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_filter_that_has_grown_is_made_anew_with_room(
+def test_a_filter_that_has_grown_is_rebuilt_in_the_right_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("canonry.storage.store.FIRST_CAPACITY", 100)
-    said: list[str] = []
+    monkeypatch.setattr("canonry.storage.seen.filter_file.FIRST_CAPACITY", 100)
+    notices: list[str] = []
     store = open_store(tmp_path)
     store.seen.filter.first_capacity = 100
     urls = [f"http://a.example/{n}" for n in range(250)]
     admit(store, urls)
     assert store.seen.filter.links == 2
     store.close()
-    store = open_store(tmp_path, notify=said)
-    assert said == ["the filter has outgrown its first size; making it anew from 250 keys"]
+    store = open_store(tmp_path, notify=notices)
+    assert notices == ["the filter has outgrown its first size; rebuilding it from 250 keys"]
     assert (store.seen.filter.links, store.seen.filter.count) == (1, 250)
     assert not any(answer.new for answer in admit(store, urls))
     store.close()
@@ -319,7 +321,7 @@ def test_urls_have_no_length_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.sqlite
-def test_a_database_that_is_locked_is_told_and_nothing_is_lost(
+def test_a_locked_database_is_reported_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("canonry.storage.sql.engine._BUSY_SECONDS", 0.1)
@@ -342,8 +344,8 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from support.stores import admit, open_store
 from canonry.storage import StoreError
-said = []
-store = open_store(Path(sys.argv[2]), notify=said)
+notices = []
+store = open_store(Path(sys.argv[2]), notify=notices)
 resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, resource.RLIM_INFINITY))
 done = 0
 try:
@@ -354,12 +356,12 @@ except StoreError as error:
     print(done, error)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 store.close()
-print(*said)
+print(*notices)
 """
 
 
 @pytest.mark.sqlite
-def test_a_store_that_may_only_be_read_is_told(tmp_path: Path) -> None:
+def test_a_read_only_store_is_reported(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     found = preset("web")
     with pytest.raises(StoreError, match="readonly database"):
@@ -386,29 +388,33 @@ while True:
 """
 
 
-def test_what_was_said_to_be_new_is_queued_whenever_the_process_dies(tmp_path: Path) -> None:
+def test_a_url_that_was_answered_new_is_queued_whenever_the_process_is_killed(
+    tmp_path: Path,
+) -> None:
     tests, rng = str(Path(__file__).parents[1]), random.Random(5)
-    told: list[int] = []
+    reported: list[int] = []
     for _ in range(int(os.environ.get("CANONRY_TEST_KILLS", "12"))):
-        words = [sys.executable, "-c", _BUSY, tests, str(tmp_path), str(max(told, default=0))]
+        words = [sys.executable, "-c", _BUSY, tests, str(tmp_path), str(max(reported, default=0))]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "open\n"
             time.sleep(rng.random() * 0.1)
             process.kill()
             lines = process.stdout.read().splitlines(keepends=True)
-        told += [int(n) for line in lines if line.endswith("\n") for n in line.split()]
-    assert len(told) == len(set(told)), "nobody is told twice"
+        reported += [int(n) for line in lines if line.endswith("\n") for n in line.split()]
+    assert len(reported) == len(set(reported)), "no URL is new twice"
     there = {int(url.rpartition("/")[2]) for url in queued(tmp_path)}
-    assert set(told) <= there, "nothing is lost"
-    assert there == set(range(len(there))), "and all else is what one batch was about to be told"
+    assert set(reported) <= there, "nothing is lost"
+    assert there == set(range(len(there))), (
+        "the others belong to the last batch, whose answer was lost"
+    )
     store = open_store(tmp_path)
     assert not any(a.new for a in admit(store, [f"http://h{n % 7}.example/{n}" for n in there]))
     store.close()
 
 
 @pytest.mark.sqlite
-def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_store_stays_intact(tmp_path: Path) -> None:
     tests = str(Path(__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-c", _FILL, tests, str(tmp_path)],
@@ -418,8 +424,8 @@ def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
         timeout=60,
     )
     first, second = done.stdout.splitlines()
-    assert "the same command resumes once this is mended" in first
-    assert "the filter was not kept" in second
+    assert "once this is fixed, the same command resumes" in first
+    assert "the filter was not saved" in second
     count = int(first.split()[0])
     assert count > 1000
     assert len(queued(tmp_path)) == count
@@ -429,30 +435,30 @@ def test_a_full_disk_is_told_and_the_store_stays_whole(tmp_path: Path) -> None:
     store.close()
 
 
-def _open_each(folder: Path, rounds: int, together: Any, said: Any) -> None:  # noqa: ANN401 - untyped there
-    """Open one new store after the other, each at the moment when another process does."""
+def _open_each(folder: Path, rounds: int, together: Any, notices: Any) -> None:  # noqa: ANN401 - untyped there
+    """Open one new store after the other, each at the same moment as other processes."""
     for number in range(rounds):
         together.wait(30)
         try:
             open_store(folder / str(number)).close()
         except StoreError as error:
-            said.put(str(error))
-    said.put(None)
+            notices.put(str(error))
+    notices.put(None)
 
 
-def test_processes_that_make_one_store_at_one_moment_wait_for_each_other(tmp_path: Path) -> None:
+def test_processes_that_create_a_store_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
     processes, rounds = 3, 40
     for number in range(rounds):
         (tmp_path / str(number)).mkdir()
     spawn = multiprocessing.get_context("spawn")
-    together, said = spawn.Barrier(processes), spawn.SimpleQueue()
-    words = (tmp_path, rounds, together, said)
+    together, notices = spawn.Barrier(processes), spawn.SimpleQueue()
+    words = (tmp_path, rounds, together, notices)
     workers = [spawn.Process(target=_open_each, args=words, daemon=True) for _ in range(processes)]
     for worker in workers:
         worker.start()
     ended = 0
     while ended < processes:
-        message = said.get()
+        message = notices.get()
         assert message is None, message
         ended += 1
     for worker in workers:

@@ -30,13 +30,13 @@ MAKE = canonry.Canonicalizer("web")
 def open_store(folder: Path, policy: str = "web", notify: list[str] | None = None) -> Store:
     """Open the store in a folder; its notices go to a list."""
     found = preset(policy)
-    said = [] if notify is None else notify
+    notices = [] if notify is None else notify
     return Store(
         url_of(folder),
         policy=found.label,
         fingerprint=found.fingerprint,
         merging_rules=partial(merging_rules, MAKE),
-        notify=said.append,
+        notify=notices.append,
     )
 
 

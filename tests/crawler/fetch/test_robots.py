@@ -8,7 +8,7 @@ from rfc9309 import ROWS, Row
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
-from canonry.storage.records import Robots as RobotsRecord
+from canonry.storage.records import CachedRobots
 
 RULES = b"""User-agent: other
 Disallow: /
@@ -27,7 +27,7 @@ class Web:
     def __init__(self, answers: dict[str, Response | FetchError], pause: float = 0.0) -> None:
         self.answers = answers
         self.requested: list[str] = []
-        self.kept: dict[str, RobotsRecord] = {}
+        self.kept: dict[str, CachedRobots] = {}
         self.now = 0.0
         self.robots = RobotsChecker(self.get, self, lambda: self.now, "canonry", pause)
 
@@ -38,10 +38,10 @@ class Web:
             raise found
         return found
 
-    async def get_robots(self, origin: str) -> RobotsRecord | None:
+    async def get_robots(self, origin: str) -> CachedRobots | None:
         return self.kept.get(origin)
 
-    async def put_robots(self, origin: str, kept: RobotsRecord) -> None:
+    async def put_robots(self, origin: str, kept: CachedRobots) -> None:
         self.kept[origin] = kept
 
     def allows(self, url: str) -> bool:
@@ -92,7 +92,7 @@ def test_a_file_that_is_unreachable_disallows_all_for_now(found: Response | Fetc
         with pytest.raises(FetchError) as raised:
             web.allows("http://a.example/x")
         assert raised.value.fault is Fault.ROBOTS_UNREACHABLE
-    assert web.kept == {"http://a.example": RobotsRecord(None, 0.0, unreachable_since=0.0)}
+    assert web.kept == {"http://a.example": CachedRobots(None, 0.0, unreachable_since=0.0)}
     web.answers.clear()
     assert web.allows("http://a.example/x"), "it is requested again, and found"
 

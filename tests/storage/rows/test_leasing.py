@@ -1,4 +1,4 @@
-"""Leases of many at once: each host has one owner, and nobody blocks anybody."""
+"""Concurrent leases: each host has one owner, and no transaction blocks another."""
 
 import threading
 from pathlib import Path
@@ -11,7 +11,7 @@ from canonry.storage.rows import leases as rows
 HOSTS = [f"http://h{n}.example/" for n in range(20)]
 
 
-def test_many_who_lease_and_write_at_once_never_block_each_other(tmp_path: Path) -> None:
+def test_concurrent_leases_and_writes_never_block_each_other(tmp_path: Path) -> None:
     """Each host has one owner at a time; no deadlock, whatever the order of rows."""
     admitting = open_store(tmp_path)
     admit(admitting, HOSTS)
@@ -35,8 +35,8 @@ def test_many_who_lease_and_write_at_once_never_block_each_other(tmp_path: Path)
                     for host in got:
                         del held[host]
                 with store.transaction() as connection:
-                    rows.give_back(connection, [owner])
-        except Exception as error:  # noqa: BLE001 - told by the test
+                    rows.release(connection, [owner])
+        except Exception as error:  # noqa: BLE001 - the test reports it
             faults.append(error)
 
     stores = [open_store(tmp_path) for _ in range(4)]

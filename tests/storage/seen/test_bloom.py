@@ -1,4 +1,4 @@
-"""The filter: never a wrong "surely not", and no more wrong "perhaps" than asked."""
+"""The filter: "surely not" is never wrong, and "perhaps" no more often than allowed."""
 
 import hashlib
 from io import BytesIO
@@ -14,7 +14,7 @@ from canonry.storage.seen.bloom import KeyFilter
 
 
 def keys(start: int, count: int) -> list[bytes]:
-    """Return keys as the canonicalizer makes them: hashes."""
+    """Return keys that are hashes, as the canonicalizer's are."""
     return [
         hashlib.blake2b(n.to_bytes(8, "big"), digest_size=16).digest()
         for n in range(start, start + count)
@@ -22,14 +22,14 @@ def keys(start: int, count: int) -> list[bytes]:
 
 
 @given(st.lists(st.binary(min_size=16, max_size=16), max_size=60, unique=True))
-def test_what_was_added_is_always_perhaps_there(added: list[bytes]) -> None:
+def test_added_keys_are_always_found(added: list[bytes]) -> None:
     found = KeyFilter(first_capacity=8)
     found.add(added)
     assert found.perhaps(added).all()
     assert found.count == len(added)
 
 
-def test_keys_of_nothing_but_zeros_and_ones_are_keys_too() -> None:
+def test_keys_of_only_zeros_or_only_ones_work() -> None:
     found = KeyFilter()
     found.add([bytes(16), b"\xff" * 16])
     assert found.perhaps([bytes(16), b"\xff" * 16]).all()
@@ -38,7 +38,7 @@ def test_keys_of_nothing_but_zeros_and_ones_are_keys_too() -> None:
 
 @pytest.mark.parametrize("rate", [0.01, 0.001])
 @pytest.mark.parametrize("growths", [0, 1, 3])
-def test_the_error_rate_holds_however_far_it_grew(rate: float, growths: int) -> None:
+def test_the_error_rate_holds_after_every_growth(rate: float, growths: int) -> None:
     first = 20_000
     total = first * (2 ** (growths + 1) - 1)
     found = KeyFilter(rate, first)
@@ -50,7 +50,7 @@ def test_the_error_rate_holds_however_far_it_grew(rate: float, growths: int) -> 
     assert found.count == total
 
 
-def test_at_its_capacity_it_is_small_and_as_wrong_as_asked() -> None:
+def test_a_full_filter_is_small_and_has_the_error_rate() -> None:
     found = KeyFilter(0.01, 100_000)
     found.add(keys(0, 100_000))
     assert found.bits / found.count <= 12
@@ -58,14 +58,14 @@ def test_at_its_capacity_it_is_small_and_as_wrong_as_asked() -> None:
     assert 0.009 <= wrong <= 0.011
 
 
-def test_after_a_growth_it_needs_no_more_than_sixteen_bits_a_key() -> None:
+def test_after_a_growth_a_key_takes_at_most_sixteen_bits() -> None:
     found = KeyFilter(0.01, 50_000)
     found.add(keys(0, 150_000))
     assert found.bits / found.count <= 16
     assert found.links == 2
 
 
-def test_bits_and_file_form_are_pybloom_lives() -> None:
+def test_bits_and_file_format_are_pybloom_lives() -> None:
     found = KeyFilter(first_capacity=100)
     found.add(keys(0, 100))
     size = int.from_bytes(found.dumps()[:8], "little")
@@ -74,7 +74,7 @@ def test_bits_and_file_form_are_pybloom_lives() -> None:
     assert bloom._contains(theirs, bloom.as_halves(keys(0, 100))).all()  # noqa: SLF001 - the bits
 
 
-def test_what_is_dumped_is_loaded() -> None:
+def test_a_dump_can_be_loaded() -> None:
     found, again = KeyFilter(first_capacity=50), KeyFilter()
     found.add(keys(0, 500))
     again.loads(found.dumps())
@@ -84,7 +84,7 @@ def test_what_is_dumped_is_loaded() -> None:
     assert again.perhaps(keys(0, 510)).all()
 
 
-def test_a_dump_that_is_cut_is_refused() -> None:
+def test_a_truncated_dump_is_refused() -> None:
     found = KeyFilter(first_capacity=50)
     found.add(keys(0, 10))
     with pytest.raises(ValueError, match="truncated"):

@@ -1,4 +1,4 @@
-"""Claim once: of all who claim a key, exactly one is told that it is new."""
+"""Claim once: of all claims of a key, exactly one is ever answered with "new"."""
 
 import random
 import subprocess
@@ -51,9 +51,9 @@ def one_store(tmp_path: Path) -> Iterator[Store]:
 
 @given(batches=st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=8))
 @settings(max_examples=tries(0.15), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_claims_are_those_of_a_dict(one_store: Store, batches: list[list[int]]) -> None:
+def test_claims_agree_with_a_dict(one_store: Store, batches: list[list[int]]) -> None:
     known: dict[int, int] = {}
-    example = next(_EXAMPLES)  # all share a store, and none its URLs
+    example = next(_EXAMPLES)  # examples share a store, but no URLs
     for batch in batches:
         answers = admit(one_store, [f"http://a.example/{example}/{n}" for n in batch])
         for n, answer in zip(batch, answers, strict=True):
@@ -61,7 +61,7 @@ def test_claims_are_those_of_a_dict(one_store: Store, batches: list[list[int]]) 
             assert known.setdefault(n, answer.row) == answer.row
 
 
-def test_a_transaction_that_fails_claims_nothing(tmp_path: Path) -> None:
+def test_a_failed_transaction_claims_nothing(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1"])
     with pytest.raises(RuntimeError), store.transaction() as connection:
@@ -78,7 +78,7 @@ def test_a_transaction_that_fails_claims_nothing(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_failed_transaction_does_not_hide_what_others_claim_meanwhile(tmp_path: Path) -> None:
+def test_a_failed_transaction_does_not_hide_claims_of_others(tmp_path: Path) -> None:
     one, other = open_store(tmp_path), open_store(tmp_path)
     with pytest.raises(RuntimeError), one.transaction() as connection:
         one.admit_in(connection, [candidate("http://a.example/1")], 0.0)
@@ -90,7 +90,7 @@ def test_a_failed_transaction_does_not_hide_what_others_claim_meanwhile(tmp_path
     other.close()
 
 
-def test_one_transaction_may_claim_more_than_is_remembered(
+def test_one_transaction_may_claim_more_keys_than_the_cache_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("canonry.storage.seen.seen_set._RECENT", 50)
@@ -117,7 +117,7 @@ def test_two_stores_on_one_file_see_each_others_claims(tmp_path: Path) -> None:
     other.close()
 
 
-def test_processes_that_claim_the_same_keys_have_one_winner_each(tmp_path: Path) -> None:
+def test_of_several_processes_exactly_one_wins_each_key(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     tests = str(Path(__file__).parents[2])
     running = [
@@ -134,7 +134,7 @@ def test_processes_that_claim_the_same_keys_have_one_winner_each(tmp_path: Path)
     assert sorted(won) == list(range(400))
 
 
-def test_threads_that_claim_the_same_keys_have_one_winner_each(tmp_path: Path) -> None:
+def test_of_several_threads_exactly_one_wins_each_key(tmp_path: Path) -> None:
     won: list[int] = []
 
     def claim(seed: int) -> None:
@@ -152,7 +152,7 @@ def test_threads_that_claim_the_same_keys_have_one_winner_each(tmp_path: Path) -
     assert sorted(won) == list(range(200))
 
 
-def test_recent_keys_are_bounded_and_never_wrong() -> None:
+def test_the_cache_of_recent_keys_is_bounded_and_never_wrong() -> None:
     recent = Recent(size=10)
     for n in range(0, 1000, 3):
         recent.update({(n + m).to_bytes(16, "big"): n + m for m in range(3)})

@@ -1,4 +1,4 @@
-"""The filter is a cache: whatever becomes of its file, the answers stay the same."""
+"""The filter is a cache: whatever happens to its file, the answers stay the same."""
 
 import random
 from pathlib import Path
@@ -19,42 +19,44 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def answers_are_right(folder: Path) -> list[str]:
-    """Check the answers of a store opened anew; return what it said."""
-    said: list[str] = []
-    store = open_store(folder, notify=said)
+def notices_of_right_answers(folder: Path) -> list[str]:
+    """Open the store again, check its answers, and return its notices."""
+    notices: list[str] = []
+    store = open_store(folder, notify=notices)
     given = admit(store, _KNOWN + _NEW)
     assert [answer.new for answer in given] == [False] * len(_KNOWN) + [True] * len(_NEW)
     store.close()
-    return said
+    return notices
 
 
-def test_a_good_file_is_used_in_silence(folder: Path) -> None:
+def test_a_good_file_is_used_without_a_notice(folder: Path) -> None:
     assert (folder / "store.db.bloom").exists()
-    assert answers_are_right(folder) == []
+    assert notices_of_right_answers(folder) == []
 
 
-def test_a_missing_file_is_made_anew(folder: Path) -> None:
+def test_a_missing_file_is_rebuilt(folder: Path) -> None:
     (folder / "store.db.bloom").unlink()
-    assert "there is no filter file; making it anew from 300 keys" in answers_are_right(folder)
+    assert "there is no filter file; rebuilding it from 300 keys" in notices_of_right_answers(
+        folder
+    )
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_file_with_one_bit_turned_is_made_anew(folder: Path, seed: int) -> None:
+def test_a_file_with_one_flipped_bit_is_rebuilt(folder: Path, seed: int) -> None:
     path = folder / "store.db.bloom"
     data = bytearray(path.read_bytes())
     rng = random.Random(seed)
     place = rng.randrange(100) if seed < 20 else rng.randrange(len(data))
     data[place] ^= 1 << rng.randrange(8)
     path.write_bytes(data)
-    assert "making it anew" in answers_are_right(folder)[0]
+    assert "rebuilding it" in notices_of_right_answers(folder)[0]
 
 
 @pytest.mark.parametrize("size", [0, 1, 50, 1000])
-def test_a_short_file_is_made_anew(folder: Path, size: int) -> None:
+def test_a_truncated_file_is_rebuilt(folder: Path, size: int) -> None:
     path = folder / "store.db.bloom"
     path.write_bytes(path.read_bytes()[:size])
-    assert "making it anew" in answers_are_right(folder)[0]
+    assert "rebuilding it" in notices_of_right_answers(folder)[0]
 
 
 def test_a_stale_file_catches_up(folder: Path) -> None:
@@ -77,14 +79,14 @@ def test_another_stores_file_is_not_used(
     admit(store, _NEW)
     store.close()
     (folder / "store.db.bloom").write_bytes((other / "store.db.bloom").read_bytes())
-    assert "belongs to another store" in answers_are_right(folder)[0]
+    assert "belongs to another store" in notices_of_right_answers(folder)[0]
 
 
-def test_a_file_from_before_the_table_was_put_back_is_not_used(folder: Path) -> None:
+def test_a_file_that_is_ahead_of_a_restored_table_is_not_used(folder: Path) -> None:
     database = folder / "store.db"
     kept = database.read_bytes()
     store = open_store(folder)
     admit(store, ["http://c.example/"])
     store.close()
     database.write_bytes(kept)
-    assert "ahead of the table" in answers_are_right(folder)[0]
+    assert "ahead of the table" in notices_of_right_answers(folder)[0]
