@@ -7,13 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from canonry.canon import (
-    Canonicalizer,
-    LearnedRule,
-    Policy,
-    RulesError,
-    RuleSet,
-)
+from canonry.canon import Canonicalizer, LearnedRule, Policy, RulesError, RuleSet, redact
 from canonry.canon.learned.ruleset import loads
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import PolicyError, from_toml, preset
@@ -97,8 +91,8 @@ def comparing(
         made = read_facts(connection)["policy"]
         if made != found.label:
             raise StoreError(
-                f"store {store}: its keys were made under policy {made}, not {found.label}; "
-                f"give --policy {made.partition('/')[0]}"
+                f"store {redact(store)}: its keys were made under policy {made}, not "
+                f"{found.label}; give --policy {made.partition('/')[0]}"
             )
         yield Lookup(connection, found)
 

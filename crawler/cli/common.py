@@ -22,7 +22,7 @@ DEFAULT_STORE = "sqlite:///canonry.db"
 _P = ParamSpec("_P")
 
 
-def answering(command: Callable[_P, int]) -> Callable[_P, None]:
+def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
     """Exit with the code that a command returns; print its errors and exit with theirs."""
 
     @wraps(command)

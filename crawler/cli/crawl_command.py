@@ -5,8 +5,15 @@ from typing import Any
 import click
 import msgspec
 
+from canonry.canon import redact
 from canonry.crawler.cli import live, render
-from canonry.crawler.cli.common import INTERRUPTED, answering, json_option, print_json, store_option
+from canonry.crawler.cli.common import (
+    INTERRUPTED,
+    json_option,
+    print_json,
+    store_option,
+    with_exit_code,
+)
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run import workers
@@ -68,7 +75,7 @@ from canonry.storage import report
 @click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @json_option
-@answering
+@with_exit_code
 def crawl(
     seeds: tuple[str, ...],
     store: str,
@@ -112,7 +119,7 @@ def crawl(
     else:
         render.status(found)
         pages = render.counted(result.progress.pages, "page")
-        render.notify(f"{pages} in {result.seconds:.1f} s; the store is {store}")
+        render.notify(f"{pages} in {result.seconds:.1f} s; the store is {redact(store)}")
     if result.finished:
         return 0
     render.notify("Interrupted; the same command resumes.")

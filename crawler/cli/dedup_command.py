@@ -12,11 +12,11 @@ from canonry.crawler.batch.results import LINE_CONTENTS
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
     FAILED,
-    answering,
     json_option,
     policy_option,
     print_json,
     rules_option,
+    with_exit_code,
 )
 from canonry.crawler.files import tables
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
@@ -100,7 +100,7 @@ from canonry.crawler.settings import SettingsError
     help="Run on this machine, or on Spark.",
 )
 @json_option
-@answering
+@with_exit_code
 def dedup(
     files: tuple[str, ...],
     out: str | None,

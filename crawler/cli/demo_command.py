@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from canonry.crawler.cli import render
-from canonry.crawler.cli.common import FAILED, answering, json_option, print_json
+from canonry.crawler.cli.common import FAILED, json_option, print_json, with_exit_code
 from canonry.crawler.demo.run import Result, run
 from canonry.crawler.demo.site import HOSTS
 
@@ -20,7 +20,7 @@ from canonry.crawler.demo.site import HOSTS
     help="Crawl under this policy. Can be repeated.  [default: web, search]",
 )
 @json_option
-@answering
+@with_exit_code
 def demo(policies: tuple[str, ...], *, as_json: bool) -> int:
     """Crawl a generated site, and compare the result with the truth.
 

@@ -15,11 +15,11 @@ from canonry.canon.learned.learned_rule import RULE_STATES
 from canonry.crawler import opening
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
-    answering,
     json_option,
     policy_option,
     print_json,
     store_option,
+    with_exit_code,
 )
 from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks, lines, output
@@ -52,7 +52,7 @@ _named = click.argument("rule", metavar="ID")
 )
 @click.option("--host", help="Only rules about this host.")
 @json_option
-@answering
+@with_exit_code
 def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
     """List the rules: what they say, their evidence, and how many fetches they spared.
 
@@ -93,7 +93,7 @@ def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json:
 @_named
 @store_option
 @json_option
-@answering
+@with_exit_code
 def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     """Show a rule: its state, and its evidence for and against, with URLs."""
     with report.reading(store) as connection:
@@ -109,7 +109,7 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
 @_named
 @store_option
 @policy_option
-@answering
+@with_exit_code
 def revoke(rule: str, store: str, policy: str) -> int:
     """Revoke a rule for good; the URLs that it held go back to the queue.
 
@@ -137,7 +137,7 @@ def revoke(rule: str, store: str, policy: str) -> int:
     help="Export rules in this state.",
 )
 @_out
-@answering
+@with_exit_code
 def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
     """Write rules to a file: readable, versioned, and valid for one policy.
 
@@ -156,7 +156,7 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
 @store_option
 @policy_option
 @click.option("--trial", is_flag=True, help="Put active rules on probation.")
-@answering
+@with_exit_code
 def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
     """Import rules from a file into a store; active rules apply from then on.
 
@@ -180,7 +180,7 @@ def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
 @_out
 @click.option("--store", help="Import the candidates into this store.")
 @json_option
-@answering
+@with_exit_code
 def mine_rules(
     files: tuple[str, ...], policy: str, out: str | None, store: str | None, *, as_json: bool
 ) -> int:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import click
 
 from canonry.crawler.cli import render
-from canonry.crawler.cli.common import answering, json_option, print_json, store_option
+from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
 from canonry.crawler.files import output, tables
 from canonry.storage import report
 from canonry.storage.sql.schema import VERSION
@@ -15,7 +15,7 @@ from canonry.storage.sql.schema import VERSION
 @click.command()
 @store_option
 @json_option
-@answering
+@with_exit_code
 def status(store: str, *, as_json: bool) -> int:
     """Show what a store holds.
 
@@ -47,7 +47,7 @@ def status(store: str, *, as_json: bool) -> int:
     metavar="FILE",
     help="Write to FILE, which appears when it is complete; .gz compresses.  [default: stdout]",
 )
-@answering
+@with_exit_code
 def export(what: str, store: str, form: str, out: str | None) -> int:
     """Export a store's pages, URLs, aliases, rules or refused URLs.
 
@@ -66,7 +66,7 @@ def export(what: str, store: str, form: str, out: str | None) -> int:
 
 @click.command()
 @store_option
-@answering
+@with_exit_code
 def upgrade(store: str) -> int:
     """Upgrade a store that an earlier version of Canonry made.
 
@@ -75,5 +75,5 @@ def upgrade(store: str) -> int:
     from canonry.storage import migrations  # noqa: PLC0415 - loads Alembic
 
     before = migrations.upgrade(store, render.notify)
-    render.notify(f"{store}: schema {before} is now schema {VERSION}")
+    render.notify(f"schema {before} is now schema {VERSION}")
     return 0

@@ -14,12 +14,12 @@ from canonry.crawler import opening
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
     FAILED,
-    answering,
     base_option,
     json_option,
     policy_option,
     print_json,
     rules_option,
+    with_exit_code,
 )
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
@@ -43,7 +43,7 @@ _known_store = click.option(
     show_default=True,
     help="Output format.",
 )
-@answering
+@with_exit_code
 def canon(
     urls: tuple[str, ...],
     base: str | None,
@@ -99,7 +99,7 @@ def _stdin_lines() -> Iterator[bytes]:
 @rules_option
 @_known_store
 @json_option
-@answering
+@with_exit_code
 def explain(
     url: str,
     base: str | None,
@@ -130,7 +130,7 @@ def explain(
     is_flag=True,
     help="Also find URLs without a scheme, such as www.example.com/a; they get http://.",
 )
-@answering
+@with_exit_code
 def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     """Print the URLs in a text, or the links of an HTML page.
 

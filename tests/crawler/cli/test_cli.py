@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from pyarrow import parquet
 from support.sites import run_command
 
@@ -235,6 +236,14 @@ def test_exports_in_all_formats(tmp_path: Path) -> None:
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
     assert status["urls"]["queued"] == 2
     assert status["policy"] == "web/1"
+
+
+def test_messages_show_no_password_of_a_store() -> None:
+    store = "postgresql://u:secret@127.0.0.1:9/d"
+    for words in (["status"], ["upgrade"], ["canon", "http://a/"], ["crawl", "http://a.example/"]):
+        found = CliRunner().invoke(main, [*words, "--store", store])
+        assert found.exit_code == 1, found.output
+        assert "secret" not in found.output
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
