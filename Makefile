@@ -7,12 +7,12 @@ READY := $(VENV)/.ready
 .PHONY: demo test test-fast check docs bench clean help
 
 help:
-	@echo "make demo   crawl a site served on loopback, and see what was merged and why"
-	@echo "make test   run the whole test suite"
-	@echo "make test-fast  the tests of a minute, for while you change code"
-	@echo "make check  format, lint, types, import contracts, docs"
-	@echo "make docs   write the generated pages"
-	@echo "make bench  measure against other libraries"
+	@echo "make demo       crawl a site served on loopback, and see what was merged and why"
+	@echo "make test       run the whole test suite"
+	@echo "make test-fast  run the tests that together take under a minute"
+	@echo "make check      format, lint, types, import contracts, docs"
+	@echo "make docs       write the generated pages"
+	@echo "make bench      measure against other libraries"
 
 $(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -28,7 +28,7 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-# No database server, no Java, nothing that is killed; fewer examples for each law.
+# Without a database server, Java or killed processes, and with fewer examples for each law.
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
 	    --hypothesis-profile=fast -m "not (postgresql or spark or kills or slow)"
@@ -46,6 +46,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/canonicalize.py
+	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/linear.py --rounds 1
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/dedup.py
