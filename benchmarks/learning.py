@@ -21,8 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support import simweb
 
 from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
-from canonry.canon.learned.families import act
-from canonry.canon.learned.rewrite import Rewrite, to_fields
+from canonry.canon.learned import Rewrite, act, to_fields
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import mine, thresholds

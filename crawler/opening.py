@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, LearnedRule, Policy, RulesError, RuleSet, redact
-from canonry.canon.learned.ruleset import loads
+from canonry.canon.learned import loads
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import PolicyError, from_toml, preset
 from canonry.crawler.admission.scope import is_public_suffix

@@ -9,7 +9,7 @@ from click import Context, Group, Option, Parameter
 from disagreements import DISAGREEMENTS, answers
 from rfc9309 import FETCHED, ROWS
 
-from canonry.canon.learned.families import FAMILIES
+from canonry.canon.learned import FAMILIES
 from canonry.canon.policies import preset, preset_names
 from canonry.canon.references.resolve import DIALECTS
 from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD

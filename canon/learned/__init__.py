@@ -1,1 +1,28 @@
 """Learned rules: their families, sets of them, and the checks that such a set has to pass."""
+
+from canonry.canon.learned.families import FAMILIES, ORDER, act, describe, names_of
+from canonry.canon.learned.family_fields import INDEX_FILE, is_host_name
+from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
+from canonry.canon.learned.rewrite import Rewrite, to_fields
+from canonry.canon.learned.ruleset import RuleSet, follow, loads
+from canonry.canon.learned.validate import find_circle
+
+__all__ = [
+    "FAMILIES",
+    "INDEX_FILE",
+    "ORDER",
+    "RULE_STATES",
+    "Evidence",
+    "LearnedRule",
+    "Rewrite",
+    "RuleSet",
+    "RuleState",
+    "act",
+    "describe",
+    "find_circle",
+    "follow",
+    "is_host_name",
+    "loads",
+    "names_of",
+    "to_fields",
+]

@@ -16,6 +16,7 @@ from canonry.canon.rules import practice
 from canonry.canon.rules.rule import Rule, Rung
 from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax.schemes import WEB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,13 +254,12 @@ FAMILIES: dict[str, Family] = {
     ),
 }
 ORDER = {name: place for place, name in enumerate(FAMILIES)}
-_WEB = frozenset({"http", "https"})
 
 
 def applies_to(rewrite: Rewrite, parts: Parts) -> bool:
     """Return True if a rewrite covers a URL: on its host, below its path, without a port."""
     return (
-        parts.scheme in _WEB
+        parts.scheme in WEB
         and parts.port is None
         and parts.userinfo is None
         and parts.path.startswith(rewrite.below)

@@ -10,8 +10,7 @@ import click
 import msgspec
 
 from canonry.canon import RuleSet
-from canonry.canon.learned.families import describe
-from canonry.canon.learned.learned_rule import RULE_STATES
+from canonry.canon.learned import RULE_STATES, describe
 from canonry.crawler import opening
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from canonry.canon.learned.families import ORDER, act
-from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned import ORDER, Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.lifecycle import IN_FORCE
 from canonry.storage.learned.tracked_rule import TrackedRule

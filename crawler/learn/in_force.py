@@ -6,10 +6,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned.families import FAMILIES
-from canonry.canon.learned.learned_rule import LearnedRule
-from canonry.canon.learned.rewrite import Rewrite
-from canonry.canon.learned.ruleset import RuleSet, follow
+from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, RuleSet, follow
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.lifecycle import IN_FORCE
 from canonry.storage.learned import rule_rows

@@ -5,9 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
-from canonry.canon.learned.families import FAMILIES, names_of
-from canonry.canon.learned.family_fields import INDEX_FILE, is_host_name
-from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned import FAMILIES, INDEX_FILE, Rewrite, is_host_name, names_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
 

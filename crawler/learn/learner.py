@@ -11,9 +11,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from canonry.canon.learned.families import FAMILIES, act
-from canonry.canon.learned.learned_rule import LearnedRule
-from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.host_memory import HostMemory
 from canonry.crawler.learn.infer import rewrites_between, rewrites_from

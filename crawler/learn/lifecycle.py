@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from canonry.canon.learned.learned_rule import RuleState
+from canonry.canon.learned import RuleState
 from canonry.crawler.learn.thresholds import Threshold
 from canonry.storage.learned.tracked_rule import TrackedRule
 

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 import msgspec
 
 from canonry.canon import Canonicalizer, InvalidURL
-from canonry.canon.learned.learned_rule import LearnedRule
+from canonry.canon.learned import LearnedRule
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.fetch.status import PERMANENT_REDIRECTS
 from canonry.crawler.learn.learner import Learner, Moved

@@ -6,9 +6,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy
-from canonry.canon.learned.learned_rule import LearnedRule
-from canonry.canon.learned.rewrite import Rewrite
-from canonry.canon.learned.ruleset import RuleSet
+from canonry.canon.learned import LearnedRule, Rewrite, RuleSet
 from canonry.crawler.learn.in_force import SOURCE, RulesInForce
 from canonry.storage import StoreError
 from canonry.storage.learned import rekeying, rule_rows

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned.families import FAMILIES, act, describe
-from canonry.canon.learned.validate import find_circle
+from canonry.canon.learned import FAMILIES, act, describe, find_circle
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import host_of, registrable
 from canonry.crawler.fetch.status import OK, PERMANENT_REDIRECTS

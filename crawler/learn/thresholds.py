@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from canonry.canon.learned.families import FAMILIES
+from canonry.canon.learned import FAMILIES
 from canonry.canon.policies import read_shipped
 from canonry.crawler.settings import SettingsError
 

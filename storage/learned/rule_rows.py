@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import Connection, Insert, RowMapping, Select, delete, insert, select, update
 
 from canonry.canon import redact
-from canonry.canon.learned.rewrite import Rewrite, to_fields
+from canonry.canon.learned import Rewrite, to_fields
 from canonry.storage.learned.tracked_rule import Sample, TrackedRule
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.schema import evidence, meta, rules

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from msgspec.structs import astuple
 
-from canonry.canon.learned.learned_rule import Evidence, LearnedRule, RuleState
-from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleState
 
 _SAMPLES = 5
 _REMEMBERED = 256  # paths; then the memory starts anew

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from canonry.canon import Canonicalizer, RuleSet
-from canonry.canon.learned.ruleset import follow
+from canonry.canon.learned import follow
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.learner import Answered, Learner, Moved
 from canonry.crawler.learn.thresholds import load

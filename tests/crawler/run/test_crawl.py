@@ -15,7 +15,7 @@ from msgspec import structs
 from sqlalchemy import Connection
 from support.sites import crawl_words, demo_site, exported, pages_of, run_command, start, wait_for
 
-from canonry.canon.policies.policy import Policy
+from canonry.canon.policies import Policy
 from canonry.crawler.demo import run as demo
 from canonry.crawler.demo.server import Served
 from canonry.crawler.documents import html
