@@ -67,7 +67,7 @@ def canonicalizer(policy: str, rules_file: str | None) -> Canonicalizer:
 
 
 @contextmanager
-def comparing(
+def open_canonicalizer(
     policy: str, rules_file: str | None, store: str | None
 ) -> Iterator[Canonicalizer | Lookup]:
     """Open what makes canonical forms: a policy, and rules from a file or from a store.

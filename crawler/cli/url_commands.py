@@ -62,8 +62,8 @@ def canon(
     given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
     surt = Canonicalizer(opening.find_policy(policy)).surt
     refused = 0
-    with opening.comparing(policy, rules_file, store) as comparer:
-        for result in comparer.many(given, base):
+    with opening.open_canonicalizer(policy, rules_file, store) as canonicalizer:
+        for result in canonicalizer.many(given, base):
             if isinstance(result, Refused):
                 refused += 1
                 render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
@@ -113,8 +113,8 @@ def explain(
 
     For a learned rule, it also shows the evidence for the rule.
     """
-    with opening.comparing(policy, rules_file, store) as comparer:
-        trace = comparer.explain(url, base)
+    with opening.open_canonicalizer(policy, rules_file, store) as canonicalizer:
+        trace = canonicalizer.explain(url, base)
     if as_json:
         print_json(trace.as_dict())
     else:

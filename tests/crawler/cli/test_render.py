@@ -1,0 +1,36 @@
+"""What the command prints for people: plurals, and merges by rule."""
+
+import pytest
+
+from canonry.crawler.cli import render
+from canonry.storage import report
+
+MERGED = [
+    {"rules": "host-case + fragment", "links": 5, "link": "HTTP://A/#x", "same_as": "http://a/"},
+    {"rules": "fragment", "links": 2, "link": "http://a/#y", "same_as": "http://a/"},
+    {"rules": "tracking", "links": 1, "link": "http://a/?utm_source=z", "same_as": "http://a/"},
+]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 pages"), (1, "1 page"), (2, "2 pages"), (1234, "1,234 pages")]
+)
+def test_counts_have_their_noun(count: int, text: str) -> None:
+    assert render.counted(count, "page") == text
+
+
+def test_a_link_counts_for_each_rule_that_it_needed() -> None:
+    rows = report.merged_by_rule(MERGED)
+    assert [(row["rules"], row["links"]) for row in rows] == [
+        ("fragment", 7),
+        ("host-case", 5),
+        ("tracking", 1),
+    ]
+    assert rows[0]["link"] == "http://a/#y", "the example needed one rule only"
+
+
+def test_long_urls_are_cut_in_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    render.merged([{**MERGED[1], "link": f"http://a/#\n{'y' * 100}"}])
+    shown = capsys.readouterr().out
+    assert "Merged, by rule" in shown
+    assert f"http://a/# {'y' * 60}…" in shown
