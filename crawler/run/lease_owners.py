@@ -1,0 +1,62 @@
+"""Lease owners: the names under which workers lease hosts, and the reclaiming from dead ones."""
+
+import os
+import socket
+import time
+import uuid
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError
+
+from canonry.storage import StoreError
+from canonry.storage.rows import leases
+from canonry.storage.sql.engine import open_engine
+
+
+def own_name() -> str:
+    """Return a unique name for this run: machine, process and a random part."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+
+def is_dead(name: str) -> bool:
+    """Return True if an owner was a process of this machine that has ended.
+
+    Owners on other machines are never known to be dead: their leases expire.
+    """
+    machine, _, rest = name.partition(":")
+    process = rest.partition(":")[0]
+    if machine != socket.gethostname() or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return int(process) == os.getpid()  # this run has leased nothing yet: it was an earlier process
+
+
+def reclaim(store_url: str, delay: float) -> None:
+    """Reclaim the hosts that dead processes of this machine had leased.
+
+    Args:
+        store_url: a SQLAlchemy URL.
+        delay: seconds until the hosts may get a request: the time of the last one is not known.
+
+    Raises:
+        StoreError: when the store cannot be written.
+    """
+    engine = open_engine(store_url)
+    try:
+        with engine.begin() as connection:
+            reclaim_in(connection, time.time(), delay)
+    except DatabaseError as error:
+        raise StoreError(str(error.orig)) from error
+    finally:
+        engine.dispose()
+
+
+def reclaim_in(connection: Connection, now: float, delay: float) -> None:
+    """Reclaim hosts as `reclaim` does, inside the caller's transaction."""
+    dead = [name for name in leases.owners(connection) if is_dead(name)]
+    leases.reclaim(connection, dead, now, delay)

@@ -1,0 +1,33 @@
+"""Robots files in the store, for the checker of robots.txt; called on the writer thread."""
+
+from canonry.storage import Store
+from canonry.storage.records import CachedRobots
+from canonry.storage.rows import robots_cache
+from canonry.storage.sql.writer import Writer
+
+
+class StoredRobots:
+    """Keeps robots.txt files in the store."""
+
+    def __init__(self, store: Store, writer: Writer) -> None:
+        """Bind the store and its thread."""
+        self._store = store
+        self._writer = writer
+
+    async def get_robots(self, origin: str) -> CachedRobots | None:
+        """Return the stored file of an origin; None when there is none."""
+
+        def get() -> CachedRobots | None:
+            with self._store.transaction() as connection:
+                return robots_cache.get(connection, origin)
+
+        return await self._writer.call(get)
+
+    async def put_robots(self, origin: str, kept: CachedRobots) -> None:
+        """Store the file of an origin."""
+
+        def put() -> None:
+            with self._store.transaction() as connection:
+                robots_cache.put(connection, origin, kept)
+
+        await self._writer.call(put)
