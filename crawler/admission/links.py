@@ -55,8 +55,8 @@ class LinkFinder:
         links: list[Candidate] = []
         refused = [RefusedLink("nofollow", redact(link)) for link in unfollowed[: self._most]]
         base = document.base if document else response.url
-        given = ((response.url, linked), (base, followed[: self._most]))
-        for relative_to, references in given:
+        by_base = ((response.url, linked), (base, followed[: self._most]))
+        for relative_to, references in by_base:
             for reference in references:
                 found = self.one(queued, reference, relative_to)
                 if isinstance(found, Candidate):
@@ -68,12 +68,12 @@ class LinkFinder:
             refused += [RefusedLink("too-many-links", last)] * beyond
         canonical = document.canonical if document else None
         if canonical is None:
-            canonical = next((link for link, how in named if "canonical" in how), None)
-        meant = None if canonical is None else self.one(queued, canonical, response.url)
+            canonical = next((link for link, relations in named if "canonical" in relations), None)
+        target = None if canonical is None else self.one(queued, canonical, response.url)
         return PageLinks(
             tuple(links),
             tuple(refused),
-            meant if isinstance(meant, Candidate) else None,
+            target if isinstance(target, Candidate) else None,
             document,
         )
 

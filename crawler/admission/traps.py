@@ -1,4 +1,4 @@
-"""Traps: links that an endless site makes, told by their shape, or by how many are alike."""
+"""Traps: the links of endless sites, known by their shape or by how many are alike."""
 
 import hashlib
 import re
@@ -9,18 +9,18 @@ from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import Traps
 from canonry.storage.records import Budget
 
-# What differs between URLs that one program makes: ids, with digits among their letters, or as
-# UUIDs have them; then numbers, as in dates.
-_BLANKS = re.compile(
+# The parts in which URLs of one program differ: ids (letters and digits, or UUIDs), and numbers, as
+# in dates.
+_VARIABLE = re.compile(
     r"(?<![A-Za-z0-9])(?:(?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
     r"(?![A-Za-z0-9])|[0-9]+"
 )
 
 
-def judge(url: str, limits: Traps) -> Refusal | None:
-    """Return why a URL looks endless, or None.
+def reason_to_hold(url: str, limits: Traps) -> Refusal | None:
+    """Return the reason to hold a URL that looks like a trap's; None when it does not.
 
-    Heritrix draws the same three lines (TooManyPathSegments, PathologicalPath, and a length).
+    Heritrix has the same three rules (TooManyPathSegments, PathologicalPath, and a length).
     """
     if len(url) > limits.max_url:
         return Refusal.TOO_LONG
@@ -36,18 +36,18 @@ def judge(url: str, limits: Traps) -> Refusal | None:
 
 
 def pattern(url: str) -> str:
-    """Return what a URL has in common with those that the same program makes.
+    """Return what a URL has in common with other URLs of the same program.
 
-    That is its host, and its path with blanks for numbers and ids. Of a query it is only kept that
-    there is one: endless sites vary the parameters, and which of them there are.
+    That is its host, and its path with "*" for numbers and ids. A query counts only as "?":
+    endless sites vary both the parameters and their values.
     """
     parts = Parts.of(url)
-    path = _BLANKS.sub("*", parts.path)
+    path = _VARIABLE.sub("*", parts.path)
     return f"{parts.host or ''}{path}{'' if parts.query is None else '?'}"
 
 
 def budgets_of(url: str, limits: Traps) -> list[Budget]:
-    """Return the budgets that a URL draws on."""
+    """Return the budgets that a URL counts against."""
     found = []
     if limits.max_per_pattern:
         common = pattern(url)
@@ -55,6 +55,6 @@ def budgets_of(url: str, limits: Traps) -> list[Budget]:
     if limits.max_per_host:
         found.append((Parts.of(url).host or "", limits.max_per_host, Refusal.HOST_BUDGET))
     return [
-        Budget(hashlib.blake2b(name.encode(), digest_size=16).digest(), name, most, why.label)
-        for name, most, why in found
+        Budget(hashlib.blake2b(name.encode(), digest_size=16).digest(), name, most, reason.label)
+        for name, most, reason in found
     ]

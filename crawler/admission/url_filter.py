@@ -1,6 +1,6 @@
-"""The door: what a raw link comes to, and whether it is to be fetched.
+"""The URL filter: what a link leads to, and whether a crawl fetches it.
 
-Seeds, links and redirects all pass here.
+Seeds, links and redirects all pass it.
 """
 
 import fnmatch
@@ -20,20 +20,20 @@ from canonry.storage.records import Budget
 
 _FETCHED = ("http://", "https://")
 _ANY_BASE = "http://any.invalid/"
-_REMEMBERED = 32_768  # links whose targets are known: most stand on many pages of a site
-_CANDIDATE = partial(tuple.__new__, Candidate)  # a third of the time of calling the class
+_REMEMBERED = 32_768  # targets of links: most links are on many pages of a site
+_CANDIDATE = partial(tuple.__new__, Candidate)  # takes a third of the time of calling the class
 # A base's authority, and its path up to the last slash (RFC 3986 section 5.2.3).
 _BASE = re.compile(r"(https?://[^/?#\\]+)(/(?:[^?#\\]*/)?)[^/?#\\]*(?:[?#].*)?", re.DOTALL)
 
 
 class _Target(NamedTuple):
-    """What a reference leads to, whichever page it stands on."""
+    """The target of a reference, as far as it does not depend on the page."""
 
     url: str
     key: bytes
     host: str
-    refusal: Refusal | None  # by where it lies and how it looks
-    spelling: str  # of the reference, made absolute
+    hold: Refusal | None  # the reason to hold it, by its place and its shape
+    spelling: str  # the reference, made absolute
     priority: int
 
 
@@ -41,7 +41,7 @@ class URLFilter:
     """Turns references into candidates for the store."""
 
     def __init__(self, canonicalizer: Canonicalizer, scope: Scope, settings: Settings) -> None:
-        """Bind what it judges by."""
+        """Bind the canonicalizer and the limits."""
         self.canonicalizer = canonicalizer
         self._scope = scope
         self._crawl = settings.crawl
@@ -51,104 +51,107 @@ class URLFilter:
         self._target = lru_cache(_REMEMBERED)(self._find_target)
 
     def extend_scope(self, seed: str) -> None:
-        """Take the place of one more seed into the scope."""
+        """Extend the scope by the place of one more seed."""
         self._scope.extend(seed)
         self._target.cache_clear()
 
     def candidate(
         self, reference: str, base: str | None, *, depth: int, hops: int, source: int | None
     ) -> Candidate | Refusal:
-        """Return what a reference asks to be remembered as.
+        """Return a reference as a candidate for the store.
 
         Args:
             reference: as written in the document or header.
-            base: what it is relative to.
-            depth: links from a seed.
-            hops: redirects in a row that led to it.
+            base: the URL that it is relative to.
+            depth: number of links from a seed.
+            hops: number of redirects in a row that led to it.
             source: the row of the URL that named it.
 
         Returns:
-            A candidate, held where a limit says so; or `Refusal.SCHEME` for what is never fetched.
+            A candidate, held if it is beyond a limit; `Refusal.SCHEME` for a URL that no crawl
+            can fetch.
 
         Raises:
-            InvalidURL: when the reference is no URL.
+            InvalidURL: when the reference has no canonical form.
         """
-        # Two fragments of one page are never two requests, whatever the policy makes of them.
+        # Two fragments of a page are one request under every policy.
         bare, mark, _fragment = reference.partition("#")
-        url, key, host, refusal, spelling, first = self._target(bare, base and nearest(bare, base))
-        if refusal is Refusal.SCHEME:
-            return refusal
+        url, key, host, hold, spelling, priority = self._target(
+            bare, base and shortest_base(bare, base)
+        )
+        if hold is Refusal.SCHEME:
+            return hold
         if mark:
             spelling = spelled(reference, url)
-        refusal = self._limit(depth, hops) or refusal
-        held = None if refusal is None else refusal.label
-        return _CANDIDATE((url, spelling, key, host, depth, hops, source, held, False, first))
+        hold = self._beyond(depth, hops) or hold
+        held = None if hold is None else hold.label
+        return _CANDIDATE((url, spelling, key, host, depth, hops, source, held, False, priority))
 
     def _find_target(self, reference: str, base: str | None) -> _Target:
-        """Return what a reference leads to; a fault is not remembered."""
+        """Return the target of a reference. An invalid one raises and is not cached."""
         canonical = self.canonicalizer(reference, base)
         url = canonical.url
-        place = self._judge_place(url)
-        first = -1 if self._first is not None and self._first.match(url) else 0
-        return _Target(url, canonical.key, host_of(url), place, spelled(reference, url), first)
+        hold = self._reason_in(url)
+        priority = -1 if self._first is not None and self._first.match(url) else 0
+        return _Target(url, canonical.key, host_of(url), hold, spelled(reference, url), priority)
 
-    def judge(self, url: str, depth: int, hops: int) -> Refusal | None:
-        """Return why a URL is not to be fetched under the limits of this crawl, or None."""
-        return self._limit(depth, hops) or self._judge_place(url)
+    def reason_to_hold(self, url: str, depth: int, hops: int) -> Refusal | None:
+        """Return the limit of this crawl that holds a URL; None when it may be fetched."""
+        return self._beyond(depth, hops) or self._reason_in(url)
 
-    def _limit(self, depth: int, hops: int) -> Refusal | None:
-        """Judge the way that led to a URL."""
+    def _beyond(self, depth: int, hops: int) -> Refusal | None:
+        """Return the reason to hold a URL for the way that led to it."""
         if hops > self._crawl.max_hops:
             return Refusal.TOO_MANY_HOPS
         if 0 <= self._crawl.max_depth < depth:
             return Refusal.TOO_DEEP
         return None
 
-    def _judge_place(self, url: str) -> Refusal | None:
-        """Judge a URL by where it lies and how it looks."""
+    def _reason_in(self, url: str) -> Refusal | None:
+        """Return the reason to hold a URL for its place or its shape."""
         if not is_fetched(url):
             return Refusal.SCHEME
         if url.count(":") > 1 and not is_web_port(Parts.of(url).port):
             return Refusal.PORT
         if url not in self._scope:
             return Refusal.OUT_OF_SCOPE
-        return traps.judge(url, self._traps)
+        return traps.reason_to_hold(url, self._traps)
 
     def budgets_of(self, url: str) -> list[Budget]:
-        """Return the budgets that a URL draws on when it is let into the queue."""
+        """Return the budgets that a URL counts against when it is queued."""
         return traps.budgets_of(url, self._traps)
 
 
-def nearest(reference: str, base: str) -> str:
-    """Return as little of a base as leads a reference to the same target.
+def shortest_base(reference: str, base: str) -> str:
+    """Return the shortest base with which a reference has the same target.
 
-    So what stands on many pages is resolved once: an absolute URL needs any base at all (to have
-    its dot segments removed), a path the authority, and other references the directory (RFC 3986
-    section 5.2.2).
+    So a link that is on many pages is resolved once. An absolute URL needs any base at all (for its
+    dot segments to be removed), a path needs the authority, and other references need the
+    directory (RFC 3986 section 5.2.2).
     """
     if reference.startswith(_FETCHED):
         return _ANY_BASE
     first = reference[:1]
     if not ("!" < first <= "~") or first in "?\\" or ":" in reference.partition("/")[0]:
-        return base  # the base itself with another query, or what browsers mend, as "http:x"
+        return base  # it depends on the whole base, or browsers repair it, as "http:x"
     authority, directory = _parts(base)
     return f"{authority}/" if first == "/" and authority else authority + directory
 
 
 @lru_cache(1024)
 def _parts(base: str) -> tuple[str, str]:
-    """Return a base's authority with its scheme, and its directory; "" and all of what has none."""
+    """Return a base's scheme and authority, and its directory; "" and the base if it has none."""
     found = _BASE.fullmatch(base)
     return ("", base) if found is None else (found[1], found[2])
 
 
 def is_fetched(url: str) -> bool:
-    """Say whether a URL, as it is requested, is of a scheme that is fetched."""
+    """Return True if a requested URL has a scheme that crawls fetch."""
     return url.startswith(_FETCHED)
 
 
 def spelled(reference: str, url: str) -> str:
-    """Return how a link was spelled, made absolute: rules act on this, not on where it stood."""
+    """Return a link's spelling, made absolute: rules act on it, and not on the link's page."""
     bare = reference.strip()
     if is_fetched(bare[:8].lower()):
         return bare

@@ -87,7 +87,7 @@ def _release(connection: Connection, url_filter: URLFilter, reasons: frozenset[R
     """Release URLs that are held for some reasons, unless a limit still holds them."""
 
     def judge(url: str, depth: int, hops: int) -> str | None:
-        refusal = url_filter.judge(url, depth, hops)
+        refusal = url_filter.reason_to_hold(url, depth, hops)
         if refusal is not None:
             return refusal.label
         return budgets.spend(connection, [url_filter.budgets_of(url)])[0]
@@ -99,7 +99,7 @@ def _hold(connection: Connection, url_filter: URLFilter) -> None:
     """Hold queued URLs that the limits do not allow."""
 
     def judge(url: str, depth: int, hops: int) -> str | None:
-        refusal = url_filter.judge(url, depth, hops)
+        refusal = url_filter.reason_to_hold(url, depth, hops)
         return None if refusal is None else refusal.label
 
     urls.review(connection, State.QUEUED, judge)

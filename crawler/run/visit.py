@@ -180,7 +180,7 @@ class Visitor:
         if seed and target.held == Refusal.OUT_OF_SCOPE.label:
             # Whoever gives a seed means what it redirects to.
             self._url_filter.extend_scope(target.url)
-            refusal = self._url_filter.judge(target.url, target.depth, target.hops)
+            refusal = self._url_filter.reason_to_hold(target.url, target.depth, target.hops)
             target = target._replace(held=None if refusal is None else refusal.label)
         return target
 

@@ -1,4 +1,4 @@
-"""Links of answers, in whole crawls: bodies of redirects, headers, limits on how many."""
+"""Links of responses, in whole crawls: bodies of redirects, headers, limits."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def site(answers: dict[str, bytes], asked: Counter[str]) -> Callable[[bytes], An
 def crawled(
     folder: Path, answers: dict[str, bytes], **settings: object
 ) -> tuple[set[str], dict[str, int], Counter[str]]:
-    """Crawl; return the paths that answered 200, why links were refused, and all that was asked."""
+    """Crawl; return the paths with status 200, reasons of held and refused links, and requests."""
     asked: Counter[str] = Counter()
     status, pages = crawl(folder, site(answers, asked), **settings)  # type: ignore[arg-type]
     found = {p["url"].removeprefix("http://a.example") for p in pages if p["status"] == 200}
@@ -48,7 +48,9 @@ def test_the_bodies_of_redirects_have_links_too(tmp_path: Path) -> None:
     assert set(asked.values()) == {1}
 
 
-def test_redirects_that_grow_are_cut_though_their_bodies_link_on(tmp_path: Path) -> None:
+def test_redirects_that_grow_are_cut_although_their_bodies_link_to_the_target(
+    tmp_path: Path,
+) -> None:
     asked: Counter[str] = Counter()
 
     def answer(head: bytes) -> Answer:
@@ -75,7 +77,9 @@ def test_links_of_headers_are_followed(tmp_path: Path) -> None:
     assert refused == {"nofollow": 1}
 
 
-def test_a_redirect_followed_at_once_asks_for_the_robots_file_of_its_target(tmp_path: Path) -> None:
+def test_a_redirect_that_is_followed_at_once_obeys_the_robots_txt_of_its_target(
+    tmp_path: Path,
+) -> None:
     answers = {
         "a.example/": ok(b"", "Location: http://www.a.example/", status="301 Moved"),
         "www.a.example/robots.txt": ok(b"User-agent: *\nDisallow: /"),
@@ -86,7 +90,7 @@ def test_a_redirect_followed_at_once_asks_for_the_robots_file_of_its_target(tmp_
     assert asked["www.a.example/"] == 0
 
 
-def test_a_page_of_more_links_than_are_looked_at_says_so(tmp_path: Path) -> None:
+def test_links_beyond_the_limit_are_refused_and_counted(tmp_path: Path) -> None:
     many = "".join(f'<a href="/{n}">' for n in range(200_000)).encode()
     asked: Counter[str] = Counter()
     status, pages = crawl(tmp_path, site({"/": ok(many, HTML)}, asked), max_pages=1)
@@ -95,7 +99,7 @@ def test_a_page_of_more_links_than_are_looked_at_says_so(tmp_path: Path) -> None
     assert {row["reason"]: row["links"] for row in status["refused"]} == {"too-many-links": 150_000}
 
 
-def test_an_endless_calendar_is_held_and_let_out_again(tmp_path: Path) -> None:
+def test_an_endless_calendar_is_held_and_released_again(tmp_path: Path) -> None:
     def answer(head: bytes) -> Answer:
         target = target_of(head)
         if target == "/robots.txt":
@@ -128,13 +132,13 @@ def test_what_pages_embed_is_fetched_on_request(tmp_path: Path, embeds: bool) ->
     assert found == {"/", "/find"} | ({"/i.png", "/j.png"} if embeds else set())
 
 
-def test_queries_are_asked_in_the_encoding_of_their_page(tmp_path: Path) -> None:
+def test_queries_are_encoded_as_their_page_is(tmp_path: Path) -> None:
     body = '<a href="/?q=é">'.encode("latin-1")
     _, _, asked = crawled(tmp_path, {"/": ok(body, f"{HTML}; charset=latin1")})
     assert asked["a.example/?q=%E9"] == 1
 
 
-def test_what_is_asked_first(tmp_path: Path) -> None:
+def test_urls_of_the_first_patterns_are_fetched_first(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def answer(head: bytes) -> Answer:

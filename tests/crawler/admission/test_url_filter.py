@@ -1,4 +1,4 @@
-"""What a link comes to at the door: scope, limits, traps, spellings."""
+"""The URL filter: scope, limits, traps, spellings."""
 
 import hypothesis
 import pytest
@@ -8,14 +8,14 @@ from support import strategies
 import canonry
 from canonry.crawler.admission import traps
 from canonry.crawler.admission.scope import Scope
-from canonry.crawler.admission.url_filter import URLFilter, nearest
+from canonry.crawler.admission.url_filter import URLFilter, shortest_base
 from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import load
 from canonry.storage import Candidate
 
 
 def url_filter(scope: str = "host", **crawl: object) -> URLFilter:
-    """Return a door with one seed."""
+    """Return a URL filter with one seed."""
     settings = load(None, {"crawl": {"scope": scope, **crawl}})
     return URLFilter(
         canonry.Canonicalizer("web"), Scope(scope, ["http://www.shop.co.uk/a/b?c"]), settings
@@ -35,12 +35,12 @@ def url_filter(scope: str = "host", **crawl: object) -> URLFilter:
 )
 def test_scope(scope: str, inside: str, outside: str | None) -> None:
     found = url_filter(scope)
-    assert found.judge(inside, 0, 0) is None
+    assert found.reason_to_hold(inside, 0, 0) is None
     if outside is not None:
-        assert found.judge(outside, 0, 0) is Refusal.OUT_OF_SCOPE
+        assert found.reason_to_hold(outside, 0, 0) is Refusal.OUT_OF_SCOPE
 
 
-def test_addresses_are_their_own_domain() -> None:
+def test_an_address_is_its_own_domain() -> None:
     scope = Scope("domain", ["http://127.0.0.1/", "http://[::1]:80/"])
     assert "http://127.0.0.1:8080/" in scope
     assert "http://[::1]/" in scope
@@ -59,14 +59,14 @@ def test_addresses_are_their_own_domain() -> None:
     ],
 )
 def test_traps(url: str, refusal: Refusal | None) -> None:
-    assert url_filter().judge(url, 0, 0) is refusal
+    assert url_filter().reason_to_hold(url, 0, 0) is refusal
 
 
 def test_depth_and_hops() -> None:
     found = url_filter(max_depth=2, max_hops=1)
-    assert found.judge("http://www.shop.co.uk/", 2, 1) is None
-    assert found.judge("http://www.shop.co.uk/", 3, 0) is Refusal.TOO_DEEP
-    assert found.judge("http://www.shop.co.uk/", 0, 2) is Refusal.TOO_MANY_HOPS
+    assert found.reason_to_hold("http://www.shop.co.uk/", 2, 1) is None
+    assert found.reason_to_hold("http://www.shop.co.uk/", 3, 0) is Refusal.TOO_DEEP
+    assert found.reason_to_hold("http://www.shop.co.uk/", 0, 2) is Refusal.TOO_MANY_HOPS
 
 
 @pytest.mark.parametrize("reference", ["mailto:a@b", "javascript:void(0)", "data:,x", "ftp://h/"])
@@ -87,7 +87,7 @@ def test_only_http_is_fetched(reference: str) -> None:
         ("", "http://www.shop.co.uk/a/b?c"),
     ],
 )
-def test_a_spelling_is_what_the_author_wrote_made_absolute(reference: str, spelling: str) -> None:
+def test_a_spelling_is_the_link_as_written_made_absolute(reference: str, spelling: str) -> None:
     base = "http://www.shop.co.uk/a/b?c"
     found = url_filter().candidate(reference, base, depth=1, hops=0, source=7)
     assert isinstance(found, Candidate)
@@ -112,7 +112,7 @@ _READERS = [canonry.Canonicalizer(policy) for policy in ("web", "rfc3986")]
 @hypothesis.example("http://%/.", "http://example.com/")
 @hypothesis.example("HTTP:", "http://example.com/a")
 @given(strategies.anything | strategies.tidy, strategies.urls | strategies.sound)
-def test_what_is_remembered_of_a_link_leads_where_the_link_does(reference: str, base: str) -> None:
+def test_the_shortest_base_leads_to_the_same_target(reference: str, base: str) -> None:
     bare = reference.partition("#")[0]
     for read in _READERS:
         try:
@@ -124,10 +124,10 @@ def test_what_is_remembered_of_a_link_leads_where_the_link_does(reference: str, 
         except canonry.InvalidURL as error:
             plain = error.reason
         try:
-            short: object = read(bare, nearest(bare, base))
+            short: object = read(bare, shortest_base(bare, base))
         except canonry.InvalidURL as error:
             short = error.reason
-        assert short == plain, (read.policy.name, nearest(bare, base))
+        assert short == plain, (read.policy.name, shortest_base(bare, base))
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ def test_what_is_remembered_of_a_link_leads_where_the_link_does(reference: str, 
         ("/z", "data:text/html,x/y", "data:text/html,x/y"),
     ],
 )
-def test_as_little_of_a_base_as_is_enough(reference: str, base: str, enough: str) -> None:
-    assert nearest(reference, base) == enough
+def test_the_shortest_base(reference: str, base: str, enough: str) -> None:
+    assert shortest_base(reference, base) == enough
 
 
-def test_a_wider_scope_counts_for_links_that_are_remembered() -> None:
+def test_an_extended_scope_applies_to_cached_links() -> None:
     found = url_filter()
 
     def held() -> str | None:
@@ -166,7 +166,7 @@ def test_a_wider_scope_counts_for_links_that_are_remembered() -> None:
 
 
 @pytest.mark.parametrize("port", [22, 25, 6667, 10080])
-def test_other_protocols_ports_are_refused(port: int) -> None:
+def test_ports_of_other_protocols_are_held(port: int) -> None:
     found = url_filter("any").candidate(
         f"http://a.example:{port}/", None, depth=1, hops=0, source=None
     )
@@ -175,8 +175,8 @@ def test_other_protocols_ports_are_refused(port: int) -> None:
 
 
 @pytest.mark.parametrize("authority", ["a.example", "a.example:80", "a.example:8080", "[::1]:81"])
-def test_web_ports_are_not(authority: str) -> None:
-    assert url_filter("any").judge(f"http://{authority}/", 1, 0) is None
+def test_web_ports_are_not_held(authority: str) -> None:
+    assert url_filter("any").reason_to_hold(f"http://{authority}/", 1, 0) is None
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_web_ports_are_not(authority: str) -> None:
         ("http://a.example/x;jsessionid=0123456789ABCDEF0", "http://a.example/x;jsessionid=1"),
     ],
 )
-def test_what_one_program_makes_has_one_pattern(one: str, other: str) -> None:
+def test_urls_of_one_program_have_one_pattern(one: str, other: str) -> None:
     assert traps.pattern(one) == traps.pattern(other)
 
 
@@ -211,5 +211,5 @@ def test_what_one_program_makes_has_one_pattern(one: str, other: str) -> None:
         ("http://a.example/acknowledgements", "http://a.example/responsibilities"),
     ],
 )
-def test_what_has_different_patterns(one: str, other: str) -> None:
+def test_urls_of_different_programs_have_different_patterns(one: str, other: str) -> None:
     assert traps.pattern(one) != traps.pattern(other)

@@ -1,10 +1,11 @@
-"""The frontier in memory: nothing put is lost, politeness is never broken, no host starves."""
+"""The frontier in memory: nothing is lost, politeness is never broken, no host starves."""
 
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from canonry.crawler.learn.probes import Probe
 from canonry.crawler.run.frontier import Frontier, Politeness
 from canonry.storage import Queued
 
@@ -15,7 +16,7 @@ def queued(row: int) -> Queued:
 
 
 class Simulation:
-    """A frontier, a clock, and requests that take a time of their own."""
+    """A frontier, a clock, and requests that take time."""
 
     def __init__(self, polite: Politeness, slots: int, addresses: list[int]) -> None:
         self.frontier = Frontier(polite)
@@ -29,7 +30,7 @@ class Simulation:
         self.taken: list[int] = []
 
     def run(self, lengths: list[float]) -> None:
-        """Go on until nothing is left, each request as long as the next of ``lengths``."""
+        """Run until nothing is left; requests take the times in ``lengths``, in turn."""
         while True:
             for name in self.frontier.unplaced():
                 self.places[name] = self.addresses[len(self.places) % len(self.addresses)]
@@ -37,6 +38,7 @@ class Simulation:
             work = self.frontier.take(self.now) if len(self.flying) < self.slots else None
             if work is not None:
                 name, url = work
+                assert isinstance(url, Queued)
                 self.starts.setdefault(name, []).append(self.now)
                 self.taken.append(url.row)
                 length = lengths[len(self.taken) % len(lengths)]
@@ -136,7 +138,7 @@ def test_a_host_keeps_its_pace_when_it_comes_back() -> None:
     assert frontier.take(110.0) is not None
 
 
-def test_what_is_loaded_stays_loaded_until_it_is_recorded() -> None:
+def test_a_url_stays_loaded_until_it_is_recorded() -> None:
     frontier = Frontier(Politeness(0.0, 1))
     frontier.put("h", [queued(1)])
     assert frontier.take(0.0) is not None
@@ -161,10 +163,10 @@ def test_hosts_on_one_address_take_turns() -> None:
     frontier.done("a")
     work = frontier.take(0.0)
     assert work is not None
-    assert work[0] == "c", "and not the one that was asked already"
+    assert work[0] == "c", "and not the host that had a request already"
 
 
-def test_a_slow_host_is_asked_less_often() -> None:
+def test_a_slow_host_gets_fewer_requests() -> None:
     frontier = Frontier(Politeness(1.0, 1, factor=2.0, longest=9.0))
     frontier.put("h", [queued(n) for n in range(90)])
     now = 0.0
@@ -175,7 +177,7 @@ def test_a_slow_host_is_asked_less_often() -> None:
         frontier.done("h")
         ready = frontier.next_time()
         assert ready is not None
-        while frontier.take(ready) is None:  # it was entered before it was known to be slow
+        while frontier.take(ready) is None:  # it was scheduled before it was known to be slow
             ready = frontier.next_time()
             assert ready is not None
         frontier.done("h")
@@ -187,7 +189,7 @@ def test_a_slow_host_is_asked_less_often() -> None:
     assert gaps[-1] == 1.0
 
 
-def test_a_host_that_was_dropped_and_forgotten_is_no_fault() -> None:
+def test_a_parked_host_may_lose_its_urls_and_be_retired() -> None:
     frontier = Frontier(Politeness(1.0, 1, per_address=1))
     for name in ("a", "b"):
         frontier.put(name, [queued(ord(name))])
@@ -203,11 +205,31 @@ def test_a_host_that_was_dropped_and_forgotten_is_no_fault() -> None:
     assert frontier.take(9.0) == ("b", queued(7))
 
 
-def test_what_is_urgent_goes_before_what_is_loaded() -> None:
+def test_urgent_urls_go_before_those_that_are_loaded() -> None:
     frontier = Frontier(Politeness(0.0, 9))
     urgent = [queued(row)._replace(priority=-1) for row in (10, 11, 12)]
     frontier.put("h", [queued(1), queued(2)])
     frontier.put("h", urgent[:2])
     frontier.put("h", [queued(3), urgent[2]])
-    taken = [work[1].row for work in iter(lambda: frontier.take(0.0), None)]
-    assert taken == [10, 11, 12, 1, 2, 3]
+    taken = [work[1] for work in iter(lambda: frontier.take(0.0), None)]
+    assert taken == [*urgent, queued(1), queued(2), queued(3)]
+
+
+def test_a_probe_waits_behind_the_urls_of_its_host_and_stays_loaded_until_it_is_answered() -> None:
+    frontier = Frontier(Politeness(1.0, 9))
+    probe = Probe("http://h/none")
+    frontier.put("h", [queued(1), queued(2)])
+    frontier.put_probe("h", probe)
+    frontier.drop([2])
+    assert (frontier.loaded, frontier.rows()) == (2, {"h": {1}})
+    assert frontier.take(0.0) == ("h", queued(1))
+    frontier.done("h")
+    frontier.recorded("h", 1)
+    assert frontier.take(0.5) is None, "a probe is as polite as a visit"
+    assert frontier.take(1.0) == ("h", probe)
+    frontier.done("h")
+    frontier.retire(9.0)
+    assert frontier.loaded == 1
+    frontier.probed("h")
+    frontier.retire(9.0)
+    assert (frontier.loaded, frontier.waiting, frontier.rows()) == (0, 0, {})

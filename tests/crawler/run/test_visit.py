@@ -1,0 +1,95 @@
+"""Visits and probes: one URL, one outcome, whatever the server answers."""
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+import canonry
+from canonry.crawler.admission.scope import Scope
+from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.response import Response
+from canonry.crawler.fetch.robots import RobotsChecker
+from canonry.crawler.learn.probes import Probe
+from canonry.crawler.run.visit import Visitor
+from canonry.crawler.settings import load
+from canonry.storage import Queued, State
+from canonry.storage.records import CachedRobots
+
+SEED = "http://a.example/"
+AWAY = "http://away.example/"
+
+
+class NoRobots:
+    """A store without robots.txt files."""
+
+    async def get_robots(self, _origin: str) -> CachedRobots | None:
+        return None
+
+    async def put_robots(self, _origin: str, _kept: CachedRobots) -> None:
+        pass
+
+
+class Site:
+    """A visitor of one site, whose pages all answer alike."""
+
+    def __init__(self, status: int = 200, robots: bytes = b"", **headers: str) -> None:
+        self.status, self.robots, self.headers = status, robots, headers
+        self.requests: list[str] = []
+        self.turns: list[float | None] = []
+        settings = load(None, {"fetch": {"retries": 0}})
+        self.filter = URLFilter(canonry.Canonicalizer("web"), Scope("host", [SEED]), settings)
+        robots_checker = RobotsChecker(self.get, NoRobots(), lambda: 0.0, "canonry", 0.0)
+        self.visitor = Visitor(self.get, robots_checker, self.filter, settings, lambda: 0.0)
+
+    async def get(
+        self,
+        url: str,
+        _cookies: Mapping[str, str] | None = None,
+        _headers: Mapping[str, str] | None = None,
+        /,
+    ) -> Response:
+        self.requests.append(url)
+        if url.endswith("/robots.txt"):
+            return Response(url, 200, {}, {}, self.robots, 0.1)
+        if self.status == 0:
+            raise FetchError(Fault.TIMEOUT, "too slow")
+        return Response(url, self.status, self.headers, {}, b"body", 0.5)
+
+    async def turn(self, delay: float | None) -> None:
+        self.turns.append(delay)
+
+
+def test_a_probe_gives_the_digest_of_a_page_that_should_not_exist() -> None:
+    site = Site()
+    digest = asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn))
+    assert digest is not None
+    assert len(digest) == 16
+    assert site.turns == [None], "robots.txt took the first turn"
+
+
+@pytest.mark.parametrize("status", [404, 503, 0])
+def test_a_probe_of_a_host_that_reports_missing_pages_gives_nothing(status: int) -> None:
+    site = Site(status)
+    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn)) is None
+
+
+def test_a_probe_obeys_robots_txt() -> None:
+    site = Site(robots=b"User-agent: *\nDisallow: /")
+    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn)) is None
+    assert site.requests == [f"{SEED}robots.txt"]
+
+
+def test_a_probe_that_is_redirected_does_not_extend_the_scope() -> None:
+    site = Site(302, Location=AWAY)
+    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn)) is None
+    assert site.filter.reason_to_hold(AWAY, 0, 0) is not None
+
+
+def test_a_seed_that_is_redirected_extends_the_scope() -> None:
+    site = Site(302, Location=AWAY)
+    outcome = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.turn))
+    assert (outcome.row, outcome.state, outcome.elapsed) == (1, State.REDIRECTED, 0.5)
+    assert [hop.target.held for hop in outcome.hops] == [None]
+    assert site.filter.reason_to_hold(AWAY, 0, 0) is None
