@@ -122,12 +122,12 @@ def test_the_demo_sees_pages_that_robots_txt_forbids(monkeypatch: pytest.MonkeyP
 
 
 def reached(served: Served, process: subprocess.Popen[bytes], requests: int) -> bool:
-    """Say whether a crawl got as far as so many requests, or ended."""
+    """Return True if a crawl has sent so many requests, or ended."""
     return served.requests >= requests or process.poll() is not None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_crawl_killed_again_and_again_ends_as_one_left_alone(
+def test_a_crawl_that_is_killed_repeatedly_finds_the_same_pages(
     tmp_path: Path, undisturbed: set[tuple[str, int]], seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -143,7 +143,7 @@ def test_a_crawl_killed_again_and_again_ends_as_one_left_alone(
         done = run_command(*words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
         again = sum(count - 1 for count in served.targets.values())
-        # Cookie walls and loops are asked twice by their nature; robots.txt is kept in the store.
+        # Cookie walls and loops need two requests; robots.txt is in the store.
         natural = sum(
             n - 1
             for target, n in served.targets.items()
@@ -153,7 +153,7 @@ def test_a_crawl_killed_again_and_again_ends_as_one_left_alone(
     assert again - natural <= kills * concurrency
 
 
-def test_ctrl_c_loses_nothing_and_asks_nothing_twice(
+def test_ctrl_c_loses_nothing_and_repeats_no_request(
     tmp_path: Path, undisturbed: set[tuple[str, int]]
 ) -> None:
     with demo_site(pause=0.002) as served:
@@ -190,7 +190,7 @@ def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.every_database
-def test_two_processes_share_a_store_and_ask_nothing_twice(
+def test_two_processes_share_a_store_and_repeat_no_request(
     tmp_path: Path, undisturbed: set[tuple[str, int]], store_words: list[str]
 ) -> None:
     with demo_site(pause=0.002) as served:
@@ -234,7 +234,7 @@ def test_workers_that_are_killed_lose_nothing(
     assert again <= kills * concurrency
 
 
-def test_the_same_command_on_a_finished_store_asks_nothing(tmp_path: Path) -> None:
+def test_the_same_command_on_a_finished_store_requests_nothing(tmp_path: Path) -> None:
     with demo_site() as served:
         assert run_command(*crawl_words(served), folder=tmp_path).returncode == 0
         before = served.requests
@@ -243,7 +243,7 @@ def test_the_same_command_on_a_finished_store_asks_nothing(tmp_path: Path) -> No
         assert served.requests == before
 
 
-def test_max_pages_is_exact_and_a_larger_one_goes_on(tmp_path: Path) -> None:
+def test_max_pages_is_exact_and_a_larger_limit_resumes(tmp_path: Path) -> None:
     with demo_site() as served:
         for limit in (1, 20, 20, 33):
             done = run_command(*crawl_words(served, "--max-pages", str(limit)), folder=tmp_path)
@@ -251,7 +251,7 @@ def test_max_pages_is_exact_and_a_larger_one_goes_on(tmp_path: Path) -> None:
             assert len(exported(tmp_path, "pages")) == limit
 
 
-def test_limits_that_are_lifted_let_out_what_they_held(
+def test_lifted_limits_release_what_they_held(
     tmp_path: Path, undisturbed: set[tuple[str, int]]
 ) -> None:
     with demo_site() as served:
@@ -279,7 +279,7 @@ def test_a_json_summary_is_one_object_on_stdout(tmp_path: Path) -> None:
     assert {"scheme", "host"} <= {row["reason"] for row in found["refused"]}
 
 
-def test_aliases_tell_each_hop_with_its_status(tmp_path: Path) -> None:
+def test_aliases_have_a_row_for_each_hop_and_its_status(tmp_path: Path) -> None:
     with demo_site() as served:
         assert run_command(*crawl_words(served), folder=tmp_path).returncode == 0
     hops = {(a["url"], a["same_as"], a["status"]) for a in exported(tmp_path, "aliases")}

@@ -17,7 +17,7 @@ from canonry.crawler.settings import load
 from canonry.storage import report
 
 
-def test_what_passes_is_tried_again_and_counted(tmp_path: Path) -> None:
+def test_transient_faults_are_retried_and_counted(tmp_path: Path) -> None:
     asked: Counter[str] = Counter()
 
     def answer(head: bytes) -> Answer:
@@ -33,7 +33,7 @@ def test_what_passes_is_tried_again_and_counted(tmp_path: Path) -> None:
 
     found, pages = crawl(tmp_path, answer)
     assert asked["/flaky"] == 3
-    assert asked["/down"] == 4, "once, and three tries more"
+    assert asked["/down"] == 4, "one request and three retries"
     assert {(p["url"], p["status"]) for p in pages} == {
         (SEED, 200),
         ("http://a.example/flaky", 200),
@@ -42,7 +42,7 @@ def test_what_passes_is_tried_again_and_counted(tmp_path: Path) -> None:
     assert found["failed"] == {"server": 1}
 
 
-def test_a_robots_file_that_stays_unreachable_lets_nothing_through(tmp_path: Path) -> None:
+def test_an_unreachable_robots_txt_disallows_everything(tmp_path: Path) -> None:
     asked: Counter[str] = Counter()
 
     def answer(head: bytes) -> Answer:
@@ -55,7 +55,7 @@ def test_a_robots_file_that_stays_unreachable_lets_nothing_through(tmp_path: Pat
     assert found["failed"] == {"robots-unreachable": 1}
 
 
-def test_redirects_that_grow_without_end_are_cut(tmp_path: Path) -> None:
+def test_endless_redirects_are_cut(tmp_path: Path) -> None:
     def answer(head: bytes) -> Answer:
         target = target_of(head)
         if target == "/robots.txt":
@@ -67,7 +67,9 @@ def test_redirects_that_grow_without_end_are_cut(tmp_path: Path) -> None:
     assert found["held"] == {"too-many-hops": 1}
 
 
-def test_what_a_seed_redirects_to_is_in_scope_and_what_a_page_does_is_not(tmp_path: Path) -> None:
+def test_the_target_of_a_seeds_redirect_is_in_scope_and_that_of_a_page_is_not(
+    tmp_path: Path,
+) -> None:
     def answer(head: bytes) -> Answer:
         host = host_of(head)
         target = target_of(head)
@@ -87,7 +89,7 @@ def test_what_a_seed_redirects_to_is_in_scope_and_what_a_page_does_is_not(tmp_pa
 
 
 @pytest.mark.parametrize("location", ["http://[", "mailto:a@b", "http://a b/", "//"])
-def test_a_redirect_to_nowhere_ends_there(tmp_path: Path, location: str) -> None:
+def test_a_redirect_to_no_valid_url_ends_the_visit(tmp_path: Path, location: str) -> None:
     def answer(head: bytes) -> Answer:
         if target_of(head) == "/robots.txt":
             return ok(b"")
@@ -99,7 +101,7 @@ def test_a_redirect_to_nowhere_ends_there(tmp_path: Path, location: str) -> None
     assert [row["links"] for row in found["refused"]] == [1]
 
 
-def test_a_page_of_many_and_monstrous_links_is_read(tmp_path: Path) -> None:
+def test_a_page_of_many_and_huge_links_is_read(tmp_path: Path) -> None:
     links = [f"/{n}" for n in range(20_000)] + ["/" + "y" * 1_000_000, "/" + "../" * 100_000]
 
     def answer(head: bytes) -> Answer:
@@ -112,7 +114,7 @@ def test_a_page_of_many_and_monstrous_links_is_read(tmp_path: Path) -> None:
 
 def test_passwords_never_leave_the_store(tmp_path: Path) -> None:
     def answer(head: bytes) -> Answer:
-        secret = "http://user:secret@a.example/x"  # noqa: S105 - it is to be found nowhere
+        secret = "http://user:secret@a.example/x"  # noqa: S105 - it must not be found anywhere
         return (
             page(secret, f"{secret}#y", "http://user:secret@[")
             if target_of(head) == "/"
@@ -140,9 +142,7 @@ def test_passwords_never_leave_the_store(tmp_path: Path) -> None:
         ok(b"", "Retry-After: " + "9" * 5000, status="403 No"),
     ],
 )
-def test_bytes_that_no_server_should_send_end_one_visit_and_not_the_crawl(
-    tmp_path: Path, answered: bytes
-) -> None:
+def test_invalid_responses_end_one_visit_and_not_the_crawl(tmp_path: Path, answered: bytes) -> None:
     def answer(head: bytes) -> Answer:
         target = target_of(head)
         if target == "/":
@@ -154,7 +154,7 @@ def test_bytes_that_no_server_should_send_end_one_visit_and_not_the_crawl(
     assert found["urls"]["queued"] == 0
 
 
-def test_a_page_that_we_fail_on_is_set_aside_told_and_tried_by_the_next_run(
+def test_a_page_on_which_canonry_fails_is_held_reported_and_retried_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
@@ -183,7 +183,7 @@ def test_a_page_that_we_fail_on_is_set_aside_told_and_tried_by_the_next_run(
     assert len(pages) == 4
 
 
-def test_when_every_page_fails_it_is_not_the_pages_and_the_run_ends(
+def test_a_run_ends_when_canonry_fails_on_every_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(head: bytes) -> Answer:
@@ -218,12 +218,12 @@ def test_the_delay_is_kept_between_the_starts_of_requests(tmp_path: Path) -> Non
 
     crawl(tmp_path, answer, delay=0.4)
     assert len(starts) == 5
-    # Seen where they arrive, which may be some milliseconds after they start; that does not add up.
+    # The server sees requests some milliseconds after they start; these delays do not add up.
     assert min(b - a for a, b in pairwise(starts)) > 0.36
     assert starts[-1] - starts[0] > 4 * 0.4 - 0.04
 
 
-def test_a_crawl_delay_of_robots_is_obeyed_up_to_a_limit(tmp_path: Path) -> None:
+def test_the_crawl_delay_of_robots_txt_is_obeyed_up_to_a_limit(tmp_path: Path) -> None:
     starts: list[float] = []
 
     def answer(head: bytes) -> Answer:
@@ -236,7 +236,7 @@ def test_a_crawl_delay_of_robots_is_obeyed_up_to_a_limit(tmp_path: Path) -> None
     assert 0.45 < starts[1] - starts[0] < 5
 
 
-def test_a_large_host_does_not_hold_up_hosts_that_are_found_later(tmp_path: Path) -> None:
+def test_a_large_host_does_not_delay_hosts_that_are_found_later(tmp_path: Path) -> None:
     asked: dict[str, float] = {}
 
     def answer(head: bytes) -> Answer:
@@ -258,8 +258,8 @@ def test_a_large_host_does_not_hold_up_hosts_that_are_found_later(tmp_path: Path
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_site_of_faults_is_crawled_to_its_end(tmp_path: Path, seed: int) -> None:
-    """Resets, half bodies, wrong lengths, garbage, slow bytes and 5xx; each passes after some."""
+def test_a_faulty_site_is_crawled_completely(tmp_path: Path, seed: int) -> None:
+    """Resets, half bodies, wrong lengths, garbage, slow bytes and 5xx, a few times for each URL."""
     rng = random.Random(seed)
     total = 60
     links = {
@@ -319,7 +319,7 @@ _FAULTS: dict[str, Answer] = {
 }
 
 
-def test_links_that_pages_ask_not_to_follow_are_counted_and_left(tmp_path: Path) -> None:
+def test_nofollow_links_are_counted_and_not_followed(tmp_path: Path) -> None:
     head = "Content-Type: text/html"
 
     def answer(request: bytes) -> Answer:
@@ -357,8 +357,8 @@ def test_a_canonical_link_in_a_header_counts(tmp_path: Path) -> None:
     assert len(pages) == 2
 
 
-def test_hosts_on_one_address_are_asked_as_politely_as_one_host(tmp_path: Path) -> None:
-    """Two names of this machine, asked for without any mapping."""
+def test_hosts_on_one_address_share_its_delay(tmp_path: Path) -> None:
+    """Two names of this machine, without --connect-to."""
     starts: list[tuple[float, str]] = []
 
     def answer(head: bytes) -> Answer:
@@ -386,7 +386,7 @@ def test_hosts_on_one_address_are_asked_as_politely_as_one_host(tmp_path: Path) 
     assert sum(gaps) > 0.4 * len(gaps) - 0.04
 
 
-def test_a_host_that_has_too_much_to_do_is_left_alone(tmp_path: Path) -> None:
+def test_an_overloaded_host_gets_a_rest(tmp_path: Path) -> None:
     asked: list[tuple[float, str]] = []
 
     def answer(head: bytes) -> Answer:
@@ -400,5 +400,5 @@ def test_a_host_that_has_too_much_to_do_is_left_alone(tmp_path: Path) -> None:
     crawl(tmp_path, answer, retry_wait=0.5, requests_per_host=1)
     first = next(n for n, (_, target) in enumerate(asked) if target == "/0")
     gaps = [b - a for (a, _), (b, _) in pairwise(asked)]
-    assert gaps[first] > 0.45, "for all of its pages"
+    assert gaps[first] > 0.45, "no other page of the host either"
     assert max(gaps[first + 1 : first + 8]) < 0.3, "and only once"

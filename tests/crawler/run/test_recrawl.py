@@ -1,4 +1,4 @@
-"""Asking again: what is old is asked for anew, and servers say whether it has changed."""
+"""Recrawls: old pages are fetched again, with conditional requests."""
 
 import sqlite3
 from collections import Counter
@@ -23,7 +23,7 @@ def header(head: bytes, name: bytes) -> bytes | None:
 
 
 class Site:
-    """A site that changes, and answers to conditional requests."""
+    """A site that changes, and supports conditional requests."""
 
     def __init__(self) -> None:
         self.answers: dict[str, bytes] = {
@@ -51,7 +51,7 @@ class Site:
         return found
 
 
-def test_pages_are_asked_again_and_those_that_stand_are_not_sent(tmp_path: Path) -> None:
+def test_old_pages_are_fetched_again_and_unchanged_ones_are_not_sent(tmp_path: Path) -> None:
     site = Site()
     crawl(tmp_path, site.answer, retries=0)
     before, counted = site.asked.copy(), {p["url"]: p for p in exported_pages(tmp_path)}
@@ -87,7 +87,7 @@ def exported_pages(folder: Path) -> list[dict[str, object]]:
         return list(report.rows(connection, "pages"))
 
 
-def test_a_recrawl_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_recrawl_that_was_stopped_resumes(tmp_path: Path) -> None:
     site = Site()
     crawl(tmp_path, site.answer, retries=0)
     with sqlite3.connect(tmp_path / "store.db") as connection:  # a day goes by
@@ -117,7 +117,7 @@ def test_times(text: str, seconds: float | None) -> None:
     assert load(None, {"crawl": {"recrawl_after": text}}).crawl.recrawl_seconds == seconds
 
 
-def test_bodies_that_another_page_has_are_told(tmp_path: Path) -> None:
+def test_equal_bodies_are_reported(tmp_path: Path) -> None:
     answers = {
         "/": page("/a", "/b", "/c", "/none", "/nothing"),
         "/a": ok(b"the same"),

@@ -1,4 +1,4 @@
-"""Several workers under one command: one crawl, whatever happens to them."""
+"""Several workers under one command: one crawl, whatever happens to the workers."""
 
 import json
 import os
@@ -26,11 +26,11 @@ from support.sites import (
 
 from canonry.crawler.demo.server import Served
 
-_WALLS = ("/wall/", "/loop/", "/robots.txt")  # asked for again by their nature
+_WALLS = ("/wall/", "/loop/", "/robots.txt")  # requested again by their nature
 
 
 def children(process: subprocess.Popen[bytes]) -> list[int]:
-    """Return the workers of a command: those of its children that run one."""
+    """Return the worker processes of a command."""
     listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     found = []
     for child in map(int, listed):
@@ -53,7 +53,7 @@ def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], subprocess.Po
         yield served, words, process
 
 
-def test_workers_ask_for_nothing_twice(tmp_path: Path, undisturbed: set[tuple[str, int]]) -> None:
+def test_workers_request_nothing_twice(tmp_path: Path, undisturbed: set[tuple[str, int]]) -> None:
     with demo_site(pause=0.002) as served:
         done = run_command(*crawl_words(served, "--workers", "3"), folder=tmp_path)
         twice = [
@@ -95,7 +95,7 @@ def test_ctrl_c_stops_all_workers_and_loses_nothing(
     assert pages_of(tmp_path) == undisturbed
 
 
-def test_workers_whose_command_is_killed_end_as_if_they_were_stopped(
+def test_workers_stop_when_their_command_is_killed(
     tmp_path: Path, undisturbed: set[tuple[str, int]]
 ) -> None:
     with two_at_work(tmp_path) as (_, words, process):
@@ -108,21 +108,21 @@ def test_workers_whose_command_is_killed_end_as_if_they_were_stopped(
     assert pages_of(tmp_path) == undisturbed
 
 
-def test_what_no_worker_can_do_is_told_once(tmp_path: Path) -> None:
+def test_an_error_of_all_workers_is_reported_once(tmp_path: Path) -> None:
     done = run_command("crawl", "http://[", "--workers", "2", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count(b"canonry: seed") == 1
     assert b"Traceback" not in done.stderr
 
 
-def test_max_pages_is_kept_to_within_what_is_in_flight(tmp_path: Path) -> None:
+def test_max_pages_is_exceeded_by_no_more_than_the_requests_in_flight(tmp_path: Path) -> None:
     with demo_site(pause=0.002) as served:
         words = crawl_words(served, "--workers", "2", "--concurrency", "4", "--max-pages", "50")
         assert run_command(*words, folder=tmp_path).returncode == 0
     assert 50 <= len(exported(tmp_path, "pages")) <= 50 + 4
 
 
-def test_a_dead_workers_hosts_are_asked_no_sooner_by_another(tmp_path: Path) -> None:
+def test_the_delay_holds_when_a_dead_workers_hosts_are_reclaimed(tmp_path: Path) -> None:
     asked: defaultdict[str, list[float]] = defaultdict(list)
     hosts = {f"h{n}.example" for n in range(4)}
 
@@ -144,6 +144,6 @@ def test_a_dead_workers_hosts_are_asked_no_sooner_by_another(tmp_path: Path) -> 
     assert len(exported(tmp_path, "pages")) == 4 * 4
     log = (tmp_path / "log.jsonl").read_bytes().splitlines()
     by = {json.loads(line)["worker"] for line in log}
-    assert len(by) > 1, "others went on with it"
+    assert len(by) > 1, "other workers took over"
     for times in asked.values():
         assert min(b - a for a, b in pairwise(times)) > 0.9 - 0.05
