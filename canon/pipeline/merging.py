@@ -1,15 +1,20 @@
-"""Naming the rules that merge two spellings of one resource."""
+"""The names of the rules that merge two spellings of one URL."""
 
 from canonry.canon.errors import InvalidURL
+from canonry.canon.learned.families import FAMILIES
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
-from canonry.canon.pipeline.trace import merged_by
+from canonry.canon.pipeline.trace import Trace, changed_part
+from canonry.canon.rules.repair import REPAIRS, URL_STANDARD
+from canonry.canon.rules.table import STEPS
+
+_ORDER = tuple(rule.name for rule in (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values()))
 
 
 def merging_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> str:
-    """Name the rules that give two spellings one identity.
+    """Return the rules that give two spellings one identity.
 
     Returns:
-        The names in the order of the table, joined by " + "; "" when both are spelled alike.
+        The names in the order of the table, joined by " + "; "" if the spellings are equal.
     """
     one, other = spelling, same_as
     names: tuple[str, ...] = ()
@@ -22,3 +27,17 @@ def merging_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> 
         except InvalidURL:  # pragma: no cover - both were canonicalized before
             return ""
     return " + ".join(names)
+
+
+def merged_by(one: Trace, other: Trace) -> tuple[str, ...]:
+    """Return the rules that made two spellings of one identity equal, in the order of the table.
+
+    These are the rules that changed one spelling in a way in which they did not change the other.
+    Resolution does not count: it depends on where a link was found, not on its spelling.
+
+    Returns:
+        The names of the rules; empty if the spellings are equal.
+    """
+    changes = [{(s.name, *changed_part(s.before, s.after)) for s in t.steps} for t in (one, other)]
+    named = {name for name, _before, _after in changes[0] ^ changes[1]} - {"resolve"}
+    return tuple(name for name in _ORDER if name in named)

@@ -1,13 +1,10 @@
-"""Traces: what each rule did to one URL, and which rules made two URLs equal."""
+"""Traces: what each rule did to one URL."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from canonry.canon.inspect.cautions import Caution, cautions
-from canonry.canon.learned.families import FAMILIES
-from canonry.canon.rules.repair import REPAIRS, URL_STANDARD
 from canonry.canon.rules.rule import Change
-from canonry.canon.rules.table import STEPS
 from canonry.canon.syntax.uri import split
 
 
@@ -53,23 +50,6 @@ class Trace:
                 for step in self.steps
             ],
         }
-
-
-_ORDER = tuple(rule.name for rule in (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values()))
-
-
-def merged_by(one: Trace, other: Trace) -> tuple[str, ...]:
-    """Return the rules that made two spellings of one identity equal, in the order of the table.
-
-    These are the rules that changed one spelling in a way in which they did not change the other.
-    Resolution does not count: it depends on where a link was found, not on its spelling.
-
-    Returns:
-        The names of the rules; empty if the spellings are equal.
-    """
-    changes = [{(s.name, *changed_part(s.before, s.after)) for s in t.steps} for t in (one, other)]
-    named = {name for name, _before, _after in changes[0] ^ changes[1]} - {"resolve"}
-    return tuple(name for name in _ORDER if name in named)
 
 
 def changed_part(before: str, after: str) -> tuple[str, str]:

@@ -4,7 +4,8 @@ import pytest
 
 import canonry
 from canonry.canon.pipeline import merging_rules
-from canonry.canon.pipeline.trace import changed_part, merged_by
+from canonry.canon.pipeline.merging import merged_by
+from canonry.canon.pipeline.trace import changed_part
 
 WEB = canonry.Canonicalizer("web")
 
