@@ -4,6 +4,7 @@ import doctest
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import util
 from pathlib import Path
 
@@ -123,6 +124,22 @@ def test_the_map_names_every_room_and_nothing_that_is_missing() -> None:
         }
         files = {f"{package}/{path.name}" for path in (ROOT / package).glob("[!_]*.py")}
         assert rooms | files <= named, f"not on the map: {sorted((rooms | files) - named)}"
+
+
+@pytest.mark.parametrize("package", ["canon", "storage", "crawler"])
+def test_the_picture_has_the_rooms_in_the_order_of_the_layers(package: str) -> None:
+    """A room is above those that it knows, as import-linter checks them."""
+    picture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("```")[1]
+    box = picture.partition(f"│ {package}/")[2].partition("└")[0].splitlines()[1:]
+    shown = [name for line in box for name in re.findall(r"\w+", line[4:26])]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [layers] = [
+        contract["layers"]
+        for contract in contracts["tool"]["importlinter"]["contracts"]
+        if contract.get("containers") == [f"canonry.{package}"]
+    ]
+    names = [name for layer in layers for name in re.findall(r"\w+", layer)]
+    assert shown == [name for name in names if (ROOT / package / name).is_dir()]
 
 
 def test_contributing_names_what_exists() -> None:
