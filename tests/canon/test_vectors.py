@@ -104,8 +104,14 @@ def test_a_changed_policy_needs_a_new_version(
 
 @pytest.mark.parametrize(("why", "policy", "version", "url", "key"), cases("keys.txt", 4))
 def test_keys_are_frozen(why: str, policy: str, version: str, url: str, key: str) -> None:
-    assert preset(policy).version == int(version), "add lines for the new version"
+    assert preset(policy).version == int(version), "replace these lines: see CONTRIBUTING"
     assert canonry.key(url, policy=policy).hex() == key, why
+
+
+def test_the_version_of_every_preset_is_frozen() -> None:
+    now = {(name, str(preset(name).version)) for name in preset_names()}
+    assert now <= {(row[1], row[2]) for row in cases("policies.txt", 3)}
+    assert now <= {(row[1], row[2]) for row in cases("keys.txt", 4)}
 
 
 def test_hashbang_fragments_stay_on_request() -> None:
