@@ -1,25 +1,34 @@
-"""Dedup: lines in, the first spelling of each distinct resource out, and what merged the rest."""
+"""Dedup against a store: URLs that a crawl or an earlier dedup has seen count as repeats, too."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby, islice
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.syntax import to_text
+from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
+from canonry.crawler.batch.plan import Plan
+from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Answer, Summary
+from canonry.crawler.files import blocks
 from canonry.crawler.files.lines import Cut, Line
+from canonry.crawler.learn.in_force import StoredRules
+from canonry.crawler.learn.rule_store import active_in
 from canonry.crawler.refusal import Refusal
 from canonry.storage import Candidate, Store
 from canonry.storage.learned.equivalences import Equivalences
 from canonry.storage.rows.urls import spellings
 
-_BATCH = 50_000
+_BATCH = 50_000  # lines that are claimed at once
+_SOME = 10_000  # answers in memory
 
 
 class Entry(NamedTuple):
@@ -30,53 +39,24 @@ class Entry(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """What a line repeats: a spelling, and what makes them one where that is known."""
+    """What a line repeats."""
 
     spelling: str
-    rules: str | None = None
+    rules: str  # that merged the two; "" for the same spelling
 
 
-class Seen(Protocol):
-    """Where dedup looks up what it has seen."""
+class Claims:
+    """Claims URLs in a store, where the new ones join the queue.
 
-    def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
-        """Return for each entry what it repeats, None for the first of its resource."""
-        ...
-
-
-class SeenInMemory:
-    """Remembers keys in memory: about 150 bytes for each distinct resource."""
-
-    def __init__(self) -> None:
-        """Begin with nothing seen."""
-        # The spelling, where it is not the identity itself; most are.
-        self._spelled: dict[bytes, str | None] = {}
-
-    def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
-        """Return for each entry what it repeats, None for the first of its resource."""
-        answers: list[Repeat | None] = []
-        spelled = self._spelled
-        for spelling, (_url, identity, key) in entries:
-            if key in spelled:
-                answers.append(Repeat(spelled[key] or identity))
-            else:
-                spelled[key] = None if spelling == identity else spelling
-                answers.append(None)
-        return answers
-
-
-class SeenInStore:
-    """Remembers in a store, beside all that it has seen before: new URLs join its queue.
-
-    What it has learned applies: a URL that leads to a known one for good, or that a rule makes one
-    with it, repeats that.
+    What the store has learned applies: a URL that permanently redirects to a known one repeats it,
+    and so does one that an active rule merges with it.
     """
 
     def __init__(self, store: Store, connection: Connection) -> None:
-        """Work inside one transaction, which the caller commits when the output is safe.
+        """Work in one transaction, which the caller commits when the output is safe.
 
         Args:
-            store: with the judge of its rules, and what names the rules that merge.
+            store: with its learned rules, and the function that names the rules that merge.
             connection: of the transaction.
         """
         self._store = store
@@ -84,7 +64,7 @@ class SeenInStore:
         self._known = Equivalences(connection)
 
     def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
-        """Return for each entry what it repeats, None for the first of its resource."""
+        """Return for each entry what it repeats, or None if it is the first of its resource."""
         candidates = [
             Candidate(
                 url=canonical.url,
@@ -97,84 +77,101 @@ class SeenInStore:
             )
             for spelling, canonical in entries
         ]
-        given = self._store.admit_in(self._connection, candidates, time.time())
-        led = self._known.of_many({answer.row for answer in given})
-        ends = {row: led[row].row if row in led else row for row in {a.row for a in given}}
-        new = {answer.row for answer in given if answer.new} & set(ends.values())
+        claims = self._store.admit_in(self._connection, candidates, time.time())
+        led = self._known.of_many({claim.row for claim in claims})
+        ends = {row: led[row].row if row in led else row for row in {c.row for c in claims}}
+        new = {claim.row for claim in claims if claim.new} & set(ends.values())
         known = spellings(self._connection, set(ends.values()) - new)
         found: list[Repeat | None] = []
-        for (spelling, _), answer in zip(entries, given, strict=True):
-            end = ends[answer.row]
-            if end in new and end not in known:  # by whatever name it comes first
+        for (spelling, _), claim in zip(entries, claims, strict=True):
+            end = ends[claim.row]
+            if end in new and end not in known:  # the first of all spellings that lead there
                 known[end] = spelling
                 found.append(None)
                 continue
-            steps = led[answer.row].steps if answer.row in led else ()
+            steps = led[claim.row].steps if claim.row in led else ()
             ways = dict.fromkeys(f"alias-{s.kind}" for s in steps if s.kind != "rule")
-            found.append(Repeat(known[end], " + ".join(ways) or None))
+            rules = " + ".join(ways) or self._store.merging_rules(spelling, known[end])
+            found.append(Repeat(known[end], rules))
         return found
 
 
-def dedup(
-    lines: Iterable[Line | Cut],
-    canonicalizer: Canonicalizer,
-    seen: Seen,
-    summary: Summary,
-    taught: Canonicalizer | None = None,
-) -> Iterator[Answer]:
-    """Yield what became of each line that is not blank, in input order.
+@contextmanager
+def claims_in(
+    url: str, canonicalizer: Canonicalizer, notify: Callable[[str], None]
+) -> Iterator[Claims]:
+    """Open a store for one transaction, which is committed when the block succeeds.
 
     Args:
-        lines: as `canonry.crawler.files.blocks.lines_of` gives them.
-        canonicalizer: makes the identities.
-        seen: what was seen before, and takes what is new.
-        summary: is kept up to date.
-        taught: names what merges, where learned rules take part in that.
+        url: of the store.
+        canonicalizer: with the policy under which the store is used.
+        notify: called with sentences for people.
     """
-    stream = iter(lines)
+    store = opening.open_store(url, canonicalizer.policy, notify)
+    try:
+        store.rules = StoredRules(canonicalizer)
+        with store.transaction() as connection:
+            rules = active_in(connection, canonicalizer.policy)
+            taught = Canonicalizer(canonicalizer.policy, rules)
+            store.merging_rules = partial(merging_rules, taught)
+            yield Claims(store, connection)
+    finally:
+        store.close()
+
+
+def dedup(plan: Plan, claims: Claims, results: Results) -> Summary:
+    """Run a plan, and write its results as the claims are made."""
+    summary = Summary()
+    answers = _answers(plan, claims, summary)
+    while some := list(islice(answers, _SOME)):
+        first = [a.line for a in some if a.same_as is None and a.refused is None]
+        if results.distinct is not None:
+            for source, lines in groupby(first, key=lambda line: line.source):
+                here = list(lines)
+                results.distinct.write(source, [n.number for n in here], [n.text for n in here])
+        results.map(some)
+    results.close()
+    return summary
+
+
+def _answers(plan: Plan, claims: Claims, summary: Summary) -> Iterator[Answer]:
+    """Yield what became of each line that is not blank, in input order, and count it."""
+    found = blocks.read(plan.files, plan.advance, plan.input_format)
+    stream = blocks.lines_of(found)
     while batch := list(islice(stream, _BATCH)):
-        yield from _batch(batch, canonicalizer, seen, summary, taught or canonicalizer)
+        summary.cut += [str(one) for one in batch if isinstance(one, Cut)]
+        lines = [one for one in batch if isinstance(one, Line)]
+        summary.lines += len(lines)
+        for answer in _claimed([line for line in lines if not _is_blank(line)], plan, claims):
+            summary.add(answer)
+            yield answer
+        summary.blank += sum(map(_is_blank, lines))
 
 
-def _batch(
-    batch: Sequence[Line | Cut],
-    canonicalizer: Canonicalizer,
-    seen: Seen,
-    summary: Summary,
-    taught: Canonicalizer,
-) -> Iterator[Answer]:
-    """Answer a batch of lines with one claim."""
-    read: list[Line] = []
-    for line in batch:
-        if isinstance(line, Cut):
-            summary.cut.append(str(line))
-            continue
-        summary.lines += 1
-        if line.refused is None and (line.text.isspace() or not line.text):
-            summary.blank += 1
+def _is_blank(line: Line) -> bool:
+    return line.refused is None and (not line.text or line.text.isspace())
+
+
+def _claimed(lines: Sequence[Line], plan: Plan, claims: Claims) -> Iterator[Answer]:
+    """Yield the answers for a batch of lines, which are claimed at once."""
+    urls = [line.text for line in lines if line.refused is None]
+    canonicals = plan.canonicalizer.many(urls)
+    entries = [_entry(line, canonicals) for line in lines]
+    repeats = iter(claims.claim([entry for entry in entries if isinstance(entry, Entry)]))
+    for line, entry in zip(lines, entries, strict=True):
+        if not isinstance(entry, Entry):
+            yield Answer(line, None, "", entry)
+        elif (repeat := next(repeats)) is None:
+            yield Answer(line, None, "")
         else:
-            read.append(line)
-    found = iter(canonicalizer.many([line.text for line in read if line.refused is None]))
-    entries = [_entry(line, found) for line in read]
-    claims = iter(seen.claim([entry for entry in entries if isinstance(entry, Entry)]))
-    for line, entry in zip(read, entries, strict=True):
-        if isinstance(entry, Entry):
-            repeat = next(claims)
-            answer = Answer(line, None, "")
-            if repeat is not None:
-                rules = repeat.rules or merging_rules(taught, entry.spelling, repeat.spelling)
-                answer = Answer(line, repeat.spelling, rules)
-        else:
-            answer = Answer(line, None, "", entry)
-        summary.add(answer)
-        yield answer
+            yield Answer(line, repeat.spelling, repeat.rules)
 
 
-def _entry(line: Line, found: Iterator[Canonical | Refused]) -> Entry | str:
-    """Take what comes of a line; return why where it is no URL."""
+def _entry(line: Line, canonicals: Iterator[Canonical | Refused]) -> Entry | str:
+    """Return the entry of a line, or the reason why it is no URL."""
     if line.refused is not None:
         return line.refused
-    canonical = next(found)
+    canonical = next(canonicals)
     if isinstance(canonical, Refused):
         return canonical.reason.name.lower()
     return Entry(to_text(line.text), canonical)

@@ -1,95 +1,115 @@
-"""Where a dedup stands, on disk: one that was killed goes on from there."""
+"""The progress of a dedup, on disk: a killed one resumes from there."""
 
 import fcntl
 import hashlib
+import io
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import msgspec
 
+from canonry.crawler.batch.plan import Plan
+from canonry.crawler.batch.summary import Summary
+from canonry.crawler.compression import Copied, opened
 from canonry.crawler.settings import SettingsError
 
-_VERSION = 1  # of what lies in the folder
-_STATE, _LOCK = "state.json", "lock"
+_VERSION = 2  # of the files in the folder
+_CHECKPOINT, _LOCK = "state.json", "lock"
 
 
-class State(msgspec.Struct):
-    """What was done of a job: lines keyed, and then partitions made unique."""
+class Checkpoint(msgspec.Struct):
+    """What is done of a job: first lines are keyed, then partitions are made unique."""
 
-    job: str  # a hash of what was asked for
+    job: str  # a hash of the plan and its files
     lines: int = 0
     others: int = 0  # bytes in the file of lines that are no URL
-    sizes: list[int] = []  # bytes in the files of the partitions
-    partitions: int = -1  # made unique; -1: not all lines are keyed yet
-    runs: list[int] = []  # of spellings: how many there were behind each partition
-    largest: list[tuple[int, int]] = []
+    sizes: list[int] = []  # bytes in the files of the partitions; empty: nothing was saved yet
+    all_keyed: bool = False
+    partitions: int = 0  # made unique
+    runs: list[int] = []  # the number of spellings up to each partition
+    largest: list[tuple[int, int]] = []  # (lines, place of the first) of the largest resources
     hosts: dict[str, int] = {}
-    summary: dict[str, Any] = {}
+    summary: Summary = msgspec.field(default_factory=Summary)
 
 
 class Workplace:
-    """A folder for a job's files, and for where it stands."""
+    """A folder for a job's files and its checkpoint."""
 
     def __init__(self, folder: Path, *, lasting: bool, resume: bool) -> None:
-        """Bind a folder.
+        """Use a folder.
 
         Args:
-            folder: that exists.
-            lasting: keep in it where the job stands.
-            resume: go on from what is there.
+            folder: an existing one.
+            lasting: save checkpoints in it.
+            resume: start from the checkpoint that is there.
         """
         self.folder = folder
         self.lasting = lasting
         self._resume = resume
 
-    def state(self, job: str, notify: Callable[[str], None]) -> State:
-        """Return where a job stands; at its beginning, when nothing of it is there."""
+    def start(self, job: str, notify: Callable[[str], None]) -> Checkpoint:
+        """Return the checkpoint of a job, a new one if there is none of this job."""
         found = None
         if self._resume:
             with suppress(OSError, msgspec.MsgspecError):
-                found = msgspec.json.decode((self.folder / _STATE).read_bytes(), type=State)
+                found = msgspec.json.decode(
+                    (self.folder / _CHECKPOINT).read_bytes(), type=Checkpoint
+                )
         if found is not None and found.job == job:
-            if found.partitions < 0:
-                notify(f"going on behind {found.lines:,} lines")
+            if found.all_keyed:
+                notify(f"resuming after the first pass, over {found.lines:,} lines")
             else:
-                notify(f"going on behind the first pass, over {found.lines:,} lines")
+                notify(f"resuming after {found.lines:,} lines")
             return found
         if self._resume:
-            notify("nothing of this job was left to go on from: from the beginning")
+            notify("there is nothing of this job to resume: starting from the beginning")
         for file in self.folder.iterdir():
             if file.name != _LOCK:
                 file.unlink()
-        return State(job)
+        return Checkpoint(job)
 
-    def save(self, state: State) -> None:
-        """Write down where a job stands, whole or not at all."""
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint atomically."""
         new = self.folder / "state.new"
-        new.write_bytes(msgspec.json.encode(state))
-        new.replace(self.folder / _STATE)
+        new.write_bytes(msgspec.json.encode(checkpoint))
+        new.replace(self.folder / _CHECKPOINT)
 
     @property
-    def has_state(self) -> bool:
-        """Say whether there is something to go on from."""
-        return (self.folder / _STATE).exists()
+    def has_checkpoint(self) -> bool:
+        """Return True if the job can be resumed."""
+        return (self.folder / _CHECKPOINT).exists()
+
+    def open(self, source: str) -> AbstractContextManager[IO[bytes]]:
+        """Open a file; standard input is copied when it is read first, for the second pass.
+
+        It is left open, for the reason that `opened` gives.
+        """
+        spool = self.folder / "stdin"
+        if source != "-":
+            return opened(source)
+        if spool.exists():
+            return spool.open("rb")
+        copied = Copied(opened("-").__enter__(), spool.open("wb", buffering=0))
+        return nullcontext(io.BufferedReader(copied))
 
 
 @contextmanager
 def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
-    """Make a folder beside an output, or a temporary one where there is none.
+    """Make a folder next to an output file, or a temporary one if there is no such file.
 
-    The one beside an output stays when the job is killed, or interrupted after it has written down
-    where it stands; it is gone when the job ends, well or not.
+    The folder next to an output stays if the job is killed, or is interrupted after it has saved a
+    checkpoint. It is deleted when the job ends, with or without an error.
 
     Args:
         out: the name of the output.
         resume: use what an earlier run left.
 
     Raises:
-        SettingsError: when another process works there.
+        SettingsError: another process works there.
     """
     if out is None:
         with tempfile.TemporaryDirectory(prefix="canonry-") as name:
@@ -106,7 +126,7 @@ def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
         try:
             yield place
         except KeyboardInterrupt:
-            if not place.has_state:
+            if not place.has_checkpoint:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
         except BaseException:
@@ -115,7 +135,18 @@ def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def fingerprint(files: Sequence[str], *asked: object) -> str:
-    """Return a hash of what a job is about: its files as they are now, and all that was asked."""
-    stats = [(file, (s := Path(file).stat()).st_size, s.st_mtime_ns) for file in files]
+def fingerprint(plan: Plan, partitions: int) -> str:
+    """Return a hash of a plan with its files as they are now.
+
+    A checkpoint of another number of partitions is useless, too.
+    """
+    stats = [(file, (s := Path(file).stat()).st_size, s.st_mtime_ns) for file in plan.files]
+    rules = plan.canonicalizer.rules
+    asked = (
+        plan.canonicalizer.policy.fingerprint,
+        rules and rules.dumps(),
+        tuple(plan.input_format),
+        (plan.report, plan.mapped, plan.groups),
+        partitions,
+    )
     return hashlib.blake2b(repr((_VERSION, stats, asked)).encode(), digest_size=16).hexdigest()

@@ -1,9 +1,9 @@
-"""The report of a dedup: one page of HTML that needs nothing beside it, as for a mail."""
+"""The report of a dedup: one self-contained page of HTML, as for a mail."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from canonry.crawler.batch.local import Dedup
+from canonry.crawler.batch.second_pass import Deduplicated
 from canonry.crawler.batch.summary import Summary
 
 _STYLE = """
@@ -19,15 +19,15 @@ _COLOURS = ("#2a7", "#9bd", "#e93", "#c44", "#bbb")
 _SHOWN = 20
 
 
-def page(job: Dedup, title: str, seconds: float) -> str:
-    """Return the page of a job that is done.
+def page(done: Deduplicated, title: str, seconds: float) -> str:
+    """Return the page of a finished job.
 
     Args:
-        job: run with ``report``.
+        done: what the job found, with ``report`` in its plan.
         title: what was deduplicated.
         seconds: how long that took.
     """
-    summary = job.summary
+    summary = done.summary
     merged = sum(summary.merged.values())
     refused = sum(summary.refused.values())
     parts = (
@@ -51,15 +51,17 @@ def page(job: Dedup, title: str, seconds: float) -> str:
             *_table(
                 "The resources with the most lines",
                 ("lines", "first of them"),
-                [(n, text) for n, text in sorted(job.largest, reverse=True)],
+                [(n, text) for n, text in sorted(done.largest, reverse=True)],
             ),
-            *_table("Hosts", ("lines", "host"), [(n, h) for h, n in job.hosts.most_common(_SHOWN)]),
+            *_table(
+                "Hosts", ("lines", "host"), [(n, h) for h, n in done.hosts.most_common(_SHOWN)]
+            ),
             *_table(
                 "Lines that are no URL",
                 ("lines", "reason", "for example"),
-                [(n, why, summary.refused_samples[why]) for why, n in summary.refused.items()],
+                [(n, r, summary.refused_samples[r]) for r, n in summary.refused.items()],
             ),
-            *_table("What broke off", ("",), [(told,) for told in summary.cut]),
+            *_table("What broke off", ("",), [(text,) for text in summary.cut]),
             "</html>\n",
         ]
     )
@@ -76,7 +78,7 @@ def _merges(summary: Summary) -> Iterable[str]:
 
 
 def _bar(parts: Sequence[tuple[str, int]]) -> str:
-    """Return a bar of parts of a whole, as a picture with its legend."""
+    """Return a bar of the parts of a whole, with a legend."""
     whole = max(sum(count for _name, count in parts), 1)
     shapes, legend, left = [], [], 0.0
     for colour, (name, count) in zip(_COLOURS, parts, strict=True):
@@ -98,7 +100,7 @@ def _bar(parts: Sequence[tuple[str, int]]) -> str:
 def _table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[int | str]]
 ) -> Iterable[str]:
-    """Yield a table; nothing when it has no rows."""
+    """Yield a table, or nothing if it has no rows."""
     if not rows:
         return
     yield f"<h2>{title}</h2><table><tr>"

@@ -1,4 +1,4 @@
-"""From lines to keys: blocks of lines canonicalized in bulk, in worker processes."""
+"""Lines to keys: blocks of lines are canonicalized in bulk, in worker processes."""
 
 import hashlib
 import multiprocessing
@@ -14,38 +14,39 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from canonry.canon import Canonicalizer, Policy, Refused, RuleSet
+from canonry.canon import Canonicalizer, Policy, Refused
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.partition import Numbers
+from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files.blocks import Block
 
 _AHEAD = 3  # blocks in work for each worker
-FEW = 1 << 23  # bytes; workers would take longer to start than to do that
+FEW = 1 << 23  # bytes; starting workers would take longer than keying these
 
 
 class Keyed(NamedTuple):
-    """What came of a block of lines: rows for those that are URLs, and the fate of the others."""
+    """The keys of a block's URLs, and the lines that have none."""
 
-    keys: bytes
-    texts: bytes
-    places: Numbers  # within the block
+    keys: bytes  # 16 for each URL
+    texts: bytes  # 8 for each URL: a hash of its spelling
+    places: Numbers  # of the URLs, within the block
     blank: list[int]
-    refused: list[tuple[int, str]]
-    hosts: Counter[str]  # where a report asks for it
+    refused: list[tuple[int, str]]  # place and reason
+    hosts: Counter[str]  # empty unless asked for
 
 
 _maker: list[tuple[Canonicalizer, bool]] = []  # of a worker process
 
 
 def _prepare(policy: Policy, rules: str | None, hosts: bool) -> None:  # noqa: FBT001 - by the pool
-    """Make a worker ready; Ctrl-C is for the process that has the files."""
+    """Prepare a worker process; the parent, which has the files, handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _maker[:] = [(Canonicalizer(policy, rules), hosts)]
 
 
 def _end_with_parent() -> None:
-    """End a worker whose parent was killed: nobody would tell it."""
+    """Exit when the parent is killed: nobody else would stop this worker."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -58,7 +59,7 @@ def _in_worker(block: Block) -> Keyed:
 
 
 def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
-    """Canonicalize lines and return their keys; count their hosts where that is asked for."""
+    """Canonicalize lines and return their keys; count their hosts if asked to."""
     keys, texts, known = _hashed(block, canonicalizer, hosts=hosts)
     known[list(block.refused)] = 0
     counted: Counter[str] = Counter()
@@ -91,9 +92,9 @@ def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) ->
 def _hashed(
     block: Block, canonicalizer: Canonicalizer, *, hosts: bool
 ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8]]:
-    """Return, for each line, its key where that is known, a hash of it, and whether it is."""
+    """Return for each line its key, a hash of its spelling, and whether the key is known yet."""
     native = canonicalizer.native
-    if native is not None and not hosts:  # who counts hosts needs identities, too
+    if native is not None and not hosts:  # to count hosts, identities are needed, too
         made = native.lines(block.data)
         keys, texts = np.frombuffer(made[0], "V16").copy(), np.frombuffer(made[1], "V8")
         return keys, texts, np.frombuffer(made[2], np.uint8).copy()
@@ -103,31 +104,25 @@ def _hashed(
     return np.zeros(len(texts), "V16"), texts, np.zeros(len(texts), np.uint8)
 
 
-def in_order(
-    given: Iterator[Block],
-    policy: Policy,
-    rules: RuleSet | None,
-    workers: int,
-    *,
-    hosts: bool,
-) -> Iterator[tuple[Block, Keyed]]:
-    """Key blocks in worker processes, in order; in this one where that is no slower."""
-    canonicalizer = Canonicalizer(policy, rules)
+def in_order(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:
+    """Key blocks in worker processes, and yield them in order; small inputs are keyed here."""
+    canonicalizer, workers = plan.canonicalizer, plan.workers
     seen = 0
     while workers == 1 or seen < FEW:
-        block = next(given, None)
+        block = next(blocks, None)
         if block is None:
             return
         seen += len(block.data)
-        yield block, keyed(block, canonicalizer, hosts=hosts)
-    text = None if rules is None else rules.dumps()
+        yield block, keyed(block, canonicalizer, hosts=plan.report)
+    rules = None if canonicalizer.rules is None else canonicalizer.rules.dumps()
     context = multiprocessing.get_context("forkserver")
-    pool = ProcessPoolExecutor(workers, context, _prepare, (policy, text, hosts))
+    setup = (canonicalizer.policy, rules, plan.report)
+    pool = ProcessPoolExecutor(workers, context, _prepare, setup)
     try:
-        with _uninterrupted():
-            pool.submit(os.getpid)  # the first one starts all workers
+        with _interrupts_held():
+            pool.submit(os.getpid)  # the first task starts all workers
         waiting: deque[tuple[Block, Future[Keyed]]] = deque()
-        for block in given:
+        for block in blocks:
             waiting.append((block, pool.submit(_in_worker, block)))
             if len(waiting) > _AHEAD * workers:
                 first, future = waiting.popleft()
@@ -140,9 +135,9 @@ def in_order(
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C while a pool starts: broken off in that, it would not wait for its workers."""
-    if threading.current_thread() is not threading.main_thread():  # which alone has signals
+def _interrupts_held() -> Iterator[None]:
+    """Delay Ctrl-C while a pool starts: if interrupted there, it would not wait for its workers."""
+    if threading.current_thread() is not threading.main_thread():  # only that one has signals
         yield
         return
     caught: list[int] = []
@@ -156,5 +151,5 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def default_workers() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

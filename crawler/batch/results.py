@@ -1,52 +1,69 @@
-"""What a dedup writes: the lines that are kept, every line's fate, the groups of equal ones."""
+"""What a dedup writes: the lines that are kept, the fate of every line, groups of spellings."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import compress
 from typing import IO
+
+import numpy as np
+import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Refused
 from canonry.crawler.batch.summary import Answer
 from canonry.crawler.compression import write_all
+from canonry.crawler.files.blocks import Block
 from canonry.crawler.files.tables import Table, table
 
-LINE_CONTENTS = ("url", "canonical", "key")
+LINE_CONTENTS = ("url", "canonical", "key")  # what a line of text may be
 DISTINCT_COLUMNS = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
 MAP_COLUMNS = {"url": str, "same_as": str, "rules": str}
 GROUP_COLUMNS = {"url": str, "spelling": str, "lines": int}
 
 
 class DistinctLines:
-    """The first of each resource: as lines, or as rows with all that is known of them."""
+    """Writes the first line of each resource: as text, or as rows with all that is known of it."""
 
-    def __init__(self, file: IO[bytes], form: str, written: str, make: Canonicalizer) -> None:
-        """Bind where to.
+    def __init__(
+        self,
+        file: IO[bytes],
+        output_format: str,
+        contents: str,
+        canonicalizer: Canonicalizer,
+    ) -> None:
+        """Write to a file.
 
         Args:
             file: open for writing.
-            form: as `canonry.crawler.files.tables` has them.
-            written: what a line of text is: the spelling, the canonical form or the key.
-            make: makes identities.
+            output_format: a key of `canonry.crawler.files.tables.OUTPUT_FORMATS`.
+            contents: what a line of text is, one of `LINE_CONTENTS`.
+            canonicalizer: makes canonical forms and keys.
         """
+        is_text = output_format == "text"
         self._file = file
-        self._written = written
-        self._make = make
-        self._table: Table | None = None if form == "text" else table(file, form, DISTINCT_COLUMNS)
-        self.is_plain = form == "text" and written == "url"
+        self._contents = contents
+        self._canonicalizer = canonicalizer
+        self._table = None if is_text else table(file, output_format, DISTINCT_COLUMNS)
+        self._is_plain = is_text and contents == "url"
 
-    def lines(self, data: bytes) -> None:
-        """Write whole lines as they stand."""
-        write_all(self._file, data)
+    def write_block(self, block: Block, mask: npt.NDArray[np.bool_]) -> None:
+        """Write the lines of a block that a mask selects."""
+        if self._is_plain and mask.all():
+            write_all(self._file, block.data + b"\n")
+        elif mask.any():
+            numbers = (np.flatnonzero(mask) + block.first).tolist()
+            self.write(block.source, numbers, list(compress(block.lines(), mask.tolist())))
 
     def write(self, source: str, numbers: Sequence[int], lines: Sequence[bytes]) -> None:
-        """Write URLs, with where each was found."""
-        if self.is_plain:
-            self.lines(b"\n".join(lines) + b"\n" if lines else b"")
+        """Write URLs of a source, with their line numbers."""
+        if self._is_plain:
+            write_all(self._file, b"\n".join(lines) + b"\n" if lines else b"")
             return
-        found = [one for one in self._make.many(lines) if not isinstance(one, Refused)]
+        found = [one for one in self._canonicalizer.many(lines) if not isinstance(one, Refused)]
         if self._table is None:
             texts = (
-                one.identity if self._written == "canonical" else one.key.hex() for one in found
+                one.identity if self._contents == "canonical" else one.key.hex() for one in found
             )
-            self.lines("".join(f"{text}\n" for text in texts).encode())
+            write_all(self._file, "".join(f"{text}\n" for text in texts).encode())
             return
         self._table.write(
             (as_read(line), one.identity, one.key.hex(), source, number)
@@ -54,19 +71,19 @@ class DistinctLines:
         )
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what is left; the file stays open."""
         if self._table is not None:
             self._table.close()
         self._file.flush()
 
 
 def as_read(line: bytes) -> str:
-    """Return a line as text from which its bytes can be had again (PEP 383)."""
+    """Return a line as text from which its bytes can be restored (PEP 383)."""
     return line.decode("utf-8", "surrogateescape")
 
 
-def fate(answer: Answer) -> tuple[str, str, str]:
-    """Return an answer as a row of a map: the line, its representative, and why.
+def map_row(answer: Answer) -> tuple[str, str, str]:
+    """Return an answer as a row of a map: the line, its representative, and the reason.
 
     The third column is ``first``, ``repeated``, the rules that merged the line, or ``refused:`` and
     the reason.
@@ -79,27 +96,21 @@ def fate(answer: Answer) -> tuple[str, str, str]:
     return text, answer.same_as, answer.rules or "repeated"
 
 
+@dataclass(frozen=True, slots=True)
 class Results:
-    """Where what a job finds goes; each is closed where all is written."""
+    """The outputs of a job; each is None where it was not asked for."""
 
-    def __init__(
-        self,
-        kept: DistinctLines | None = None,
-        mapped: Table | None = None,
-        groups: Table | None = None,
-    ) -> None:
-        """Bind what is asked for."""
-        self.kept = kept
-        self.mapped = mapped
-        self.groups = groups
+    distinct: DistinctLines | None = None
+    mapped: Table | None = None
+    groups: Table | None = None
 
     def map(self, answers: Iterable[Answer]) -> None:
         """Write the fates of lines."""
         if self.mapped is not None:
-            self.mapped.write(map(fate, answers))
+            self.mapped.write(map(map_row, answers))
 
     def close(self) -> None:
-        """Write what is left."""
-        for one in (self.kept, self.mapped, self.groups):
+        """Write what is left; the files stay open."""
+        for one in (self.distinct, self.mapped, self.groups):
             if one is not None:
                 one.close()

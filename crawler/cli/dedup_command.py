@@ -18,7 +18,7 @@ from canonry.crawler.cli.common import (
     rules_option,
     with_exit_code,
 )
-from canonry.crawler.files import tables
+from canonry.crawler.files import inputs, tables
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
 from canonry.crawler.settings import SettingsError
 
@@ -138,15 +138,15 @@ def dedup(
             "'canonry rules import FILE --store URL'"
         )
     asked = job.Job(
-        files=job.expand(files),
+        files=inputs.expand(files),
         out=out,
-        form=form,
-        written=written,
-        map_file=map_file,
+        output_format=form,
+        contents=written,
+        map=map_file,
         groups=groups,
         report=about,
         store=store,
-        read_as=InputFormat(None if read_as == "auto" else read_as, column),
+        input_format=InputFormat(None if read_as == "auto" else read_as, column),
         quiet=as_json,
         workers=workers or default_workers(),
         memory=job.bytes_of(memory),

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -12,13 +13,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.plain_dedup import deduplicate
 from support.sites import exported, run_command
 from support.strategies import raw, tries
 
 import canonry
-from canonry.crawler.batch import against_store as batch
-from canonry.crawler.batch.summary import Summary
-from canonry.crawler.files.lines import LONGEST, Line
+from canonry.crawler.files.lines import LONGEST
 
 LINES = b"""http://a.example/
 HTTP://A.example:80/
@@ -39,8 +39,8 @@ mailto:a@b.example
 
 @given(st.lists(raw.filter(lambda line: b"\n" not in line and b"\r" not in line), max_size=30))
 @settings(max_examples=tries(0.3))
-def test_it_is_the_one_line_definition(lines: list[bytes]) -> None:
-    """Keep a line when its key was not seen: nothing more, for any lines."""
+def test_the_plain_definition_in_one_line(lines: list[bytes]) -> None:
+    """Keep a line if its key was not seen before, and nothing more."""
     make = canonry.Canonicalizer("search")
     seen: set[bytes] = set()
     expected = []
@@ -52,11 +52,8 @@ def test_it_is_the_one_line_definition(lines: list[bytes]) -> None:
         if line.strip() and key not in seen:
             seen.add(key)
             expected.append(line)
-    summary = Summary()
-    source = [Line("x", n, line) for n, line in enumerate(lines, 1)]
-    answers = list(batch.dedup(source, make, batch.SeenInMemory(), summary))
-    kept = [a.line.text for a in answers if a.same_as is None and a.refused is None]
-    assert kept == expected
+    kept, _, summary = deduplicate(lines, make)
+    assert kept == b"".join(line + b"\n" for line in expected)
     counted = summary.blank + summary.distinct + summary.exact
     counted += sum(summary.merged.values()) + sum(summary.refused.values())
     assert counted == summary.lines == len(lines)
@@ -77,7 +74,7 @@ def test_a_json_summary_alone_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["in.txt", "in.gz", "no-ending"])
-def test_gzip_is_told_by_content(tmp_path: Path, name: str) -> None:
+def test_gzip_is_detected_by_content(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(LINES))
     done = run_command("dedup", name, "-o", "out.txt.gz", "--json", folder=tmp_path)
     assert done.returncode == 0
@@ -111,7 +108,7 @@ def test_the_map_names_every_line(tmp_path: Path) -> None:
 
 
 def test_lines_as_they_come(tmp_path: Path) -> None:
-    """A BOM, CRLF, bytes that are not UTF-8, NULs, a line of megabytes, and no end to the last."""
+    """A BOM, CRLF, bytes that are not UTF-8, NULs, a line of megabytes, a last line without end."""
     long = b"http://a.example/" + b"x" * 3_000_000
     lines = [
         b"\xef\xbb\xbfhttp://a.example/\r",
@@ -129,7 +126,7 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
     assert b"too-long" in done.stderr
 
 
-def test_an_archive_that_breaks_off_is_told_and_the_rest_done(tmp_path: Path) -> None:
+def test_a_truncated_archive_is_reported_and_the_rest_is_done(tmp_path: Path) -> None:
     many = b"".join(b"http://a.example/%d\n" % n for n in range(20_000))
     (tmp_path / "cut.gz").write_bytes(gzip.compress(many)[:-2000])
     (tmp_path / "whole.txt").write_bytes(b"http://b.example/\n")
@@ -155,6 +152,21 @@ def test_against_a_store_and_into_its_queue(tmp_path: Path) -> None:
         ("mailto:a@b.example", "held"),
         ("httpx://a.example/", "held"),
     }
+
+
+def test_against_an_empty_store_it_is_the_plain_definition(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    kinds = (b"http://h.example/%d", b"HTTP://H.example/%d#x", b"http://h.example/%d?utm_source=y")
+    lines = [rng.choice((*kinds, b"no url %d")) % rng.randrange(900) for _ in range(3000)]
+    words = ["dedup", "-", "--store", "s.db", "--map", "map.tsv", "-o", "out", "--json"]
+    done = run_command(*words, folder=tmp_path, data=b"\n".join(lines))
+    assert done.returncode == 0, done.stderr
+    kept, mapped, summary = deduplicate(lines, canonry.Canonicalizer("web"))
+    assert (tmp_path / "out").read_bytes() == kept
+    assert (tmp_path / "map.tsv").read_bytes() == mapped
+    found = json.loads(done.stdout)
+    assert (found["distinct"], found["exact"]) == (summary.distinct, summary.exact)
+    assert found["merged"] == summary.merged
 
 
 def test_an_interrupted_run_leaves_neither_output_nor_claims(tmp_path: Path) -> None:
@@ -193,7 +205,7 @@ def test_an_output_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out.txt"]  # noqa: PTH208 - names are compared
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     done = run_command("dedup", "-", "-o", "/dev/full/x", folder=tmp_path, data=LINES)
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr

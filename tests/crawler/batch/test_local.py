@@ -1,4 +1,4 @@
-"""Dedup of any size: the same answer as the plain one, however it is cut, spread and shared out."""
+"""Dedup of any size: the plain answer, whatever the blocks, partitions and workers are."""
 
 import bz2
 import gzip
@@ -18,51 +18,48 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.plain_dedup import deduplicate
 from support.sites import run_command
 from support.strategies import raw, tries
 
 import canonry
 from canonry.crawler import compression
-from canonry.crawler.batch import against_store as plain
-from canonry.crawler.batch import keying, local, results
+from canonry.crawler.batch import job, keying, local, results
 from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.first_pass import FirstPass
 from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.batch.plan import Plan
+from canonry.crawler.batch.second_pass import SecondPass
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, tables
 from canonry.crawler.files.formats import InputFormat
-from canonry.crawler.files.lines import Line
 from canonry.crawler.settings import SettingsError
 
 WEB = canonry.Canonicalizer("web")
 
 
-def plainly(lines: list[bytes]) -> tuple[bytes, bytes, Summary]:
-    """Return what dedup is by its definition: the lines kept, the map, the summary."""
-    summary = Summary()
-    source = [Line("-", n, line) for n, line in enumerate(lines, 1)]
-    answers = list(plain.dedup(source, WEB, plain.SeenInMemory(), summary))
-    first = [a.line.text + b"\n" for a in answers if a.same_as is None and a.refused is None]
-    fates = io.BytesIO()
-    results.Results(mapped=tables.table(fates, "text", results.MAP_COLUMNS)).map(answers)
-    return b"".join(first), fates.getvalue(), summary
-
-
 def run(
     path: Path, workers: int = 1, memory: int = 1 << 26, *, mapped: bool = True
 ) -> tuple[bytes, bytes, Summary]:
-    """Run the engine over a file."""
+    """Run the local engine over a file."""
     out, fates = io.BytesIO(), io.BytesIO()
     kept = results.DistinctLines(out, "text", "url", WEB)
     table = tables.table(fates, "text", results.MAP_COLUMNS) if mapped else None
-    form = InputFormat("lines")
-    work = local.Work(WEB.policy, None, workers, memory, form=form, name_all=mapped)
+    plan = Plan(
+        files=[str(path)],
+        canonicalizer=WEB,
+        input_format=InputFormat("lines"),
+        workers=workers,
+        memory=memory,
+        mapped=mapped,
+    )
     with workplace(None, resume=False) as place:
-        summary = local.Dedup([str(path)], work, place).run(results.Results(kept, table))
-    return out.getvalue(), fates.getvalue(), summary
+        done = local.dedup(plan, place, results.Results(kept, table))
+    return out.getvalue(), fates.getvalue(), done.summary
 
 
 def counted(summary: Summary) -> dict[str, object]:
-    """Return what a summary counts; which lines are its samples may differ."""
+    """Return the counts of a summary, without its samples, which may differ."""
     return {
         "lines": (summary.lines, summary.blank, summary.distinct, summary.exact),
         "merged": summary.merged,
@@ -70,7 +67,7 @@ def counted(summary: Summary) -> dict[str, object]:
     }
 
 
-# A BOM, and how packed files begin.
+# A BOM, and the first bytes of compressed files.
 _MAGIC = (b"\xef\xbb\xbf", b"\x1f\x8b", b"BZh", b"\xfd7z", b"\x28\xb5\x2f\xfd")
 _LINES = st.lists(
     st.one_of(
@@ -83,7 +80,7 @@ _LINES = st.lists(
 
 @given(_LINES, st.sampled_from([1, 7, 64, 4096]), st.sampled_from([0, 1, 4, 12]), st.booleans())
 @settings(max_examples=tries(0.15), deadline=None)
-def test_it_is_the_plain_definition_wherever_it_is_cut(
+def test_it_is_the_plain_definition_wherever_the_input_is_cut(
     lines: list[bytes], block: int, bits: int, mapped: bool
 ) -> None:
     made = Partitions.__init__
@@ -98,7 +95,7 @@ def test_it_is_the_plain_definition_wherever_it_is_cut(
         path = Path(folder, "in.txt")
         path.write_bytes(b"\n".join(lines))
         kept, fates, summary = run(path, mapped=mapped)
-    expected, expected_fates, expected_summary = plainly(lines)
+    expected, expected_fates, expected_summary = deduplicate(lines, WEB)
     assert kept == expected
     assert counted(summary) == counted(expected_summary)
     if mapped:
@@ -106,7 +103,7 @@ def test_it_is_the_plain_definition_wherever_it_is_cut(
 
 
 def some_lines(count: int) -> list[bytes]:
-    """Make lines: URLs that repeat and go by several names, and some that are none."""
+    """Make lines: URLs that repeat under several spellings, and some that are no URLs."""
     rng = random.Random(count)
     found = []
     for _ in range(count):
@@ -127,7 +124,7 @@ def test_workers_and_memory_change_nothing(
     path = tmp_path / "in.txt"
     path.write_bytes(b"\n".join(lines) + b"\n")
     kept, fates, summary = run(path, workers, memory)
-    expected, expected_fates, expected_summary = plainly(lines)
+    expected, expected_fates, expected_summary = deduplicate(lines, WEB)
     assert kept == expected
     assert fates == expected_fates
     assert counted(summary) == counted(expected_summary)
@@ -141,14 +138,14 @@ def test_the_number_of_partitions_follows_from_memory(tmp_path: Path) -> None:
     spread = Partitions(tmp_path, 1 << 16, 1_000_000)
     keys = np.random.default_rng(1).bytes(16 * 5000)
     spread.add(keys * 2, bytes(8 * 10_000), np.arange(10_000, dtype=np.uint64))
-    assert len(list(tmp_path.glob("*.keys"))) > 1000, "more than memory holds lies on disk"
+    assert len(list(tmp_path.glob("*.keys"))) > 1000, "what does not fit into memory is on disk"
     repeats = list(spread.unique())
     assert sum(len(found.place) for found in repeats) == 5000
     assert all((found.first + np.uint64(5000) == found.place).all() for found in repeats)
     assert not list(tmp_path.glob("*.keys"))
 
 
-def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+def test_keys_with_the_same_first_half_are_distinct(tmp_path: Path) -> None:
     keys = [b"a" * 8 + bytes([n]) * 8 for n in (1, 2, 1, 2, 3, 1)]
     spread = Partitions(tmp_path, 1 << 20, 6)
     spread.add(b"".join(keys), bytes(8 * 6), np.arange(6, dtype=np.uint64))
@@ -166,7 +163,7 @@ def zst(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zst])
-def test_packed_files_are_told_by_content(tmp_path: Path, pack: object) -> None:
+def test_compressed_files_are_detected_by_content(tmp_path: Path, pack: object) -> None:
     lines = b"".join(b"http://a.example/%d\n" % (n % 40_000) for n in range(80_000))
     (tmp_path / "in").write_bytes(pack(lines))  # type: ignore[operator]
     kept, _, summary = run(tmp_path / "in", mapped=False)
@@ -175,8 +172,8 @@ def test_packed_files_are_told_by_content(tmp_path: Path, pack: object) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zst])
-def test_who_unpacks_a_file_does_not_close_it(tmp_path: Path, pack: object) -> None:
-    """Another thread asks how far it was read, also behind its end."""
+def test_decompressing_a_file_does_not_close_it(tmp_path: Path, pack: object) -> None:
+    """Another thread asks for its position, also at its end."""
     (tmp_path / "in").write_bytes(pack(b"http://a.example/\n"))  # type: ignore[operator]
     with (tmp_path / "in").open("rb") as file:
         stream = compression.decompressed(file)
@@ -186,7 +183,7 @@ def test_who_unpacks_a_file_does_not_close_it(tmp_path: Path, pack: object) -> N
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_what_breaks_off_gives_its_whole_lines(tmp_path: Path, pack: object) -> None:
+def test_a_truncated_file_yields_its_whole_lines(tmp_path: Path, pack: object) -> None:
     rng = random.Random(1)
     lines = b"".join(b"http://a.example/%d\n" % rng.randrange(1 << 60) for n in range(100_000))
     whole = pack(lines)  # type: ignore[operator]
@@ -198,25 +195,19 @@ def test_what_breaks_off_gives_its_whole_lines(tmp_path: Path, pack: object) -> 
     assert len(summary.cut) == 1
 
 
-def test_an_input_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
+def test_an_input_that_changes_between_the_passes_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "in"
     path.write_bytes(b"http://a.example/1\nhttp://a.example/2\n")
-    work = local.Work(WEB.policy, None, 1, 1 << 26)
+    plan = Plan(files=[str(path)], canonicalizer=WEB)
     with workplace(None, resume=False) as place:
-        job = local.Dedup([str(path)], work, place)
-        first = job._first_pass  # noqa: SLF001 - between the passes
-
-        def change() -> None:
-            first()
-            path.write_bytes(b"http://a.example/1\n")
-
-        job._first_pass = change  # type: ignore[method-assign]  # noqa: SLF001
+        fates = FirstPass(plan, place).run()
+        path.write_bytes(b"http://a.example/1\n")
         with pytest.raises(OSError, match="the input has changed while it was read"):
-            job.run(results.Results())
+            SecondPass(plan, place, fates).run(results.Results())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_interrupted_it_leaves_nothing_half_written(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupted_run_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "out.txt").write_text("before")
     with subprocess.Popen(
         [sys.executable, "-m", "canonry", "dedup", "-", "-o", "out.txt"],
@@ -241,22 +232,20 @@ def test_interrupted_it_leaves_nothing_half_written(tmp_path: Path, number: sign
 
 
 @pytest.mark.parametrize("text", ["many", "1MiB", "-1", "", "2XB"])
-def test_a_memory_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+def test_a_memory_size_that_makes_no_sense_is_an_error(tmp_path: Path, text: str) -> None:
     done = run_command("dedup", "-", "--memory", text, folder=tmp_path, data=b"")
     assert done.returncode == 2
     assert b"--memory" in done.stderr
 
 
 def test_the_memory_of_a_job_is_read_as_people_write_it() -> None:
-    from canonry.crawler.batch import job  # noqa: PLC0415 - one test
-
     assert job.bytes_of("16MiB") == job.bytes_of("16M") == job.bytes_of("16 mb") == 1 << 24
     assert job.bytes_of("1.5GiB") == 3 << 29
     with pytest.raises(SettingsError, match="16MiB is the least"):
         job.bytes_of("15MiB")
 
 
-def test_packed_output_is_what_gzip_reads(tmp_path: Path) -> None:
+def test_gzip_reads_compressed_output(tmp_path: Path) -> None:
     lines = b"".join(b"http://a.example/%d\n" % n for n in range(300_000))
     (tmp_path / "in.txt").write_bytes(lines)
     done = run_command("dedup", "in.txt", "-o", "out.gz", folder=tmp_path)
@@ -266,8 +255,8 @@ def test_packed_output_is_what_gzip_reads(tmp_path: Path) -> None:
     assert gzip.decompress((tmp_path / "none.gz").read_bytes()) == b""
 
 
-def test_what_is_taken_in_pieces_is_written_whole() -> None:
-    """A buffered file whose pipe or disk fails half way says how much it took, and no more."""
+def test_all_bytes_are_written_to_a_file_that_takes_them_in_pieces() -> None:
+    """A buffered file whose pipe or disk fails half way only returns how much it took."""
 
     class Tired(io.BytesIO):
         def write(self, data: bytes) -> int:  # type: ignore[override]
@@ -279,7 +268,7 @@ def test_what_is_taken_in_pieces_is_written_whole() -> None:
 
 
 class Page(HTMLParser):
-    """What a page says, and what it asks for from elsewhere."""
+    """The text of a page, and what it loads from elsewhere."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -305,11 +294,11 @@ def test_a_report_is_one_page_for_people(tmp_path: Path) -> None:
     text = (tmp_path / "about.html").read_text(encoding="utf-8")
     page = Page(text)
     said = " ".join(page.words)
-    assert page.asks == [], "it needs nothing beside it"
+    assert page.asks == [], "it is self-contained"
     assert "secret" not in text
     assert "<script>" not in text
     assert "no <script>url" in said
-    for words_in_it in (
+    for part in (
         "15 lines in",
         "6 distinct resources",
         "repeated as spelled: 6 (40.00 %)",
@@ -318,6 +307,6 @@ def test_a_report_is_one_page_for_people(tmp_path: Path) -> None:
         "relative",
         "c.example",
     ):
-        assert words_in_it in said, words_in_it
+        assert part in said, part
     both = run_command(*words, "--store", "sqlite:///x.db", folder=tmp_path, data=b"")
     assert both.returncode == 2

@@ -1,4 +1,4 @@
-"""What a dedup writes, in every form, and that one that was killed goes on to the same end."""
+"""What a dedup writes, in every format, and that a killed one resumes to the same output."""
 
 import bz2
 import csv
@@ -24,8 +24,9 @@ from pyarrow import parquet
 from support.sites import run_command
 
 import canonry
-from canonry.crawler.batch import checkpoint, job, local, results
+from canonry.crawler.batch import first_pass, job, local, results
 from canonry.crawler.batch.checkpoint import Workplace, workplace
+from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files import output, tables
 
 WEB = canonry.Canonicalizer("web")
@@ -43,7 +44,7 @@ KEPT = [LINES[0], LINES[5], LINES[7]]
 
 
 def rows_of(path: Path) -> list[dict[str, object]]:
-    """Return the rows of a table, whatever form it has, with all values as text."""
+    """Return the rows of a table of any format."""
     data = path.read_bytes()
     for unpack in (gzip.decompress, bz2.decompress, lzma.decompress, unzst):
         if path.suffix == {"decompress": ""}.get(unpack.__name__, ".zst"):
@@ -63,7 +64,7 @@ def unzst(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
-def test_tables_have_all_that_is_known(tmp_path: Path, form: str) -> None:
+def test_tables_have_all_columns(tmp_path: Path, form: str) -> None:
     out, fates, groups = (f"{name}.{form}" for name in ("out", "map", "groups"))
     words = ["dedup", "-", "-o", out, "--map", fates, "--groups", groups]
     done = run_command(*words, folder=tmp_path, data=b"\n".join(LINES))
@@ -107,7 +108,7 @@ def test_tables_have_all_that_is_known(tmp_path: Path, form: str) -> None:
         ("", bytes),
     ],
 )
-def test_what_is_written_is_packed_as_its_name_ends(
+def test_outputs_are_compressed_by_the_ending_of_their_names(
     tmp_path: Path, ending: str, unpack: Callable[[bytes], bytes]
 ) -> None:
     lines = b"".join(b"http://a.example/%d\n" % n for n in range(100_000))
@@ -152,10 +153,10 @@ def test_groups_are_all_spellings_of_what_has_several_lines(tmp_path: Path, memo
     lines = some_lines(20_000)
     (tmp_path / "in").write_bytes(b"\n".join(lines))
     out = io.BytesIO()
-    work = local.Work(WEB.policy, None, 1, memory, groups=True)
+    plan = Plan(files=[str(tmp_path / "in")], canonicalizer=WEB, memory=memory, groups=True)
+    groups = tables.table(out, "text", results.GROUP_COLUMNS)
     with workplace(None, resume=False) as place:
-        once = local.Dedup([str(tmp_path / "in")], work, place)
-        once.run(results.Results(groups=tables.table(out, "text", results.GROUPS)))
+        local.dedup(plan, place, results.Results(groups=groups))
     by_key: dict[bytes, Counter[bytes]] = {}
     for line, found in zip(lines, WEB.many(lines), strict=True):
         if isinstance(found, canonry.Canonical):
@@ -171,32 +172,37 @@ def test_groups_are_all_spellings_of_what_has_several_lines(tmp_path: Path, memo
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing is tidied up."""
+    """In the place of SIGKILL: nothing is cleaned up."""
 
 
 def everything(folder: Path, place: Workplace) -> dict[str, bytes]:
-    """Do a job in a workplace; return all that it writes."""
+    """Run a job in a workplace, and return all that it writes."""
     files = {name: io.BytesIO() for name in ("kept", "map", "groups")}
-    work = local.Work(WEB.policy, None, 1, 1 << 18, report=True, name_all=True, groups=True)
-    once = local.Dedup([str(folder / "a"), str(folder / "b.gz")], work, place)
-    once.run(
-        results.Results(
-            results.Kept(files["kept"], "text", "url", WEB),
-            tables.table(files["map"], "text", results.MAP),
-            tables.table(files["groups"], "text", results.GROUPS),
-        )
+    plan = Plan(
+        files=[str(folder / "a"), str(folder / "b.gz")],
+        canonicalizer=WEB,
+        memory=1 << 18,
+        report=True,
+        mapped=True,
+        groups=True,
     )
-    summary = repr((once.summary, sorted(once.largest), sorted(once.hosts.items())))
+    outputs = results.Results(
+        results.DistinctLines(files["kept"], "text", "url", WEB),
+        tables.table(files["map"], "text", results.MAP_COLUMNS),
+        tables.table(files["groups"], "text", results.GROUP_COLUMNS),
+    )
+    done = local.dedup(plan, place, outputs)
+    summary = repr((done.summary, sorted(done.largest), sorted(done.hosts.items())))
     return {name: file.getvalue() for name, file in files.items()} | {"sum": summary.encode()}
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_broken_off_anywhere_it_goes_on_to_the_same_end(
+def test_killed_anywhere_a_job_resumes_to_the_same_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Each time it is written down where the job stands, it may be the last that happens."""
+    """Each save of a checkpoint may be the last thing that a process does."""
     rng = random.Random(seed)
-    monkeypatch.setattr(local, "_EVERY", 0.0)
+    monkeypatch.setattr(first_pass, "_SAVE_EVERY", 0.0)
     monkeypatch.setattr("canonry.crawler.files.blocks._BLOCK", 1 << 13)
     lines = some_lines(8_000)
     (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
@@ -209,12 +215,12 @@ def test_broken_off_anywhere_it_goes_on_to_the_same_end(
         ends_at = rng.randrange(1, 20) + attempt
         left = [ends_at]
 
-        def save_some(place: Workplace, state: checkpoint.State, left: list[int] = left) -> None:
+        def save_some(place: Workplace, state: Checkpoint, left: list[int] = left) -> None:
             left[0] -= 1
-            if left[0] == 0 and rng.random() < 0.5:  # before it is written down, or after
+            if left[0] == 0 and rng.random() < 0.5:  # before the checkpoint is saved, or after
                 raise Killed
             save(place, state)
-            done["first pass" if state.partitions < 0 else "partitions"] += 1
+            done["partitions" if state.all_keyed else "first pass"] += 1
             if left[0] <= 0:
                 raise Killed
 
@@ -229,8 +235,8 @@ def test_broken_off_anywhere_it_goes_on_to_the_same_end(
         assert found == expected
         break
     else:
-        pytest.fail("it never came to its end")
-    assert len(done) == 2, "it was broken off in both passes"
+        pytest.fail("it never ended")
+    assert len(done) == 2, "it was killed in both phases of the first pass"
 
 
 @pytest.mark.parametrize("seconds", [0.4])
@@ -239,7 +245,8 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     merged = b"".join(b"HTTP://h.example/%d\n" % n for n in range(2000))
     (tmp_path / "in.gz").write_bytes(gzip.compress(lines + merged, 1))
     script = (
-        "from canonry.crawler.batch import local, keying; local._EVERY = 0.1; keying.FEW = 1 << 20;"
+        "from canonry.crawler.batch import first_pass, keying; first_pass._SAVE_EVERY = 0.1;"
+        "keying.FEW = 1 << 20;"
         "import canonry.crawler.cli.commands as c; print('begun', flush=True); c.main()"
     )
     words = ["dedup", "in.gz", "-o", "out.txt", "--groups", "groups", "--memory", "16MiB"]
@@ -266,17 +273,17 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
             said += process.stderr.read()
         if process.returncode == 0:
             break
-        with suppress(FileNotFoundError):  # as a rule; it may be killed when all is done, too
+        with suppress(FileNotFoundError):  # unless it was killed after the output got its name
             assert (tmp_path / "out.txt").read_bytes() == expected
-    assert b"going on behind" in said
+    assert b"resuming after" in said
     assert b"Traceback" not in said
     assert {path.name for path in tmp_path.iterdir()} == {"in.gz", "out.txt", "groups"}
     assert (tmp_path / "out.txt").read_bytes() == expected
     last = re.findall(rb"[0-9,]+ distinct, .*", said)[-1]
-    assert last in whole.stderr, "it counts as one that was never killed"
+    assert last in whole.stderr, "it counts like a run that was never killed"
 
 
-def test_interrupted_while_its_workers_start_it_waits_for_them(tmp_path: Path) -> None:
+def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"http://a.example/\n" * 10)
     script = (
         "import os, signal; from concurrent.futures import ProcessPoolExecutor as P;"
@@ -296,8 +303,10 @@ def test_interrupted_while_its_workers_start_it_waits_for_them(tmp_path: Path) -
     assert {path.name for path in tmp_path.iterdir()} == {"in.txt"}
 
 
-def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_EVERY", 0.0)
+def test_an_interrupted_job_says_how_to_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_pass, "_SAVE_EVERY", 0.0)
     monkeypatch.setattr("canonry.crawler.files.blocks._BLOCK", 1 << 12)
     lines = some_lines(3000)
     (tmp_path / "in").write_bytes(b"\n".join(lines))
@@ -312,10 +321,10 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mo
     asked = job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"))
     with pytest.raises(KeyboardInterrupt):
         job.run(asked, WEB, advance, said.append)
-    assert said == ["with --resume the same command goes on from here"]
+    assert said == ["with --resume the same command continues from here"]
     assert not (tmp_path / "out").exists()
     job.run(asked._replace(resume=True), WEB, advance, said.append)
-    assert re.fullmatch(r"going on behind [1-9][0-9,]* lines", said[1])
+    assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[1])
     seen = dict.fromkeys(one.key for one in WEB.many(lines) if isinstance(one, canonry.Canonical))
     assert len((tmp_path / "out").read_bytes().splitlines()) == len(seen)
 
@@ -329,10 +338,10 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mo
         (3 << 20, ["--map", "m"]),
     ],
 )
-def test_a_disk_that_is_full_is_told_and_nothing_is_left(
+def test_a_full_disk_is_reported_and_nothing_is_left(
     tmp_path: Path, most: int, more: list[str]
 ) -> None:
-    """Here no file may grow beyond a size: it is the fates, what does not fit, or an output."""
+    """No file may grow beyond a size here: it hits the fates, the partitions, or an output."""
     lines = b"".join(b"http://h.example/%d\n" % (n % 60_000) for n in range(100_000))
     (tmp_path / "in").write_bytes(lines)
     (tmp_path / "out").write_bytes(b"before")
@@ -354,20 +363,20 @@ def test_a_disk_that_is_full_is_told_and_nothing_is_left(
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
 
 
-def test_what_was_left_of_another_job_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_the_checkpoint_of_another_job_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"http://a.example/\n")
     (tmp_path / ".out.txt.work").mkdir()
     state = b'{"job":"another","lines":9,"partitions":1}'
     (tmp_path / ".out.txt.work" / "state.json").write_bytes(state)
     done = run_command("dedup", "in", "-o", "out.txt", "--resume", folder=tmp_path)
     assert done.returncode == 0
-    assert b"nothing of this job was left to go on from: from the beginning" in done.stderr
+    assert b"there is nothing of this job to resume: starting from the beginning" in done.stderr
     assert (tmp_path / "out.txt").read_bytes() == b"http://a.example/\n"
     assert not (tmp_path / ".out.txt.work").exists()
 
 
 @pytest.mark.parametrize("words", [["-", "-o", "x"], ["in"], ["in", "-o", "x", "--store", "x.db"]])
-def test_what_cannot_be_resumed_is_told(tmp_path: Path, words: list[str]) -> None:
+def test_what_cannot_be_resumed_is_an_error(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "in").write_bytes(b"http://a.example/\n")
     done = run_command("dedup", *words, "--resume", folder=tmp_path)
     assert done.returncode == 2

@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -17,10 +18,14 @@ from support.sites import run_command
 import canonry
 from canonry.crawler.batch import local, spark
 from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results
+from canonry.crawler.batch.spark import cluster, java
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.commands import main
-from canonry.crawler.files.formats import InputFormat
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 WEB = canonry.Canonicalizer("web")
 # It warns of pandas 3, which takes no part in this.
@@ -29,11 +34,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 
 @pytest.fixture(scope="module")
 def spark_session() -> Iterator[object]:
-    """Run Spark on this machine, by the Java that came by pip."""
+    """Run Spark on this machine, with the Java that pip installed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("JAVA_HOME", raising=False)
         patch.setattr("shutil.which", lambda _name: None)
-        started = spark.session(2)
+        started = java.session(2)
         yield started
         started.stop()
         shim = os.environ.pop("JAVA_HOME")
@@ -41,7 +46,7 @@ def spark_session() -> Iterator[object]:
 
 
 def skewed(count: int) -> list[bytes]:
-    """Make lines of which half are one host's, and a fifth one URL by several names."""
+    """Make lines: half are of one host, and a fifth are one URL in several spellings."""
     rng = random.Random(count)
     lines = []
     for _ in range(count):
@@ -66,22 +71,18 @@ def make_files(folder: Path) -> list[str]:
 
 def locally(files: list[str]) -> tuple[bytes, Summary]:
     out = io.BytesIO()
-    work = local.Work(WEB.policy, None, 1, 1 << 26)
+    results = Results(DistinctLines(out, "text", "url", WEB))
     with workplace(None, resume=False) as place:
-        summary = local.Dedup(files, work, place).run(
-            Results(DistinctLines(out, "text", "url", WEB))
-        )
-    return out.getvalue(), summary
+        done = local.dedup(Plan(files=files, canonicalizer=WEB), place, results)
+    return out.getvalue(), done.summary
 
 
-def test_the_answer_is_that_of_one_machine(
-    tmp_path: Path, spark_session: "spark.SparkSession"
-) -> None:
+def test_the_answer_is_that_of_one_machine(tmp_path: Path, spark_session: "SparkSession") -> None:
     files = make_files(tmp_path)
     expected, counted = locally(files)
     out = io.BytesIO()
     results = Results(DistinctLines(out, "text", "url", WEB))
-    found = spark.dedup(files, InputFormat(), WEB, spark_session, results)
+    found = cluster.dedup(Plan(files=files, canonicalizer=WEB), spark_session, results)
     assert out.getvalue() == expected
     assert (found.lines, found.blank, found.distinct) == (
         counted.lines,
@@ -97,7 +98,7 @@ def test_the_answer_is_that_of_one_machine(
     assert repeated > 3000
 
     folder = tmp_path / "out.parquet"  # and as a table that Spark writes
-    again = spark.dedup(files, InputFormat(), WEB, spark_session, None, str(folder))
+    again = cluster.dedup(Plan(files=files, canonicalizer=WEB), spark_session, folder=str(folder))
     assert again == found
     rows = sorted(parquet.read_table(folder).to_pylist(), key=lambda r: (r["source"], r["line"]))
     assert list(rows[0]) == list(DISTINCT_COLUMNS)
@@ -107,7 +108,7 @@ def test_the_answer_is_that_of_one_machine(
     assert [row["canonical"] for row in rows] == [WEB(line).identity for line in lines]
 
 
-def test_a_frame_of_ones_own(spark_session: "spark.SparkSession") -> None:
+def test_a_data_frame(spark_session: "SparkSession") -> None:
     lines = [line.decode() for line in skewed(3000)]
     frame = spark_session.createDataFrame(
         [(n, line) for n, line in enumerate(lines)], "n int, link string"
@@ -133,7 +134,7 @@ def test_a_frame_of_ones_own(spark_session: "spark.SparkSession") -> None:
         }
 
 
-def test_learned_rules_go_with_the_job(spark_session: "spark.SparkSession") -> None:
+def test_learned_rules_go_with_the_job(spark_session: "SparkSession") -> None:
     rule = canonry.LearnedRule(host="h.example", family="trailing-slash", new="bare")
     rules = canonry.RuleSet([rule], WEB.policy.label)
     urls = [
@@ -148,7 +149,7 @@ def test_learned_rules_go_with_the_job(spark_session: "spark.SparkSession") -> N
 
 
 def test_the_command_answers_from_a_session(
-    tmp_path: Path, spark_session: "spark.SparkSession", monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, spark_session: "SparkSession", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert spark_session.sparkContext.getConf().get("spark.driver.host") == "127.0.0.1"
     (tmp_path / "in.txt").write_bytes(b"http://a.example/\nHTTP://A.example\nno url\n")
@@ -170,7 +171,7 @@ def test_the_command_answers_from_a_session(
         (["in", "-o", "there.parquet"], b"Spark writes a folder; remove it"),
     ],
 )
-def test_what_spark_does_not_do_is_told(tmp_path: Path, words: list[str], says: bytes) -> None:
+def test_what_spark_cannot_do_is_an_error(tmp_path: Path, words: list[str], says: bytes) -> None:
     (tmp_path / "in").write_bytes(b"http://a.example/\n")
     (tmp_path / "there.parquet").write_bytes(b"mine")
     done = run_command("dedup", *words, "--engine", "spark", folder=tmp_path)

@@ -1,0 +1,171 @@
+"""The first pass of a dedup: key every line, then decide its fate."""
+
+import heapq
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from canonry.crawler.batch import keying
+from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
+from canonry.crawler.batch.partition import SPELLING, Numbers, Partitions, Repeats
+from canonry.crawler.batch.plan import Plan
+from canonry.crawler.compression import write_all
+from canonry.crawler.files.blocks import Block
+
+Kinds = npt.NDArray[np.uint8]  # one for each line
+FIRST, ALIKE, MERGED, REFUSED, BLANK = range(5)
+NEEDED = 0x10  # a flag: the text of this line is needed to name a merge or a group
+_LARGEST = 20  # resources
+_MOST_HOSTS = 200_000  # in memory; beyond that the rarest are forgotten
+_SAVE_EVERY = 30.0  # seconds
+_SOME = 1 << 20  # rows of lines that are no URL, in memory at once
+
+
+class Fates(NamedTuple):
+    """What becomes of each line; both arrays are mapped files."""
+
+    kinds: Kinds
+    firsts: Numbers  # the place of the first line of a repeated one's resource, where it is needed
+    checkpoint: Checkpoint  # of the finished pass, with its counts
+
+
+class FirstPass:
+    """Reads, canonicalizes and spreads keys; then makes each partition unique."""
+
+    def __init__(self, plan: Plan, workplace: Workplace) -> None:
+        """Start a job, or resume it where its checkpoint says."""
+        self._plan = plan
+        self._workplace = workplace
+        self._folder = workplace.folder
+        self._partitions = Partitions(self._folder, plan.memory, _rows_in(plan.files))
+        self._checkpoint = Checkpoint("")
+        if workplace.lasting:
+            job = fingerprint(plan, self._partitions.count)
+            self._checkpoint = workplace.start(job, plan.notify)
+
+    def run(self) -> Fates:
+        """Key what is not keyed yet, and decide what is not decided yet."""
+        if not self._checkpoint.all_keyed:
+            self._key()
+        return self._decide()
+
+    def _key(self) -> None:
+        """Key all lines."""
+        checkpoint, partitions = self._checkpoint, self._partitions
+        partitions.cut_to(checkpoint.sizes)
+        saved_at = time.monotonic()
+        with (self._folder / "others").open("ab") as others:
+            others.truncate(checkpoint.others)
+            for block, found in keying.in_order(self._unkeyed(), self._plan):
+                lines = checkpoint.lines
+                partitions.add(found.keys, found.texts, found.places + np.uint64(lines))
+                odd = [(lines + n, BLANK) for n in found.blank]
+                odd += [(lines + n, REFUSED) for n, _reason in found.refused]
+                write_all(others, np.array(odd, "<u8").tobytes())
+                checkpoint.others += 16 * len(odd)
+                checkpoint.lines += block.size
+                self._count(block, found)
+                if self._workplace.lasting and time.monotonic() - saved_at > _SAVE_EVERY:
+                    others.flush()
+                    self._save_sizes()
+                    saved_at = time.monotonic()
+        checkpoint.summary.lines = checkpoint.lines
+        checkpoint.all_keyed = True
+        if checkpoint.sizes:
+            self._save_sizes()
+
+    def _save_sizes(self) -> None:
+        """Write the partitions to disk, and save the checkpoint."""
+        self._partitions.spill()
+        self._checkpoint.sizes = self._partitions.sizes()
+        self._workplace.save(self._checkpoint)
+
+    def _unkeyed(self) -> Iterator[Block]:
+        """Yield the blocks that are not keyed yet."""
+        done = self._checkpoint.lines
+        for block in self._plan.blocks(self._checkpoint.summary, self._workplace.open):
+            if done <= 0:
+                yield block
+            done -= block.size if done > 0 else 0
+            if done < 0:
+                raise OSError("the input is not cut as it was; run it again without --resume")
+
+    def _count(self, block: Block, found: keying.Keyed) -> None:
+        """Count lines that are no URL, with a sample for each reason, and hosts."""
+        checkpoint = self._checkpoint
+        lines = block.lines() if found.refused else []
+        for n, reason in found.refused:
+            checkpoint.summary.refuse(reason, block.source, block.first + n, lines[n])
+        checkpoint.summary.blank += len(found.blank)
+        for host, count in found.hosts.items():
+            checkpoint.hosts[host] = checkpoint.hosts.get(host, 0) + count
+        if len(checkpoint.hosts) > _MOST_HOSTS:
+            checkpoint.hosts = dict(Counter(checkpoint.hosts).most_common(_MOST_HOSTS // 2))
+
+    def _decide(self) -> Fates:
+        """Decide the fate of every line, and find the first line of each repeated one."""
+        checkpoint, plan = self._checkpoint, self._plan
+        is_new = checkpoint.partitions == 0
+        names = self._folder / "fates", self._folder / "firsts"
+        if is_new:
+            _reserve(names[0], checkpoint.lines)
+            _reserve(names[1], 8 * checkpoint.lines)
+        kinds = np.memmap(names[0], np.uint8, "r+")
+        firsts = np.memmap(names[1], np.uint64, "r+")
+        if is_new:
+            self._decide_others(kinds)
+        with (self._folder / "spellings").open("ab") as spellings:
+            spellings.truncate(SPELLING.itemsize * (checkpoint.runs or [0])[-1])
+            for repeats in self._partitions.unique(checkpoint.partitions, spelled=plan.groups):
+                kinds[repeats.place] = np.where(repeats.alike, ALIKE, MERGED)
+                named = ~repeats.alike | plan.mapped
+                firsts[repeats.place[named]] = repeats.first[named]
+                kinds[repeats.first[named]] |= NEEDED
+                kinds[repeats.spellings["place"]] |= NEEDED
+                write_all(spellings, repeats.spellings.tobytes())
+                checkpoint.runs.append((checkpoint.runs or [0])[-1] + len(repeats.spellings))
+                if plan.report:
+                    self._note_sizes(repeats)
+                checkpoint.partitions += 1
+                if checkpoint.sizes:
+                    spellings.flush()
+                    self._workplace.save(checkpoint)
+        return Fates(kinds, firsts, checkpoint)
+
+    def _decide_others(self, kinds: Kinds) -> None:
+        """Set the fates of lines that are no URL."""
+        with (self._folder / "others").open("rb") as others:
+            while part := others.read(16 * _SOME):
+                rows = np.frombuffer(part, "<u8").reshape(-1, 2)
+                kinds[rows[:, 0]] = rows[:, 1]
+
+    def _note_sizes(self, repeats: Repeats) -> None:
+        """Keep the places of the resources with the most lines."""
+        firsts, sizes = np.unique(repeats.first, return_counts=True)
+        found = [(int(n) + 1, int(f)) for f, n in zip(firsts, sizes, strict=True)]
+        self._checkpoint.largest = heapq.nlargest(_LARGEST, [*self._checkpoint.largest, *found])
+
+
+def _reserve(path: Path, size: int) -> None:
+    """Make a file of zeros with its blocks allocated: a full disk would kill a mapping process.
+
+    Raises:
+        OSError: the disk has no room for it.
+    """
+    with path.open("wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, max(size, 8))
+        file.truncate(max(size, 8))
+
+
+def _rows_in(files: Sequence[str]) -> int:
+    """Estimate the number of lines from the size of the files; compressed ones hold more."""
+    if "-" in files:
+        return 1 << 26
+    return sum(Path(file).stat().st_size for file in files) // 10

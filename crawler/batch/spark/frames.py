@@ -1,0 +1,95 @@
+"""Canonical forms and distinct resources of Spark's data frames."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from canonry.canon import Canonicalizer, Policy, Refused, RuleSet
+from canonry.canon.policies import preset
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+Batches = Iterator["pa.RecordBatch"]
+
+
+def canonicalized(
+    frame: "DataFrame",
+    column: str = "url",
+    *,
+    policy: str | Policy = "web",
+    rules: RuleSet | None = None,
+) -> "DataFrame":
+    """Add the canonical forms and keys of URLs to a frame.
+
+    Args:
+        frame: with a column of strings or bytes.
+        column: its name.
+        policy: the name of a preset, or a policy.
+        rules: learned ones.
+
+    Returns:
+        The frame with the columns ``canonical`` (string), ``key`` (16 bytes) and ``reason``
+        (string: the reason why a URL is refused; then the other two are null).
+    """
+    from pyspark.sql import types  # noqa: PLC0415 - optional
+
+    found = preset(policy) if isinstance(policy, str) else policy
+    schema = types.StructType(list(frame.schema.fields))
+    schema = schema.add("canonical", "string").add("key", "binary").add("reason", "string")
+    text = None if rules is None else rules.dumps()
+    return frame.mapInArrow(_adding(column, found, text), schema)
+
+
+def _adding(column: str, policy: Policy, rules: str | None) -> Callable[[Batches], Batches]:
+    """Return the function that adds the columns to batches, in a task."""
+
+    def add(batches: Batches) -> Batches:
+        import pyarrow as pa  # noqa: PLC0415 - optional
+
+        make = Canonicalizer(policy, rules)
+        for batch in batches:
+            urls = [url or b"" for url in batch[column].to_pylist()]
+            rows = [
+                (None, None, found.reason.name.lower())
+                if isinstance(found, Refused)
+                else (found.identity, found.key, None)
+                for found in make.many(urls)
+            ]
+            made = zip(*rows, strict=True) if rows else ((), (), ())
+            kinds = (pa.string(), pa.binary(), pa.string())
+            more = [pa.array(values, kind) for values, kind in zip(made, kinds, strict=True)]
+            names = [*batch.schema.names, "canonical", "key", "reason"]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *more], names)
+
+    return add
+
+
+def distinct(
+    frame: "DataFrame",
+    column: str = "url",
+    *,
+    order: str | None = None,
+    policy: str | Policy = "web",
+    rules: RuleSet | None = None,
+) -> "DataFrame":
+    """Return one row for each distinct resource of a frame of URLs.
+
+    Args:
+        frame: with a column of strings or bytes.
+        column: its name.
+        order: the name of a column; the URL with the least value represents the others. Without it,
+            the least URL does, so that the answer does not depend on how the data are split.
+        policy: the name of a preset, or a policy.
+        rules: learned ones.
+
+    Returns:
+        The columns ``key`` (16 bytes), ``url`` and ``rows`` (how many have the key). Texts that are
+        no URL are left out; `canonicalized` gives the reason.
+    """
+    from pyspark.sql import functions as f  # noqa: PLC0415 - optional
+
+    narrow = frame.select(*dict.fromkeys(name for name in (column, order) if name))
+    keyed = canonicalized(narrow, column, policy=policy, rules=rules).where("key is not null")
+    first = f.min_by(column, order or column) if order else f.min(column)
+    return keyed.groupBy("key").agg(first.alias("url"), f.count("*").alias("rows"))

@@ -1,0 +1,39 @@
+"""Dedup by its plain definition, in memory: what the engines are compared with."""
+
+import io
+from collections.abc import Sequence
+
+import canonry
+from canonry.canon.pipeline import merging_rules
+from canonry.canon.syntax import to_text
+from canonry.crawler.batch import results
+from canonry.crawler.batch.summary import Answer, Summary
+from canonry.crawler.files import tables
+from canonry.crawler.files.lines import Line
+
+
+def deduplicate(
+    lines: Sequence[bytes], make: canonry.Canonicalizer
+) -> tuple[bytes, bytes, Summary]:
+    """Return the lines that are kept, the map, and the counts."""
+    summary, answers = Summary(lines=len(lines)), []
+    first: dict[bytes, str] = {}
+    for number, (text, found) in enumerate(zip(lines, make.many(lines), strict=True), 1):
+        line = Line("-", number, text)
+        if not text.strip():
+            summary.blank += 1
+            continue
+        if isinstance(found, canonry.Refused):
+            answer = Answer(line, None, "", found.reason.name.lower())
+        elif found.key in first:
+            same_as = first[found.key]
+            answer = Answer(line, same_as, merging_rules(make, to_text(text), same_as))
+        else:
+            first[found.key] = to_text(text)
+            answer = Answer(line, None, "")
+        summary.add(answer)
+        answers.append(answer)
+    kept = [a.line.text + b"\n" for a in answers if a.same_as is None and a.refused is None]
+    mapped = io.BytesIO()
+    results.Results(mapped=tables.table(mapped, "text", results.MAP_COLUMNS)).map(answers)
+    return b"".join(kept), mapped.getvalue(), summary
