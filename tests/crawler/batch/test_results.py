@@ -25,7 +25,7 @@ from support.sites import run_command
 
 import canonry
 from canonry.crawler.batch import first_pass, job, local, results
-from canonry.crawler.batch.checkpoint import Workplace, workplace
+from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, workplace
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files import output, tables
 
