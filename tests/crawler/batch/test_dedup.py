@@ -158,7 +158,7 @@ def test_against_an_empty_store_it_is_the_plain_definition(tmp_path: Path) -> No
     rng = random.Random(1)
     kinds = (b"http://h.example/%d", b"HTTP://H.example/%d#x", b"http://h.example/%d?utm_source=y")
     lines = [rng.choice((*kinds, b"no url %d")) % rng.randrange(900) for _ in range(3000)]
-    words = ["dedup", "-", "--store", "s.db", "--map", "map.tsv", "-o", "out", "--json"]
+    words = ["dedup", "-", "--store", "sqlite:///s.db", "--map", "map.tsv", "-o", "out", "--json"]
     done = run_command(*words, folder=tmp_path, data=b"\n".join(lines))
     assert done.returncode == 0, done.stderr
     kept, mapped, summary = deduplicate(lines, canonry.Canonicalizer("web"))
