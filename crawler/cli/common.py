@@ -73,6 +73,14 @@ rules_option = click.option(
 )
 
 
+out_option = click.option(
+    "-o",
+    "out",
+    metavar="FILE",
+    help="Write to FILE, which appears when it is complete.  [default: stdout]",
+)
+
+
 def print_json(found: object) -> None:
     """Print one JSON object."""
     click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))

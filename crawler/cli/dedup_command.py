@@ -13,6 +13,7 @@ from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
     FAILED,
     json_option,
+    out_option,
     policy_option,
     print_json,
     rules_option,
@@ -25,12 +26,7 @@ from canonry.crawler.settings import SettingsError
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
-@click.option(
-    "-o",
-    "out",
-    metavar="FILE",
-    help="Write to FILE, which appears when it is complete.  [default: stdout]",
-)
+@out_option
 @click.option(
     "--format",
     "form",

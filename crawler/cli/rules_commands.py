@@ -15,6 +15,7 @@ from canonry.crawler import opening
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
     json_option,
+    out_option,
     policy_option,
     print_json,
     store_option,
@@ -39,7 +40,6 @@ def rules() -> None:
     """
 
 
-_out = click.option("-o", "out", help="Write here, whole or not at all.  [default: stdout]")
 _HEAD = 4096
 _named = click.argument("rule", metavar="ID")
 
@@ -49,7 +49,7 @@ _named = click.argument("rule", metavar="ID")
 @click.option(
     "--state", type=click.Choice(RULE_STATES), multiple=True, help="Only rules in this state."
 )
-@click.option("--host", help="Only rules about this host.")
+@click.option("--host", metavar="HOST", help="Only rules about this host.")
 @json_option
 @with_exit_code
 def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
@@ -135,7 +135,7 @@ def revoke(rule: str, store: str, policy: str) -> int:
     show_default=True,
     help="Export rules in this state.",
 )
-@_out
+@out_option
 @with_exit_code
 def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
     """Write rules to a file: readable, versioned, and valid for one policy.
@@ -176,14 +176,16 @@ def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
 @rules.command("mine")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
 @policy_option
-@_out
-@click.option("--store", help="Import the candidates into this store.")
+@out_option
+@click.option("--store", metavar="URL", help="Import the candidates into this store.")
 @json_option
 @with_exit_code
 def mine_rules(
     files: tuple[str, ...], policy: str, out: str | None, store: str | None, *, as_json: bool
 ) -> int:
-    """Learn from a log of redirects: old URL, new URL, status; lines of CDX and CDXJ; or WARC.
+    """Learn candidates from a log of redirects.
+
+    FILE has lines with old URL, new URL and status; or it is CDX, CDXJ or WARC.
 
     The result is candidates only: a log says where URLs led, but neither what was there nor what
     became of it. In a store they spare no fetch until a crawl has verified their predictions.

@@ -1,4 +1,4 @@
-"""WARC of a crawl: every exchange, read back by two other programs, whole when it was killed."""
+"""WARC files of a crawl: two other libraries read them, also after a kill."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ SEED = "http://h.example/"
 
 
 def words(raw: Raw, *more: str) -> list[str]:
-    """Return a command that crawls what is served, without learning."""
+    """Return the arguments of a crawl of the served site, without learning."""
     connect = f"::127.0.0.1:{raw.port}"
     return ["crawl", SEED, "--connect-to", connect, "--delay", "0", "--no-learn", *more]
 
@@ -50,7 +50,7 @@ def site(head: bytes) -> Answer:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    """Return the records of all files, as fastwarc reads them, each checked against its digests."""
+    """Return the records of all files as fastwarc reads them, with verified digests."""
     found = []
     for path in sorted(folder.glob("*.warc.gz*")):
         with path.open("rb") as file:
@@ -70,7 +70,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def test_every_exchange_is_kept_and_other_tools_read_it(tmp_path: Path) -> None:
+def test_other_libraries_read_every_request_and_response(tmp_path: Path) -> None:
     with from_thread(raw_server(site)) as raw:
         done = run_command(*words(raw, "--warc", "kept", "--json"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -113,7 +113,7 @@ def test_every_exchange_is_kept_and_other_tools_read_it(tmp_path: Path) -> None:
     assert len(urls) == 7, "and our own dedup reads it"
 
 
-def test_what_is_secret_is_not_kept(tmp_path: Path) -> None:
+def test_secrets_are_not_written(tmp_path: Path) -> None:
     with from_thread(raw_server(site)) as raw:
         given = words(raw, "--warc", "kept", "--max-pages", "1")
         given[1] = "http://user:secret@h.example/"
@@ -125,8 +125,8 @@ def test_what_is_secret_is_not_kept(tmp_path: Path) -> None:
     assert b"Authorization" not in text
 
 
-def test_killed_it_leaves_what_was_kept(tmp_path: Path) -> None:
-    """Every page of the store has its record, in a file that says that it was not closed."""
+def test_a_killed_crawl_leaves_a_record_for_every_page(tmp_path: Path) -> None:
+    """The records are in a file whose name says that it was not closed."""
 
     def endless(head: bytes) -> Answer:
         number = int(head.split(b" ")[1][1:] or b"0") if b"robots" not in head else -1
@@ -158,7 +158,7 @@ def test_killed_it_leaves_what_was_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["a-file", "/proc/nowhere"])
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, folder: str) -> None:
+def test_a_folder_that_cannot_be_written_is_wrong_usage(tmp_path: Path, folder: str) -> None:
     (tmp_path / "a-file").write_text("x")
     done = run_command("crawl", SEED, "--warc", folder, folder=tmp_path)
     assert done.returncode == 2
