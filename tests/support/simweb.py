@@ -1,7 +1,7 @@
-"""A web whose truth is known: hosts with habits, exceptions and malice, and a crawl over it.
+"""A simulated web, where it is known which URLs are equal, and a crawl over it.
 
-Every host has pages, and names for each of them. What a name answers at a time is a function; so is
-which page it truly is. The crawl asks with the same learner and the same rules as the real one.
+Every host has pages, and several URLs for each of them. What a URL answers at a time is a function;
+so is the page that it truly is. The crawl uses the same learner and rules as a real one.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _SECTIONS = ("docs", "news", "shop", "people", "Help", "archive")
 
 
 class Answer(NamedTuple):
-    """What a host says to a request."""
+    """A host's answer to a request."""
 
     status: int
     target: str | None = None
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Host:
-    """A host: what its links look like, what it answers, and what is true of it."""
+    """A host: its links, its answers, and which URLs are truly the same page."""
 
     kind: str
     name: str
@@ -119,7 +119,7 @@ def honest(
     mixed: bool = False,
     turns_at: float | None = None,
 ) -> Host:
-    """Return a host with a few habits that hold: everywhere, in one half, but for some, until."""
+    """Return a host with a few habits: always, with exceptions, in one half, or until a time."""
     name = f"www.site{n}.com"
     chosen = rng.sample(_habits(name, rng), rng.choice((1, 1, 2, 3)))
     if {"index", "slash"} <= {habit[0] for habit in chosen}:
@@ -182,7 +182,7 @@ def _if_http(target: Callable[[str], str], status: int = _PERMANENT) -> Respond:
 
 
 def _selected(url: str, _at: float = 0.0) -> str:
-    """Return which page a parameter selects: on one of five it selects one."""
+    """Return the page of a URL: on one of five pages, the parameter selects content."""
     page = url.partition("?")[0]
     return url if zlib.crc32(page.encode()) % 5 == 0 else page
 
@@ -192,7 +192,7 @@ def _spare(url: str) -> str:
 
 
 class Adversary(NamedTuple):
-    """A host that looks as if something could be learned, and nothing may be."""
+    """A host from which something seems to be learnable, and nothing may be learned."""
 
     kind: str
     answer: Respond
@@ -274,20 +274,24 @@ def adversaries(n: int, rng: random.Random) -> Iterator[Host]:
 
 @dataclass
 class CrawlResult:
-    """What a crawl over hosts came to."""
+    """The result of a crawl over hosts."""
 
     fetched: int = 0
-    merged: int = 0  # drops, by active rules
-    wrong: list[tuple[str, str, str]] = field(default_factory=list)  # kind, dropped, for what
-    avoided: int = 0  # right drops after a host's first fetches: what one who knows all avoids
-    repeated: int = 0  # and what he would have avoided besides
-    by_kind: Counter[str] = field(default_factory=Counter)  # drops
+    merged: int = 0  # URLs that active rules held
+    wrong: list[tuple[str, str, str]] = field(
+        default_factory=list
+    )  # kind of host, held URL, its representative
+    avoided: int = (
+        0  # rightly held after a host's first fetches: an all-knowing crawler avoids these
+    )
+    repeated: int = 0  # fetches that it would have avoided, too
+    by_kind: Counter[str] = field(default_factory=Counter)  # held URLs
     active: Counter[str] = field(default_factory=Counter)  # rules that ever were, by kind of host
     lost: list[str] = field(default_factory=list)
 
 
 def crawl(hosts: list[Host], warm: int = 200) -> CrawlResult:
-    """Crawl hosts, one second a fetch, as the real crawl does: learn, drop, and take back."""
+    """Crawl hosts, one fetch a second, as a real crawl does: learn, hold and release."""
     found = CrawlResult()
     for host in hosts:
         _Crawl(host, found, warm).run()
@@ -295,7 +299,7 @@ def crawl(hosts: list[Host], warm: int = 200) -> CrawlResult:
 
 
 class _Crawl:
-    """The crawl of one host: what the store, the frontier and the visits do, without them."""
+    """The crawl of one host: a small model of the store, the frontier and the visits."""
 
     def __init__(self, host: Host, found: CrawlResult, warm: int) -> None:
         self.host = host
@@ -303,31 +307,31 @@ class _Crawl:
         self.warm = warm
         self.learner = Learner(_LIMITS, registrable, self)
         self.rules = RuleSet((), POLICY)
-        self.classes: dict[str, str] = {}  # from what rules make to the URL that stands for it
+        self.classes: dict[str, str] = {}  # from what rules make to its representative
         self.known: set[str] = set()
-        self.claimed: set[object] = set()  # true pages that were asked for
-        self.dropped: list[str] = []
+        self.claimed: set[object] = set()  # true pages that were requested
+        self.held: list[str] = []
         self.bodies: dict[str, tuple[str, bytes]] = {}
         self.queue = deque(host.links)
         self.fetched = 0
-        self.over = False  # in the end every rule is taken back, to see whether all is found
+        self.over = False  # in the end all rules are revoked, to see whether every page is found
         self.at = 0.0
 
     def run(self) -> None:
-        """Crawl to the end; then once more, without rules, what was dropped."""
+        """Crawl to the end; then crawl what was held once more, without rules."""
         while self.queue:
             self.step(self.queue.popleft())
         self.found.fetched += self.fetched
         self.over, self.rules, self.classes = True, RuleSet((), POLICY), {}
-        self.known.difference_update(self.dropped)
-        for url in self.dropped:
+        self.known.difference_update(self.held)
+        for url in self.held:
             self.step(url)
-        if self.host.kind != "turning":  # there a name that was asked became another page since
+        if self.host.kind != "turning":  # its URLs became other pages after they were fetched
             missing = {self.host.truth(url, self.at) for url in self.host.links} - self.claimed
             self.found.lost += map(str, missing)
 
     def step(self, url: str) -> None:
-        """Drop a link that is known, or fetch it and learn."""
+        """Hold a link to a known page, or fetch it and learn."""
         if url in self.known:
             return
         self.known.add(url)
@@ -339,26 +343,26 @@ class _Crawl:
         if one not in {None, url} and not self.learner.is_verified(
             acting, followed.identity, self.at
         ):
-            self.drop(url, str(one))
+            self.hold(url, str(one))
             return
         if followed.changes:
             self.classes.setdefault(followed.identity, url)
         self.fetch(url)
         self.decide()
 
-    def drop(self, url: str, one: str) -> None:
-        """Count a drop, right or wrong at this time."""
+    def hold(self, url: str, one: str) -> None:
+        """Count a held URL, and whether that is right at this time."""
         found, host = self.found, self.host
         found.merged += 1
         found.by_kind[host.kind] += 1
-        self.dropped.append(url)
+        self.held.append(url)
         if host.truth(url, self.at) == host.truth(one, self.at):
             found.avoided += self.fetched > self.warm
         else:
             found.wrong.append((host.kind, url, one))
 
     def fetch(self, url: str) -> None:
-        """Ask for a URL and for what it leads to, and tell the learner."""
+        """Fetch a URL and the chain of its redirects, and pass them to the learner."""
         page = self.host.truth(url, self.at)
         again = page in self.claimed and self.fetched > self.warm
         self.found.repeated += again and self.host.honest and not self.over
@@ -402,19 +406,19 @@ class _Crawl:
                 active[rule.rewrite] = rule.as_learned()
         self.rules = RuleSet(active.values(), POLICY)
         self.classes = {}
-        for url in self.known.difference(self.dropped):
+        for url in self.known.difference(self.held):
             followed = follow(self.rules, _IDENTITY(url), _IDENTITY)
             if followed.changes:
                 self.classes.setdefault(followed.identity, url)
         if any(rule.state in {"revoked", "frozen"} for rule in changed):
-            kept = set(filter(self.is_explained, self.dropped))
-            again = [url for url in self.dropped if url not in kept]
-            self.dropped = [url for url in self.dropped if url in kept]
+            kept = set(filter(self.is_explained, self.held))
+            again = [url for url in self.held if url not in kept]
+            self.held = [url for url in self.held if url in kept]
             self.known.difference_update(again)
             self.queue.extendleft(again)
 
     def is_explained(self, url: str) -> bool:
-        """Say whether rules still make a URL the same as one that is kept."""
+        """Return True if rules still merge a URL with a known one."""
         identity = follow(self.rules, _IDENTITY(url), _IDENTITY).identity
         return identity in self.classes or (identity != url and identity in self.known)
 

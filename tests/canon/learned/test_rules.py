@@ -1,4 +1,4 @@
-"""Learned rules: what each family does, sets that come to rest, files that are refused."""
+"""Learned rules: what each family does, sets that terminate, files that are refused."""
 
 import json
 
@@ -39,7 +39,7 @@ def rule(family: str, host: str = "h.example", **blanks: object) -> LearnedRule:
     return LearnedRule(host=host, family=family, **blanks)  # type: ignore[arg-type]
 
 
-def taught(*rules: LearnedRule, policy: str = "web") -> Canonicalizer:
+def with_rules(*rules: LearnedRule, policy: str = "web") -> Canonicalizer:
     return Canonicalizer(policy, RuleSet(rules, f"{policy}/1"))
 
 
@@ -116,7 +116,7 @@ def test_a_rule_that_its_family_does_not_allow_is_refused(broken: LearnedRule, s
         [rule("path-prefix", old="/a/", new="/b/c/"), rule("path-prefix", old="/b/", new="/a/d/")],
     ],
 )
-def test_rules_that_lead_in_a_circle_are_refused(circle: list[LearnedRule]) -> None:
+def test_rules_that_form_a_circle_are_refused(circle: list[LearnedRule]) -> None:
     with pytest.raises(RulesError, match="leads back to itself through other rules; revoke one"):
         RuleSet(circle, "web/1")
     quiet = [*circle[:-1], rule(circle[-1].family, circle[-1].host, state="revoked",
@@ -124,8 +124,8 @@ def test_rules_that_lead_in_a_circle_are_refused(circle: list[LearnedRule]) -> N
     RuleSet(quiet, "web/1")
 
 
-def test_rules_act_together_and_explain_says_what_they_rest_on() -> None:
-    make = taught(
+def test_rules_apply_together_and_explain_shows_their_evidence() -> None:
+    make = with_rules(
         rule("scheme-upgrade"),
         rule("www", new="www.h.example"),
         rule("trailing-slash", "www.h.example", new="slash", evidence=Evidence(agree=57)),
@@ -133,7 +133,7 @@ def test_rules_act_together_and_explain_says_what_they_rest_on() -> None:
     )
     url = "http://H.example/a?ref=1&id=2#x"
     found = make(url)
-    assert found.url == "http://h.example/a?ref=1&id=2", "the request is touched by no rule"
+    assert found.url == "http://h.example/a?ref=1&id=2", "no rule changes the request URL"
     assert found.identity == "https://www.h.example/a/?id=2"
     assert found.key == canonry.key("https://www.h.example/a/?id=2")
     trace = make.explain(url)
@@ -151,8 +151,8 @@ def test_rules_act_together_and_explain_says_what_they_rest_on() -> None:
     assert all(one.after == two.before for one, two in zip(trace.steps, trace.steps[1:]))  # noqa: B905
 
 
-def test_all_ways_in_give_the_same() -> None:
-    make = taught(rule("scheme-upgrade"))
+def test_all_methods_give_the_same_identity() -> None:
+    make = with_rules(rule("scheme-upgrade"))
     given_urls = ["http://h.example/a", b"http://h.example/b", "http://o.example/", "nothing"]
     found = list(make.many(given_urls))
     assert [type(one) for one in found[:3]] == [canonry.Canonical] * 3
@@ -164,8 +164,8 @@ def test_all_ways_in_give_the_same() -> None:
     assert make.surt("http://h.example/a") == "example,h)/a"
 
 
-def test_a_rule_for_subdomains_leaves_out_those_that_it_names() -> None:
-    make = taught(rule("scheme-upgrade", subdomains=True, but=("old.h.example",)))
+def test_a_rule_for_subdomains_has_exceptions() -> None:
+    make = with_rules(rule("scheme-upgrade", subdomains=True, but=("old.h.example",)))
     assert make.identity("http://a.b.h.example/") == "https://a.b.h.example/"
     assert make.identity("http://h.example/") == "https://h.example/"
     assert make.identity("http://old.h.example/") == "http://old.h.example/"
@@ -178,7 +178,7 @@ def test_rules_of_another_policy_are_refused() -> None:
         Canonicalizer("search", rules)
 
 
-def test_the_file_is_read_as_it_was_written() -> None:
+def test_a_written_file_can_be_read_again() -> None:
     rules = RuleSet(
         [
             rule("trailing-slash", new="bare", state="suspended"),
@@ -220,7 +220,7 @@ def test_the_file_is_read_as_it_was_written() -> None:
         (lambda f: f["rules"][0].update(new="slash"), "leave 'id' out when you change a rule"),
     ],
 )
-def test_a_file_that_is_written_wrong_is_refused(change: object, says: str) -> None:
+def test_an_invalid_file_is_refused(change: object, says: str) -> None:
     content = json.loads(RuleSet([rule("trailing-slash", new="bare")], "web/1").dumps())
     change(content)  # type: ignore[operator]
     with pytest.raises(RulesError) as caught:
@@ -230,7 +230,7 @@ def test_a_file_that_is_written_wrong_is_refused(change: object, says: str) -> N
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", b"\xff\xfe", "null"])
-def test_what_is_no_file_of_rules_is_refused(text: str | bytes) -> None:
+def test_text_that_is_no_file_of_rules_is_refused(text: str | bytes) -> None:
     with pytest.raises(RulesError, match="rules: no"):
         loads(text)
 
@@ -268,11 +268,11 @@ their_urls = st.builds(
     "http://h.example/A/x",
     "web",
 )
-def test_sets_that_pass_the_checks_come_to_rest(
+def test_sets_that_pass_the_checks_terminate(
     given_rewrites: list[Rewrite], url: str, policy: str
 ) -> None:
     rules = [LearnedRule(**to_fields(rewrite)) for rewrite in given_rewrites]
-    make = taught(*rules, policy=policy)
+    make = with_rules(*rules, policy=policy)
     try:
         identity = make.identity(url)
     except InvalidURL:
@@ -284,8 +284,8 @@ def test_sets_that_pass_the_checks_come_to_rest(
     assert Canonicalizer(policy)(url).url == make(url).url
 
 
-def test_a_set_that_never_comes_to_rest_leaves_the_url_alone() -> None:
-    """The check is told from blanks; should it miss a circle, the URL stays what it is."""
+def test_a_set_that_never_terminates_leaves_the_url_alone() -> None:
+    """The check reads only the fields of rules; if it misses a circle, the URL stays as it is."""
     rules = RuleSet([rule("host-alias", new="b.example")], "web/1")
     back = RuleSet([rule("host-alias", "b.example", new="h.example")], "web/1")
     rules._own.update(back._own)  # noqa: SLF001 - the fault is planted

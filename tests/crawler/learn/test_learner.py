@@ -1,4 +1,4 @@
-"""The learner: what a pair teaches, what is no evidence, and the life of a rule."""
+"""The learner: rewrites inferred from pairs, what is not evidence, and the life of a rule."""
 
 import random
 
@@ -24,7 +24,7 @@ H = "http://h.example"
 
 
 def read(source: str, target: str) -> list[str]:
-    """Return the rewrites of a pair, in short."""
+    """Return the rewrites of a pair, abbreviated."""
     return [
         " ".join([rewrite.family, *filter(None, (rewrite.old, rewrite.new)), *rewrite.beside])
         for rewrite in rewrites_from(Parts.of(source), Parts.of(target))
@@ -66,7 +66,7 @@ def read(source: str, target: str) -> list[str]:
         ),
     ],
 )
-def test_what_a_pair_teaches(source: str, target: str, rewrites: list[str]) -> None:
+def test_rewrites_of_a_pair(source: str, target: str, rewrites: list[str]) -> None:
     assert read(source, target) == rewrites
 
 
@@ -93,18 +93,18 @@ def test_what_a_pair_teaches(source: str, target: str, rewrites: list[str]) -> N
         (f"{H}/a?id=1", f"{H}/a?id=1&session=9"),
         (f"{H}/a?b=1&a=2&c=3", f"{H}/a?c=3&b=1"),
         ("https://h.example/a", f"{H}/a"),  # down again
-        (f"{H}:8080/a", f"{H}/a"),  # what rewrites are not about
+        (f"{H}:8080/a", f"{H}/a"),  # a port: not covered by any rule
         ("http://u@h.example/a", f"{H}/a"),
         ("ftp://h.example/a", f"{H}/a"),
         ("http://127.0.0.1/a", f"{H}/a"),
         (f"{H}/a", f"{H}/a"),
     ],
 )
-def test_what_teaches_nothing(source: str, target: str) -> None:
+def test_pairs_that_no_rewrite_explains(source: str, target: str) -> None:
     assert read(source, target) == []
 
 
-def test_what_answers_alike_teaches_in_one_direction() -> None:
+def test_equal_bodies_lead_to_rewrites_in_one_direction() -> None:
     one, other = Parts.of(f"{H}/a?id=1&s=x"), Parts.of(f"{H}/a?id=1&s=y")
     assert rewrites_between(one, other) == rewrites_between(other, one)
     assert rewrites_between(one, other)[0] == Rewrite(
@@ -128,8 +128,8 @@ _PARTS = st.builds(
 )
 
 
-def test_many_pairs_teach_something() -> None:
-    """Else the law below would say nothing."""
+def test_many_pairs_have_rewrites() -> None:
+    """Otherwise the law below would test nothing."""
     assert share(st.tuples(_PARTS, _PARTS), lambda pair: bool(rewrites_from(*pair))) > 0.08
 
 
@@ -147,7 +147,7 @@ def test_rewrites_lead_from_the_source_to_the_target(source: Parts, target: Part
 
 
 def test_the_bound_is_wilsons() -> None:
-    """The figures that DESIGN and the thresholds' file quote; more of them from scipy's formula."""
+    """The figures that DESIGN and config/learning.toml quote; others computed with scipy."""
     assert [round(lower_bound(n, 0), 2) for n in (5, 16, 35, 52)] == [0.57, 0.81, 0.90, 0.93]
     assert round(lower_bound(8, 2), 4) == 0.4902
     assert round(lower_bound(50, 50), 4) == 0.4038
@@ -160,7 +160,7 @@ def learner() -> Learner:
 
 
 def observe(one: Learner, *news: Moved | Answered) -> list[tuple[str, str]]:
-    """Tell a learner of what came one after the other; return the states that cases went to."""
+    """Pass news to a learner one by one; return the states that rules entered."""
     told = []
     for item in news:
         one.observe(item)
@@ -170,7 +170,7 @@ def observe(one: Learner, *news: Moved | Answered) -> list[tuple[str, str]]:
 
 
 def moves(count: int, start: int = 0, at: float = 0.0) -> list[Moved]:
-    """Return redirects that add a slash, in the top of a host."""
+    """Return redirects that add a slash, at the top level of a host."""
     return [Moved(f"{H}/p{n}", f"{H}/p{n}/", at + n) for n in range(start, start + count)]
 
 
@@ -181,9 +181,9 @@ def test_the_life_of_a_rule() -> None:
     assert observe(one, *moves(29, 5)) == []
     assert observe(one, *moves(1, 34)) == [("trailing-slash/", "active")]
     assert observe(one, Answered(f"{H}/page", b"1", 40.0)) == [("trailing-slash/", "suspended")]
-    assert observe(one, *moves(16, 100)) == [], "what spoke against it once asks for much more"
+    assert observe(one, *moves(16, 100)) == [], "after evidence against it, a rule needs much more"
     assert observe(one, Answered(f"{H}/other", b"2", 200.0)) == [("trailing-slash/", "revoked")]
-    assert observe(one, *moves(500, 200)) == [], "and it does not come back"
+    assert observe(one, *moves(500, 200)) == [], "and it is not learned again"
 
 
 def test_each_path_counts_once() -> None:
@@ -194,8 +194,8 @@ def test_each_path_counts_once() -> None:
     assert rule.agree == 1
 
 
-def test_a_rewrite_has_to_predict_before_it_spares() -> None:
-    """All evidence may be good enough, and that of the probation alone is not yet."""
+def test_a_rule_has_to_predict_before_it_is_active() -> None:
+    """All evidence together may be enough while that of the probation alone is not."""
     rule = TrackedRule(
         Rewrite("h.example", "trailing-slash", new="slash"), agree=60, state="probation"
     )
@@ -217,13 +217,13 @@ def test_a_host_alias_takes_longer_than_an_outage() -> None:
     assert observe(one, later) == [("host-alias/", "active")]
 
 
-def test_what_leads_elsewhere_says_nothing_of_the_host_itself() -> None:
+def test_a_redirect_to_another_host_is_evidence_for_the_host_alias_only() -> None:
     one = learner()
     observe(one, *(Moved(f"{H}/p{n}", f"https://o.example/p{n}/", float(n)) for n in range(9)))
     assert {rule.rewrite.family for rule in one.rules("h.example")} == {"host-alias"}
 
 
-def test_what_is_seen_both_ways_is_frozen() -> None:
+def test_redirects_in_both_directions_freeze_a_rule() -> None:
     one = learner()
     observe(one, *moves(20))
     back = [Moved(f"{H}/q{n}/", f"{H}/q{n}", 50.0 + n) for n in range(3)]
@@ -234,7 +234,7 @@ def test_what_is_seen_both_ways_is_frozen() -> None:
     assert states == {"slash": "frozen", "bare": "frozen"}
 
 
-def test_a_canonical_link_speaks_for_a_rewrite_and_never_against_one() -> None:
+def test_a_canonical_link_is_evidence_for_a_rule_and_never_against_one() -> None:
     one = learner()
     observe(one, *moves(10))
     observe(one, Moved(f"{H}/c", f"{H}/c/", 20.0, "canonical"))
@@ -255,7 +255,7 @@ def bodies(kind: str, count: int = 60) -> list[Answered]:
     return found
 
 
-def test_equal_bodies_teach_and_others_do_not() -> None:
+def test_equal_bodies_are_evidence_and_others_are_not() -> None:
     assert observe(learner(), *bodies("equal")) == [
         ("parameter-irrelevant/", "probation"),
         ("parameter-irrelevant/", "active"),
@@ -276,7 +276,7 @@ def test_a_body_that_answers_for_everything_is_no_evidence() -> None:
     assert observe(one, *sorry) == []
 
 
-def test_a_missing_pages_body_is_no_evidence() -> None:
+def test_the_body_of_a_missing_page_is_no_evidence() -> None:
     one = learner()
     pair = [Answered(f"{H}/p1", b"sorry", 0.0), Answered(f"{H}/p1/", b"sorry", 1.0)]
     observe(one, *pair)
@@ -288,14 +288,14 @@ def test_a_missing_pages_body_is_no_evidence() -> None:
     assert [rule.agree for rule in one.rules("h.example")] == [1]
 
 
-def test_hsts_is_strong() -> None:
+def test_hsts_is_strong_evidence() -> None:
     one = learner()
     news: list[Moved | Answered] = [Answered("https://h.example/", b"x", 0.0, hsts=True)]
     news += [Moved(f"{H}/{n}", f"https://h.example/{n}", float(n)) for n in range(6)]
     assert observe(one, *news) == [("scheme-upgrade/", "probation"), ("scheme-upgrade/", "active")]
 
 
-def test_a_part_of_a_host_learns_what_the_whole_refutes() -> None:
+def test_a_part_of_a_host_can_have_a_rule_that_the_whole_has_not() -> None:
     one = learner()
     news: list[Moved | Answered] = []
     for n in range(60):
@@ -305,7 +305,7 @@ def test_a_part_of_a_host_learns_what_the_whole_refutes() -> None:
     assert {c.rewrite.below for c in one.rules("h.example") if c.state == "active"} == {"/docs/"}
 
 
-def test_a_part_that_never_was_looked_at_is_verified_first() -> None:
+def test_the_first_predictions_in_a_new_part_are_verified() -> None:
     one = learner()
     observe(one, *moves(60))
     [rule] = [c for c in one.rules("h.example") if c.state == "active"]
@@ -320,7 +320,7 @@ def test_a_part_that_never_was_looked_at_is_verified_first() -> None:
     assert all(one.is_verified(rules, f"{H}/new/{n}/", late) for n in range(10))
 
 
-def test_a_domain_learns_where_several_of_its_hosts_agree() -> None:
+def test_a_domain_learns_a_rule_if_several_of_its_hosts_have_it() -> None:
     one = learner()
     told = []
     for name in ("a", "b", "c", "d", "e"):
@@ -355,14 +355,14 @@ def test_memory_is_bounded() -> None:
         ("x", "not TOML"),
     ],
 )
-def test_thresholds_that_are_wrong_are_told(tmp_path: object, text: str, says: str) -> None:
+def test_wrong_thresholds_are_refused(tmp_path: object, text: str, says: str) -> None:
     path = tmp_path / "mine.toml"  # type: ignore[operator]
     path.write_text(text)
     with pytest.raises(SettingsError, match=says):
         thresholds.load(str(path))
 
 
-def test_thresholds_lie_over_the_defaults(tmp_path: object) -> None:
+def test_thresholds_override_the_defaults(tmp_path: object) -> None:
     path = tmp_path / "mine.toml"  # type: ignore[operator]
     path.write_text("[default]\nfirst = 9\n[family.www]\nspan = 5\n")
     found = thresholds.load(str(path))

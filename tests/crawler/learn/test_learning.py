@@ -1,4 +1,4 @@
-"""Crawls that learn: what a rule spares, what it must not cost, and that it survives a kill."""
+"""Crawls that learn: rules spare fetches, lose no page, and survive a killed process."""
 
 import io
 import json
@@ -29,7 +29,7 @@ _THERE = re.compile(r"/|/robots\.txt|/list/[0-9]+|/docs/p[0-9]+(?:/|\?ref=[0-9])
 
 
 class Site:
-    """Pages that each go by three names, listed twenty on a page; what it was asked is counted."""
+    """Pages with three URLs each, listed twenty to a page; counts the requests."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -65,13 +65,13 @@ class Site:
 
     @property
     def pages(self) -> set[str]:
-        """Return the pages that were asked for by one of their names."""
+        """Return the pages that were requested by any of their URLs."""
         return {path.partition("?")[0].rstrip("/") for path in self.asked if "/docs/" in path}
 
 
 @contextmanager
 def served(site: Callable[[bytes], Answer]) -> Iterator[Raw]:
-    """Serve a site from a thread."""
+    """Serve a site in a thread."""
     with from_thread(raw_server(site)) as raw:
         yield raw
 
@@ -82,7 +82,7 @@ def words(raw: Raw, *more: str) -> list[str]:
 
 
 def make_store(folder: Path) -> None:
-    """Make an empty store, the one that commands take by default."""
+    """Create an empty store where commands expect it by default."""
     policy = preset("web")
     url = f"sqlite:///{folder / 'canonry.db'}"
     Store(url, policy=policy.label, fingerprint=policy.fingerprint).close()
@@ -92,7 +92,7 @@ def everything() -> set[str]:
     return {f"/docs/p{n}" for n in range(_PAGES)}
 
 
-def test_a_crawl_learns_spares_and_says_why(tmp_path: Path) -> None:
+def test_a_crawl_learns_spares_fetches_and_gives_reasons(tmp_path: Path) -> None:
     site = Site()
     with served(site) as raw:
         done = run_command(*words(raw), folder=tmp_path)
@@ -121,8 +121,8 @@ def test_a_crawl_learns_spares_and_says_why(tmp_path: Path) -> None:
         assert url.partition("?")[0].rstrip("/") == edge["representative"].partition("?")[0]
 
 
-def test_bodies_of_a_host_that_answers_everything_alike_are_no_evidence(tmp_path: Path) -> None:
-    """All pages have the body that what is not there has: no parameter is learned from that."""
+def test_a_host_that_answers_everything_with_one_body_gives_no_evidence(tmp_path: Path) -> None:
+    """All pages have the body of a missing page: no parameter is learned from that."""
 
     class Alike(Site):
         def __call__(self, head: bytes) -> Answer:
@@ -140,7 +140,7 @@ def test_bodies_of_a_host_that_answers_everything_alike_are_no_evidence(tmp_path
     assert json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout) == []
 
 
-def test_nothing_is_learned_where_it_is_not_wanted(tmp_path: Path) -> None:
+def test_nothing_is_learned_if_learning_is_off(tmp_path: Path) -> None:
     site = Site()
     with served(site) as raw:
         assert run_command(*words(raw, "--no-learn"), folder=tmp_path).returncode == 0
@@ -148,8 +148,8 @@ def test_nothing_is_learned_where_it_is_not_wanted(tmp_path: Path) -> None:
     assert json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout) == []
 
 
-def test_a_fault_of_learning_ends_learning_and_not_the_crawl(tmp_path: Path) -> None:
-    """It is planted in a process of its own, in the middle of what one transaction learns."""
+def test_a_fault_of_learning_ends_the_learning_but_not_the_crawl(tmp_path: Path) -> None:
+    """The fault is planted in a process of its own, in the middle of a transaction."""
     fault = (
         "import canonry.crawler.learn.learner as l\n"
         "def decide(self, now): raise KeyError('planted')\n"
@@ -173,8 +173,8 @@ def test_a_fault_of_learning_ends_learning_and_not_the_crawl(tmp_path: Path) -> 
     assert max(site.asked.values()) == 1
 
 
-def test_a_site_that_changes_takes_its_rule_back_and_loses_nothing(tmp_path: Path) -> None:
-    """The pages that were dropped for the rule, and are pages of their own now, are all asked."""
+def test_a_site_that_changes_has_its_rule_revoked_and_loses_nothing(tmp_path: Path) -> None:
+    """URLs that the rule held, and that are pages of their own now, are all fetched."""
     site = Site()
     site.turns_at = 250
     with served(site) as raw:
@@ -187,7 +187,7 @@ def test_a_site_that_changes_takes_its_rule_back_and_loses_nothing(tmp_path: Pat
     assert {f"/docs/p{n}/" for n in range(_PAGES)} <= site.asked.keys()
 
 
-def test_a_rule_that_people_revoke_gives_back_what_it_spared(tmp_path: Path) -> None:
+def test_revoking_a_rule_releases_what_it_held(tmp_path: Path) -> None:
     site = Site()
     with served(site) as raw:
         run_command(*words(raw), folder=tmp_path)
@@ -204,7 +204,7 @@ def test_a_rule_that_people_revoke_gives_back_what_it_spared(tmp_path: Path) -> 
     assert max(site.asked.values()) == 1
 
 
-def test_what_one_crawl_learned_spares_another(tmp_path: Path) -> None:
+def test_rules_of_one_crawl_spare_fetches_of_another(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
@@ -238,7 +238,7 @@ def test_what_one_crawl_learned_spares_another(tmp_path: Path) -> None:
     assert site.asked.total() < 1.25 * _PAGES
 
 
-def test_answers_from_a_store_follow_what_was_seen_and_what_was_learned(tmp_path: Path) -> None:
+def test_a_look_up_in_a_store_follows_aliases_and_rules(tmp_path: Path) -> None:
     site = Site()
     with served(site) as raw:
         run_command(*words(raw), folder=tmp_path)
@@ -281,7 +281,7 @@ def test_answers_from_a_store_follow_what_was_seen_and_what_was_learned(tmp_path
     assert urls[unseen] == urls[f"{SEED}docs/unseen"] == "queued", "nothing is lost with a rule"
 
 
-def test_what_one_url_led_to_is_told_without_any_rule(tmp_path: Path) -> None:
+def test_a_look_up_follows_aliases_without_any_rule(tmp_path: Path) -> None:
     def answer(head: bytes) -> Answer:
         target = head.split(b" ")[1].decode()
         if target == "/":
@@ -308,10 +308,10 @@ _KILLS = max(2, int(os.environ.get("CANONRY_TEST_KILLS", "12")) // 3)
 
 @pytest.mark.every_database
 @pytest.mark.parametrize("turns_at", [1 << 30, 250])
-def test_killed_while_it_learns_it_is_right_after_resuming(
+def test_a_crawl_killed_while_it_learns_is_right_after_resuming(
     tmp_path: Path, turns_at: int, store_words: list[str]
 ) -> None:
-    """Killed at random moments: also in the middle of a rule's activation, and of its end."""
+    """Killed at random moments, also while a rule is activated or revoked."""
     site = Site()
     site.turns_at = turns_at
     rng = random.Random(turns_at)
@@ -426,7 +426,7 @@ def test_mining_a_warc(tmp_path: Path, *, packed: bool) -> None:
         (["rules", "list", "--store", "sqlite:///none.db"], 1, "there is no store none.db"),
     ],
 )
-def test_what_goes_wrong_is_told(tmp_path: Path, command: list[str], code: int, says: str) -> None:
+def test_errors_are_reported(tmp_path: Path, command: list[str], code: int, says: str) -> None:
     make_store(tmp_path)
     for name, policy, host in (("wide", "web/1", "co.uk"), ("search", "search/1", "h.example")):
         rule = {"host": host, "family": "scheme-upgrade", "subdomains": True}

@@ -1,4 +1,4 @@
-"""The keeper: what it publishes, what it holds back, and what it remembers over restarts."""
+"""The learning session: what it publishes, what the gate blocks, what survives a restart."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ Hops = tuple[Hop, ...]
 
 
 class Crawl:
-    """A store with a keeper, and pages that add a slash, told one by one."""
+    """A store with a learning session, and pages that are recorded one by one."""
 
     def __init__(self, folder: Path, limits: Thresholds = LIMITS) -> None:
         self.said: list[str] = []
@@ -42,7 +42,7 @@ class Crawl:
         return answer.row
 
     def moved(self, source: str, target: str, status: int = 301) -> None:
-        """Ask for a URL that leads to another, and for that."""
+        """Record a URL that redirects to another, and that one."""
         hop = Hop("redirect", status, candidate(target)._replace(hops=1, source=1))
         self.record(source, State.REDIRECTED, hops=(hop,))
         page = Page(200, 0.1, "text/html", 1, target.encode()[:16].ljust(16), None, None, 0)
@@ -65,7 +65,7 @@ def learn_slashes(crawl: Crawl, count: int = 40, start: int = 0) -> None:
         crawl.moved(f"{H}/p{n}", f"{H}/p{n}/")
 
 
-def test_it_publishes_what_holds(tmp_path: Path) -> None:
+def test_it_activates_a_rule_with_enough_evidence(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     learn_slashes(crawl)
     assert crawl.states()["trailing-slash", "/"] == "active"
@@ -80,7 +80,7 @@ def test_it_publishes_what_holds(tmp_path: Path) -> None:
         ({"hosts_a_day": 1}, "1 hosts have learned such a rule within a day"),
     ],
 )
-def test_what_would_change_too_much_is_held_back_and_told_once(
+def test_a_rule_that_would_change_too_much_is_blocked_and_reported_once(
     tmp_path: Path, gate: dict[str, float], says: str
 ) -> None:
     crawl = Crawl(tmp_path, with_gate(**gate))
@@ -98,7 +98,7 @@ def test_what_would_change_too_much_is_held_back_and_told_once(
     crawl.store.close()
 
 
-def test_what_would_make_one_url_of_many_is_held_back(tmp_path: Path) -> None:
+def test_a_rule_that_would_merge_too_many_urls_is_blocked(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, with_gate(class_size=2))
     for n in range(3):
         crawl.row(f"{H}/{'a' * n}A{'a' * (2 - n)}")  # three spellings of one word
@@ -110,7 +110,7 @@ def test_what_would_make_one_url_of_many_is_held_back(tmp_path: Path) -> None:
     crawl.store.close()
 
 
-def test_a_rule_that_would_lead_in_a_circle_is_held_back(tmp_path: Path) -> None:
+def test_a_rule_that_would_form_a_circle_is_blocked(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     with crawl.store.transaction() as connection:
         back = [
@@ -137,7 +137,7 @@ def test_evidence_survives_a_restart(tmp_path: Path) -> None:
     again.store.close()
 
 
-def test_a_transaction_that_fails_teaches_nothing(tmp_path: Path) -> None:
+def test_nothing_is_learned_from_a_transaction_that_fails(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     learn_slashes(crawl, 34)
     with pytest.raises(KeyError), crawl.store.transaction() as connection:
@@ -151,11 +151,11 @@ def test_a_transaction_that_fails_teaches_nothing(tmp_path: Path) -> None:
     crawl.store.close()
 
 
-def test_chains_count_when_their_end_answers(tmp_path: Path) -> None:
+def test_a_chain_is_evidence_when_its_end_answers(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     for n in range(6):
         one, two, end = f"{H}/a{n}", f"https://h.example/a{n}", f"https://h.example/a{n}/"
-        crawl.moved(one, two)  # it answered once, and leads on since
+        crawl.moved(one, two)  # it answered before, and redirects now
         hop = Hop("redirect", 301, candidate(end)._replace(hops=2, source=1))
         crawl.record(two, State.REDIRECTED, hops=(hop,))
     for n in range(6):
@@ -169,7 +169,7 @@ def test_chains_count_when_their_end_answers(tmp_path: Path) -> None:
     crawl.store.close()
 
 
-def test_temporary_redirects_teach_nothing(tmp_path: Path) -> None:
+def test_temporary_redirects_are_no_evidence(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     for n in range(20):
         crawl.moved(f"{H}/p{n}", f"{H}/p{n}/", 302)
@@ -177,6 +177,6 @@ def test_temporary_redirects_teach_nothing(tmp_path: Path) -> None:
     crawl.store.close()
 
 
-def test_a_probe_is_beside_what_was_seen() -> None:
+def test_a_probe_is_in_the_directory_of_a_known_page() -> None:
     assert beside(f"{H}/a/b?c", 1.0).url.startswith(f"{H}/a/")
     assert beside(f"{H}/a/b", 1.0) != beside(f"{H}/a/b", 2.0)

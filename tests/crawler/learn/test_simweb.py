@@ -1,4 +1,4 @@
-"""Learning on a web whose truth is known: merges are right, and adversaries teach nothing."""
+"""Learning on a simulated web: merges are right, and nothing is learned from adversaries."""
 
 import random
 
@@ -9,7 +9,7 @@ _ADVERSARIES = [host.kind for host in simweb.adversaries(0, random.Random(0))]
 
 
 @pytest.mark.parametrize("place", range(len(_ADVERSARIES)), ids=_ADVERSARIES)
-def test_adversaries_teach_nothing(place: int) -> None:
+def test_nothing_is_learned_from_adversaries(place: int) -> None:
     for seed in range(2):
         host = list(simweb.adversaries(seed, random.Random(seed)))[place]
         found = simweb.crawl([host])
@@ -18,8 +18,8 @@ def test_adversaries_teach_nothing(place: int) -> None:
         assert found.lost == []
 
 
-def test_what_is_merged_is_equal_and_most_of_what_could_be_is() -> None:
-    """The figures of many seeds stand in docs/learning.md; these bounds tell when it breaks."""
+def test_merges_are_right_and_most_duplicates_are_merged() -> None:
+    """docs/learning.md has the figures of many seeds; these bounds only catch a regression."""
     merged = wrong = avoided = repeated = 0
     for seed in range(2):
         found = simweb.crawl(simweb.web(seed, 16))
@@ -33,15 +33,15 @@ def test_what_is_merged_is_equal_and_most_of_what_could_be_is() -> None:
     assert avoided / (avoided + repeated) > 0.75
 
 
-def test_a_host_that_changes_is_found_out() -> None:
-    """Until then what its rules drop is wrong: of a share of one in twenty, some twenty a rule."""
+def test_a_host_that_changes_is_detected() -> None:
+    """Until then its rules hold the wrong URLs: some twenty each, as one in twenty is verified."""
     found = simweb.crawl([simweb.honest(n, random.Random(n), turns_at=900.0) for n in range(6)])
     assert found.merged > 1000
     assert len(found.wrong) < 6 * 100
 
 
-def test_a_web_sees_a_learner_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The measure itself can fail: a learner that takes everything for proof is found out."""
+def test_the_simulated_web_detects_a_wrong_learner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The measure itself works: it detects a learner that takes everything for proof."""
     monkeypatch.setattr("canonry.crawler.learn.learner.next_state", lambda *_given: "active")
     found = simweb.crawl(list(simweb.adversaries(0, random.Random(0))))
     assert found.active.total() >= 3

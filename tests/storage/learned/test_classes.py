@@ -1,4 +1,4 @@
-"""URLs that rules make one: dropped and kept, put back, brought in line; nothing is lost."""
+"""URLs that rules merge: held, released, rekeyed; nothing is lost."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ ALIAS = LearnedRule(host="h.example", family="host-alias", new="o.example")
 
 
 class GivenRules:
-    """Rules that are given, as the store uses them."""
+    """Given rules, as the store uses them."""
 
     def __init__(self, *rules: LearnedRule, verified: bool = False) -> None:
         self.in_force = RulesInForce(rules, MAKE)
@@ -31,7 +31,7 @@ class GivenRules:
         self.forgot = 0
 
     def refresh(self, connection: Connection) -> None:
-        """Take nothing over: the rules are given."""
+        """Load nothing: the rules are given."""
 
     def forget(self) -> None:
         self.forgot += 1
@@ -65,7 +65,7 @@ def page(status: int = 200) -> Page:
     return Page(status, 0.1, "text/html", 1, b"d" * 16, None, None, 0)
 
 
-def test_the_first_stands_for_the_others(tmp_path: Path) -> None:
+def test_the_first_url_represents_the_others(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.rules = GivenRules(SLASH)
     link(store, f"{H}/a/")
@@ -86,7 +86,7 @@ def test_the_first_stands_for_the_others(tmp_path: Path) -> None:
     assert edges == [(f"{H}/a", f"{H}/a/", "rule"), (f"{H}/b/", f"{H}/b", "rule")]
 
 
-def test_seeds_targets_of_redirects_and_what_is_verified_are_never_dropped(tmp_path: Path) -> None:
+def test_seeds_redirect_targets_and_verified_urls_are_never_held(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     rules = store.rules = GivenRules(SLASH)
     link(store, f"{H}/a")
@@ -100,8 +100,8 @@ def test_seeds_targets_of_redirects_and_what_is_verified_are_never_dropped(tmp_p
     store.close()
 
 
-def test_where_a_dropped_url_turns_out_to_be_the_page_it_is_fetched(tmp_path: Path) -> None:
-    """The one that stands for a class redirects to the very URL that was dropped for it."""
+def test_a_held_url_that_turns_out_to_be_the_page_is_fetched(tmp_path: Path) -> None:
+    """The representative of a class redirects to the very URL that is held for it."""
     store = open_store(tmp_path)
     store.rules = GivenRules(SLASH)
     [first] = link(store, f"{H}/a/")
@@ -109,7 +109,7 @@ def test_where_a_dropped_url_turns_out_to_be_the_page_it_is_fetched(tmp_path: Pa
     hop = Hop("redirect", 301, candidate(f"{H}/a")._replace(source=first.row, hops=1))
     store.record([visited(first.row, State.REDIRECTED, hops=(hop,))], 2.0)
     assert states(store) == {"h.example/a/": "redirected", "h.example/a": "queued"}
-    link(store, f"{H}/b/")  # and where nobody had dropped it
+    link(store, f"{H}/b/")  # and if it was not known before
     hop = Hop("redirect", 301, candidate(f"{H}/b")._replace(source=3, hops=1))
     store.record([visited(3, State.REDIRECTED, hops=(hop,))], 2.0)
     assert states(store)["h.example/b"] == "queued"
@@ -124,7 +124,7 @@ def test_where_a_dropped_url_turns_out_to_be_the_page_it_is_fetched(tmp_path: Pa
         visited(1, State.FETCHED, page=page(404)),
     ],
 )
-def test_what_was_dropped_for_a_page_that_is_not_there_goes_back(
+def test_urls_held_for_a_page_that_does_not_exist_are_released(
     tmp_path: Path, outcome: Outcome
 ) -> None:
     store = open_store(tmp_path)
@@ -136,7 +136,7 @@ def test_what_was_dropped_for_a_page_that_is_not_there_goes_back(
     store.close()
 
 
-def test_a_dead_page_stands_for_none(tmp_path: Path) -> None:
+def test_a_dead_page_represents_no_other(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.rules = GivenRules(SLASH)
     link(store, f"{H}/a")
@@ -147,14 +147,14 @@ def test_a_dead_page_stands_for_none(tmp_path: Path) -> None:
 
 
 def publish(store: Store, *rules: LearnedRule, **more: str) -> rekeying.Rekeyed:
-    """Bring rules into a store, and let them act."""
+    """Import rules into a store, and apply them."""
     with store.transaction() as connection:
         done = rule_store.import_rules(connection, rules, MAKE, 3.0, **more)  # type: ignore[arg-type]
         store.rules = GivenRules(*rule_store.rules_in(connection))
         return done
 
 
-def test_activation_takes_known_urls_out_of_the_queue_and_revocation_puts_them_back(
+def test_activation_holds_known_urls_and_revocation_releases_them(
     tmp_path: Path,
 ) -> None:
     store = open_store(tmp_path)
@@ -170,7 +170,7 @@ def test_activation_takes_known_urls_out_of_the_queue_and_revocation_puts_them_b
         "h.example/d/": "fetched",
         "o.example/a/": "queued",
     }
-    link(store, f"{H}/b", f"{H}/c/", f"{H}/d")  # against each kind of what was known
+    link(store, f"{H}/b", f"{H}/c/", f"{H}/d")  # against known URLs in each state
     assert [states(store)[f"h.example/{name}"] for name in ("b", "c/", "d")] == ["held learned"] * 3
     with store.transaction() as connection:
         rule = rule_store.find(connection, SLASH.id)
@@ -181,11 +181,11 @@ def test_activation_takes_known_urls_out_of_the_queue_and_revocation_puts_them_b
     assert set(states(store).values()) == {"queued", "fetched"}
     assert sum(len(host.urls) for host in lease(store)) == 8
     link(store, f"{H}/e", f"{H}/e/")
-    assert states(store)["h.example/e/"] == "queued", "a revoked rule drops nothing"
+    assert states(store)["h.example/e/"] == "queued", "a revoked rule holds nothing"
     store.close()
 
 
-def test_what_two_rules_dropped_waits_for_both(tmp_path: Path) -> None:
+def test_a_url_held_by_two_rules_waits_for_both(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     publish(store, SLASH, UPGRADE)
     link(store, "https://h.example/a", f"{H}/a/", "https://h.example/a/", f"{H}/a")
@@ -193,7 +193,7 @@ def test_what_two_rules_dropped_waits_for_both(tmp_path: Path) -> None:
     with store.transaction() as connection:
         done = rule_store.revoke(connection, rule_store.find(connection, UPGRADE.id), MAKE, 4.0)
         store.rules = GivenRules(*rule_store.rules_in(connection))
-    assert len(done.released) == 1, "one of the two that http has"
+    assert len(done.released) == 1, "one of the two with http"
     left = states(store)
     assert left["https://h.example/a/"] == "held learned"
     assert sorted([left["h.example/a/"], left["h.example/a"]]) == ["held learned", "queued"]
@@ -203,7 +203,7 @@ def test_what_two_rules_dropped_waits_for_both(tmp_path: Path) -> None:
     store.close()
 
 
-def test_what_was_dropped_for_a_suspended_rule_stays_and_no_more_is_dropped(tmp_path: Path) -> None:
+def test_a_suspended_rule_keeps_what_it_holds_and_holds_no_more(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     publish(store, SLASH)
     link(store, f"{H}/a", f"{H}/a/")
@@ -229,9 +229,9 @@ def test_what_was_dropped_for_a_suspended_rule_stays_and_no_more_is_dropped(tmp_
         (["http://h.example/b", "http://h.example/a"], (), "http://h.example/b"),
         (["https://h.example/a", "http://h.example/a/x"], (2,), "http://h.example/a/x"),
     ],
-    ids=["https before http", "shorter", "first", "what is fetched before all"],
+    ids=["https before http", "shorter", "first", "a fetched one first"],
 )
-def test_which_one_stands_for_a_class(
+def test_which_url_represents_a_class(
     tmp_path: Path, given: list[str], fetched: tuple[int, ...], stands: str
 ) -> None:
     store = open_store(tmp_path)
@@ -239,7 +239,7 @@ def test_which_one_stands_for_a_class(
     for row in fetched:
         store.record([visited(row, State.FETCHED, page=page())], 2.0)
 
-    def rewrite(_url: str) -> Rewritten:  # all are one, whose own URL is not known
+    def rewrite(_url: str) -> Rewritten:  # all are one, and no URL has that identity
         return Rewritten("https://h.example/", b"k" * 16, ("rule",))
 
     with store.transaction() as connection:
@@ -249,7 +249,7 @@ def test_which_one_stands_for_a_class(
     store.close()
 
 
-def test_an_alias_of_hosts_reaches_both(tmp_path: Path) -> None:
+def test_a_host_alias_concerns_both_hosts(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     link(store, f"{H}/a", "http://o.example/b")
     publish(store, ALIAS)
@@ -263,7 +263,7 @@ def test_an_alias_of_hosts_reaches_both(tmp_path: Path) -> None:
     store.close()
 
 
-def test_what_is_asked_while_a_rule_takes_it_out_of_the_queue_is_settled(tmp_path: Path) -> None:
+def test_a_url_that_a_rule_holds_while_it_is_fetched_is_settled(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     link(store, f"{H}/a", f"{H}/a/")
     lease(store)
@@ -274,7 +274,7 @@ def test_what_is_asked_while_a_rule_takes_it_out_of_the_queue_is_settled(tmp_pat
     store.close()
 
 
-def test_a_circle_with_the_rules_that_there_are_changes_nothing(tmp_path: Path) -> None:
+def test_importing_a_circle_changes_nothing(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     publish(store, ALIAS)
     back = LearnedRule(host="o.example", family="host-alias", new="h.example")
@@ -287,7 +287,7 @@ def test_a_circle_with_the_rules_that_there_are_changes_nothing(tmp_path: Path) 
     store.close()
 
 
-def test_rules_are_kept_as_they_were(tmp_path: Path) -> None:
+def test_rules_are_stored_and_loaded_unchanged(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     wide = LearnedRule(
         host="h.example",

@@ -1,4 +1,4 @@
-"""Classes of URLs, told by what each led to."""
+"""Equivalence classes of URLs, by what each led to."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def page(status: int = 200, title: str | None = None, canonical: str | None = No
 
 
 class Web:
-    """What a crawl saw, written into a store by names."""
+    """A store that holds what a crawl saw; URLs by their paths."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -53,14 +53,14 @@ def web(tmp_path: Path) -> Web:
     return Web(open_store(tmp_path))
 
 
-def test_a_permanent_chain_joins_to_its_end(web: Web, tmp_path: Path) -> None:
+def test_a_permanent_chain_merges_into_its_end(web: Web, tmp_path: Path) -> None:
     web.moved("/1", "/2")
     web.moved("/2", "/3", 308)
     web.page("/3", page())
     assert web.representatives(tmp_path) == {"/1": "/3", "/2": "/3", "/3": "/3"}
 
 
-def test_what_leads_on_for_a_time_joins_nothing(web: Web, tmp_path: Path) -> None:
+def test_temporary_redirects_merge_nothing(web: Web, tmp_path: Path) -> None:
     web.moved("/1", "/3", 302)
     web.moved("/2", "/1")
     web.page("/3", page())
@@ -76,25 +76,27 @@ def test_the_last_answer_counts(web: Web, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_chain_that_ends_in_an_error_joins_nothing(web: Web, tmp_path: Path, status: int) -> None:
+def test_a_chain_that_ends_in_an_error_merges_nothing(
+    web: Web, tmp_path: Path, status: int
+) -> None:
     web.moved("/1", "/2")
     web.page("/2", page(status))
     assert web.representatives(tmp_path) == {"/1": "/1", "/2": "/2"}
 
 
-def test_a_chain_whose_end_nobody_has_seen_joins_nothing(web: Web, tmp_path: Path) -> None:
+def test_a_chain_whose_end_is_not_fetched_merges_nothing(web: Web, tmp_path: Path) -> None:
     web.moved("/1", "/2")
     assert web.representatives(tmp_path) == {"/1": "/1"}
 
 
-def test_circles_join_nothing(web: Web, tmp_path: Path) -> None:
+def test_circles_merge_nothing(web: Web, tmp_path: Path) -> None:
     web.moved("/1", "/2")
     web.moved("/2", "/3")
     web.moved("/3", "/2")
     assert web.representatives(tmp_path) == {"/1": "/1", "/2": "/2", "/3": "/3"}
 
 
-def test_a_canonical_link_joins_when_its_target_confirms_it(web: Web, tmp_path: Path) -> None:
+def test_a_canonical_link_merges_if_its_target_confirms_it(web: Web, tmp_path: Path) -> None:
     web.page("/ok", page())
     web.page("/self", page(canonical=f"{A}/self"))
     web.page("/away", page(canonical=f"{A}/ok"), "/ok")
@@ -115,7 +117,7 @@ def test_a_canonical_link_joins_when_its_target_confirms_it(web: Web, tmp_path: 
     }
 
 
-def test_a_sink_joins_only_what_is_called_like_it(web: Web, tmp_path: Path) -> None:
+def test_a_sink_merges_only_urls_with_its_own_name(web: Web, tmp_path: Path) -> None:
     web.page("/", page())
     web.page("/shop/lamp", page())
     for n in range(12):
