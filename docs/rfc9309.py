@@ -369,11 +369,11 @@ FETCHED = (
     Fetched(
         "",
         "before a redirect is followed at once, its target's robots.txt is checked",
-        "test_a_redirect_followed_at_once_asks_for_the_robots_file_of_its_target",
+        "test_a_redirect_that_is_followed_at_once_obeys_the_robots_txt_of_its_target",
     ),
     Fetched(
         "",
         "Crawl-delay, which is not in the RFC, is obeyed up to `max_crawl_delay`",
-        "test_a_crawl_delay_of_robots_is_obeyed_up_to_a_limit",
+        "test_the_crawl_delay_of_robots_txt_is_obeyed_up_to_a_limit",
     ),
 )
