@@ -10,6 +10,7 @@ from sqlalchemy.exc import DatabaseError
 
 from canonry.canon import redact
 from canonry.storage.facts import check_schema, read_facts
+from canonry.storage.http_status import OK
 from canonry.storage.learned import equivalences
 from canonry.storage.sql import counts
 from canonry.storage.sql.engine import StoreError, open_engine
@@ -107,7 +108,7 @@ _TARGET = urls.alias("target")
 _other = pages.alias("other")
 _FIRST_OF_BODY = (
     select(func.min(_other.c.url_id))
-    .where(_other.c.digest == pages.c.digest, _other.c.status == 200)  # noqa: PLR2004 - HTTP's own
+    .where(_other.c.digest == pages.c.digest, _other.c.status == OK)
     .correlate(pages)
     .scalar_subquery()
 )

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, insert, update
 from sqlalchemy.exc import DatabaseError
 
 from canonry.storage.facts import establish
+from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.learned import classes
 from canonry.storage.records import Admission, Candidate, Outcome
 from canonry.storage.rows import budgets, pages, urls
@@ -90,14 +91,14 @@ class Store:
                     self.rules.refresh(connection)
                 yield connection
         except BaseException as error:
-            self.seen.forget()
+            self.seen.rolled_back()
             self._merges.clear()
             if self.rules is not None:
                 self.rules.forget()
             if isinstance(error, DatabaseError):
                 raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
             raise
-        self.seen.settle()
+        self.seen.committed()
 
     @contextmanager
     def leasing(self) -> Iterator[Connection]:
@@ -140,7 +141,7 @@ class Store:
         """Record the outcomes of visits in one transaction.
 
         Args:
-            outcomes: of URLs that this worker had leased.
+            outcomes: of URLs that this worker has leased.
             now: seconds since 1970.
 
         Returns:
@@ -166,9 +167,9 @@ class Store:
         answered = [(o.row, o.page) for o in outcomes if o.page is not None]
         pages.put_pages(connection, answered, now)
         pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
-        moved = [o.row for o in outcomes if o.state is State.REDIRECTED]
-        pages.remove(connection, moved)  # of an earlier crawl
-        urls.settle(connection, outcomes, now)
+        redirected = [o.row for o in outcomes if o.state is State.REDIRECTED]
+        pages.remove(connection, redirected)  # their pages of an earlier crawl
+        urls.acknowledge(connection, outcomes, now)
         pages.put_refusals(connection, refused)
         if self.rules is not None:
             _release(connection, outcomes, admissions)
@@ -215,7 +216,8 @@ def _release(
     gone = [
         o.row
         for o in outcomes
-        if o.state in {State.FAILED, State.HELD} or (o.page is not None and o.page.status >= 400)  # noqa: PLR2004 - HTTP's own class
+        if o.state in {State.FAILED, State.HELD}
+        or (o.page is not None and o.page.status >= FIRST_ERROR)
     ]
     classes.release_for(connection, gone)
 

@@ -12,7 +12,7 @@ from canonry.canon import InvalidURL, resolve
 from canonry.canon.syntax import Parts
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
-from canonry.crawler.fetch.status import REDIRECTS
+from canonry.storage.http_status import REDIRECTS
 from canonry.storage.records import CachedRobots
 
 _DAY = 86_400.0  # section 2.4: "SHOULD NOT use the cached version for more than 24 hours"

@@ -9,7 +9,7 @@ from canonry.canon import Canonical, Canonicalizer, Change, InvalidURL, Policy, 
 from canonry.canon.syntax import to_text
 from canonry.crawler.learn.rule_store import active_in
 from canonry.storage.learned.equivalences import Alias, EquivalenceClass, Equivalences
-from canonry.storage.sql.bulk import rows_of
+from canonry.storage.seen.seen_set import rows_of_keys
 
 _REASONS = {
     "redirect": "It redirects there for good (HTTP status {status}).",
@@ -80,8 +80,7 @@ class Lookup:
         """Return the identity that a URL leads to, and the class of its own row, if it has one."""
         by_rules = self._learned.follow(plain.identity).identity
         for key in dict.fromkeys((plain.key, self._plain.key_of(by_rules))):
-            question = "SELECT url_id FROM keys WHERE key"
-            for (row,) in rows_of(self._connection, question, [key]):
+            for row in rows_of_keys(self._connection, [key]).values():
                 found = self._equivalences.representative(row)
                 if found.steps:
                     end = self._plain.identity(found.url)

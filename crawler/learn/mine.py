@@ -14,10 +14,10 @@ import msgspec
 from canonry.canon import Canonicalizer, InvalidURL
 from canonry.canon.learned import LearnedRule
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.fetch.status import PERMANENT_REDIRECTS
 from canonry.crawler.learn.learner import Learner, Moved
 from canonry.crawler.learn.thresholds import Thresholds
 from canonry.extras import require
+from canonry.storage.http_status import PERMANENT_REDIRECTS
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _PERMANENT = frozenset(map(str, PERMANENT_REDIRECTS))

@@ -17,7 +17,6 @@ from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, act, describe, find_circle
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import host_of, registrable
-from canonry.crawler.fetch.status import OK, PERMANENT_REDIRECTS
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.learner import Answered, Learner, Moved, StateChange
 from canonry.crawler.learn.lifecycle import IN_FORCE
@@ -25,6 +24,7 @@ from canonry.crawler.learn.probes import Probe, beside
 from canonry.crawler.learn.rule_store import publish
 from canonry.crawler.learn.thresholds import Thresholds
 from canonry.storage import Admission, Outcome, State
+from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import classes, rekeying, rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import TrackedRule

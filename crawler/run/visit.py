@@ -12,7 +12,11 @@ from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.faults import TRANSIENT, Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
-from canonry.crawler.fetch.status import (
+from canonry.crawler.learn.probes import Probe
+from canonry.crawler.refusal import Refusal
+from canonry.crawler.settings import Settings
+from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
+from canonry.storage.http_status import (
     FIRST_ERROR,
     NOT_MODIFIED,
     OK,
@@ -20,10 +24,6 @@ from canonry.crawler.fetch.status import (
     REDIRECTS,
     RETRIED,
 )
-from canonry.crawler.learn.probes import Probe
-from canonry.crawler.refusal import Refusal
-from canonry.crawler.settings import Settings
-from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
 
 _MAX_SAME = 5  # redirects to the same resource, as cookie walls send them
 _NO_ROW = 0

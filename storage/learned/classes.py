@@ -10,8 +10,10 @@ from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection, delete, insert, select
 
+from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import Candidate
+from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import chunks, rows_of, upsert
 from canonry.storage.sql.schema import State, aliases, classes, urls
@@ -19,7 +21,6 @@ from canonry.storage.sql.transitions import QUEUED, Transition
 
 LEARNED = "learned"  # the reason for which URLs are held here
 HELD = (State.HELD, LEARNED)
-_OK, _CLIENT_ERROR = 200, 400
 
 
 class Rewritten(NamedTuple):
@@ -87,7 +88,7 @@ def find_held(
     wanted = list({rewritten.key for _candidate, _row, rewritten in found})
     representatives = dict(rows_of(connection, "SELECT key, url_id FROM classes WHERE key", wanted))
     changed = list({rewritten.key for _candidate, _row, rewritten in found if rewritten.rules})
-    plain = dict(rows_of(connection, "SELECT key, url_id FROM keys WHERE key", changed))
+    plain = rows_of_keys(connection, changed)
     alive = alive_among(connection, {*representatives.values(), *plain.values()})
     alive.update(row for candidate, row in new if candidate.held is None)
     held: list[HeldURL] = []
@@ -126,7 +127,7 @@ def alive_among(connection: Connection, rows: Collection[int]) -> set[int]:
     return {
         row
         for row, state, status in rows_of(connection, question, list(rows))
-        if state in good and (status is None or status < _CLIENT_ERROR)
+        if state in good and (status is None or status < FIRST_ERROR)
     }
 
 
@@ -220,7 +221,7 @@ def bodies(
         question = (
             f"SELECT {table}.key, urls.url, pages.digest FROM {table} "  # noqa: S608 - our names
             f"JOIN urls ON urls.id = {table}.url_id JOIN pages ON pages.url_id = urls.id "
-            f"WHERE pages.status = {_OK} AND {table}.key"
+            f"WHERE pages.status = {OK} AND {table}.key"
         )
         for key, url, digest in rows_of(connection, question, keys):
             found[bytes(key)] = (url, bytes(digest))

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
+from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State, aliases, pages, urls
 
-_PERMANENT = frozenset({301, 308})  # RFC 9110 sections 15.4.2 and 15.4.9
-_OK = 200
 _MAX_STEPS = 16
 _SINK = 10  # so many sources with names unlike the target's make it a sink
 _LOOKED_AT = 200
@@ -102,7 +101,7 @@ class Equivalences:
                 Alias(here.url, there.url, edge.kind, edge.status, edge.times, edge.last_seen)
             )
             here = there
-        is_alive = here.state == State.FETCHED and here.status == _OK
+        is_alive = here.state == State.FETCHED and here.status == OK
         if not is_alive and not (awaited and all(step.kind == "rule" for step in steps)):
             return alone
         return EquivalenceClass(here.id, here.url, tuple(steps))
@@ -128,7 +127,9 @@ class Equivalences:
                 continue
             if edge.kind == "redirect" and here.state == State.REDIRECTED:
                 # The last answer counts: a URL with a temporary redirect is a resource of its own.
-                lasts = edge.status in _PERMANENT and not self._is_sink(edge.to_id, here.url)
+                lasts = edge.status in PERMANENT_REDIRECTS and not self._is_sink(
+                    edge.to_id, here.url
+                )
                 return edge if lasts else None
             if edge.kind == "rule" and here.state == State.HELD:
                 return edge
@@ -139,7 +140,7 @@ class Equivalences:
     def _is_canonical(self, here: _URLRow, target: int) -> bool:
         """Return True if a canonical link holds: its target confirms it, nothing refutes it."""
         there = self._of(target)
-        if there.state != State.FETCHED or there.status != _OK:
+        if there.state != State.FETCHED or there.status != OK:
             return False
         named = self._connection.scalar(select(pages.c.canonical).where(pages.c.url_id == target))
         if named not in {None, there.url}:

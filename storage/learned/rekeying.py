@@ -15,8 +15,9 @@ from canonry.storage.learned.classes import (
     release,
 )
 from canonry.storage.learned.rule_rows import add_spared
+from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
+from canonry.storage.sql.bulk import chunks, insert_rows
 from canonry.storage.sql.schema import State, classes, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 
@@ -90,9 +91,7 @@ def rekey(
             members.setdefault(found.key, []).append((known, found))
         elif known.is_held:
             free.append(known.row)
-    plain: dict[bytes, int] = dict(
-        rows_of(connection, "SELECT key, url_id FROM keys WHERE key", list(members))
-    )
+    plain: dict[bytes, int] = rows_of_keys(connection, list(members))
     alive = alive_among(connection, set(plain.values()))
 
     def may_be_held(known: _KnownURL, found: Rewritten) -> bool:

@@ -6,12 +6,12 @@ from functools import cache
 
 from sqlalchemy import Connection, bindparam, delete, update
 
+from canonry.storage.http_status import OK
 from canonry.storage.records import Hop, Page
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import Upsert, add_counts, rows_of, upsert
 from canonry.storage.sql.schema import aliases, merges, pages, refusals
 
-_OK = 200
 _REMOVE = delete(pages).where(pages.c.url_id.in_(bindparam("rows", expanding=True)))
 _CONFIRM = (
     update(pages).where(pages.c.url_id == bindparam("row")).values(fetched_at=bindparam("now"))
@@ -26,7 +26,7 @@ def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: 
         return
     changes = Counter(counts.page(page.status) for page in latest.values())
     changes.subtract(_delete(connection, list(latest)))
-    bodies = [p.digest for p in latest.values() if p.status == _OK and p.size]
+    bodies = [p.digest for p in latest.values() if p.status == OK and p.size]
     changes[counts.REPEATED] += _repeated(connection, bodies)
     connection.execute(_putting(connection.dialect.name), rows)
     counts.add(connection, changes)
@@ -47,7 +47,7 @@ def _delete(connection: Connection, rows: Sequence[int]) -> Counter[counts.Count
     changes = Counter(counts.page(status) for status, _digest, _size in gone)
     if gone:
         connection.execute(_REMOVE, {"rows": list(rows)})
-        digests = [bytes(digest) for status, digest, size in gone if status == _OK and size]
+        digests = [bytes(digest) for status, digest, size in gone if status == OK and size]
         changes[counts.REPEATED] += _repeated(connection, digests)
     return changes
 

@@ -36,7 +36,7 @@ _here = urls.c.id == bindparam("row")
 _POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
 # A URL may be held by a learned rule while it is fetched; its outcome counts all the same.
 _learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
-_TO_SETTLE = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
+_OPEN = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
     urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _learned)
 )
 
@@ -127,7 +127,7 @@ def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return known
 
 
-def settle(connection: Connection, outcomes: Iterable[Outcome], now: float) -> None:
+def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float) -> None:
     """Take URLs out of the queue, or leave them in it for a retry.
 
     URLs whose outcome another worker has recorded are left alone.
@@ -135,9 +135,7 @@ def settle(connection: Connection, outcomes: Iterable[Outcome], now: float) -> N
     wanted = {outcome.row: outcome for outcome in outcomes}
     settled: dict[int, Transition] = {}
     postponed = []
-    for row, host_id, depth, state, reason in connection.execute(
-        _TO_SETTLE, {"rows": list(wanted)}
-    ):
+    for row, host_id, depth, state, reason in connection.execute(_OPEN, {"rows": list(wanted)}):
         outcome = wanted[row]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)

@@ -45,7 +45,7 @@ class SeenSet:
     """Answers claims: first from recent keys, then from the filter, then from the table.
 
     The filter only saves look-ups; the table decides. Everything happens inside the caller's
-    transaction, which holds the write lock. Call `settle` or `forget` when it has ended.
+    transaction, which holds the write lock. Call `committed` or `rolled_back` when it has ended.
     """
 
     def __init__(self, key_filter: KeyFilter, known_up_to: int) -> None:
@@ -119,14 +119,14 @@ class SeenSet:
         known.update(rows_of_keys(connection, doubtful))
         return known
 
-    def settle(self) -> None:
+    def committed(self) -> None:
         """Keep what was claimed: the transaction was committed."""
         self._recent.update(self._fresh)
         self.known_up_to = self._last_id
         self._fresh.clear()
         self._wrote = False
 
-    def forget(self) -> None:
+    def rolled_back(self) -> None:
         """Drop what was claimed: the transaction was rolled back."""
         self._fresh.clear()
         self._wrote = False

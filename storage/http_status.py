@@ -1,4 +1,4 @@
-"""HTTP status codes that the crawler decides by (RFC 9110 section 15)."""
+"""HTTP status codes with a meaning for a crawl (RFC 9110 section 15)."""
 
 OK = 200
 NOT_MODIFIED = 304
