@@ -1,4 +1,4 @@
-"""What a store holds, read without touching it: counts for people, rows for export."""
+"""Reports: what a store holds, read without changing it; counts for people, rows for export."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,10 +30,10 @@ from canonry.storage.sql.schema import (
 
 @contextmanager
 def reading(url: str) -> Iterator[Connection]:
-    """Open a store for reading, at one moment of its life, also while a crawl writes to it.
+    """Open a store for reading, as it is at one moment, even while a crawl writes to it.
 
     Raises:
-        StoreError: when there is none.
+        StoreError: if there is no store, or it has another schema.
     """
     engine = open_engine(url, read_only=True)
     try:
@@ -49,11 +49,11 @@ def reading(url: str) -> Iterator[Connection]:
 def status(connection: Connection) -> dict[str, Any]:
     """Return what the store holds, as plain data."""
     states: Counter[str] = Counter()
-    why: dict[str, dict[str, int]] = {"held": {}, "failed": {}}
+    reasons: dict[str, dict[str, int]] = {"held": {}, "failed": {}}
     for state, reason, count in counts.read(connection, "urls"):
         states[state] += count
-        if state in why:
-            why[state][reason] = count
+        if state in reasons:
+            reasons[state][reason] = count
     facts = read_facts(connection)
     job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
     return {
@@ -64,7 +64,7 @@ def status(connection: Connection) -> dict[str, Any]:
         "keys": connection.scalar(select(func.max(keys.c.id))) or 0,
         "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
         "repeated_bodies": counts.total_of(connection, counts.REPEATED),
-        **why,
+        **reasons,
         "aliases": {
             name: n for name, _, n in sorted(counts.read(connection, "aliases"), reverse=True)
         },
@@ -193,7 +193,7 @@ _URL_COLUMNS = frozenset(
 
 
 def columns(what: str) -> dict[str, type]:
-    """Return the names of an export's columns, and the types of their values, None aside."""
+    """Return an export's columns by name, each with the type of its values that are not None."""
     found = {str(c.key): c.type.python_type for c in EXPORTS[what].selected_columns}
     if what == "aliases":
         del found["from_id"]
@@ -204,8 +204,8 @@ def columns(what: str) -> dict[str, type]:
 def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an export as plain data: states by name, digests in hexadecimal.
 
-    Passwords in URLs are replaced by ``***``. An alias has the representative of its class besides:
-    the URL itself, where it belongs to none.
+    Passwords in URLs are replaced by ``***``. An alias also has the representative of its class,
+    which is the URL itself if it belongs to none.
     """
     known = equivalences.Equivalences(connection)
     result = connection.execute(EXPORTS[what].execution_options(yield_per=5_000))

@@ -24,19 +24,19 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[st
     Returns:
         For each URL the reason to hold it, or None if it may be queued.
     """
-    asked = list(wanted)
-    limits = {budget.key: budget for given in asked for budget in given}
+    drawn = list(wanted)
+    limits = {budget.key: budget for of_url in drawn for budget in of_url}
     question = "SELECT key, count FROM budgets WHERE key"
     spent: dict[bytes, int] = {
         bytes(key): count for key, count in rows_of(connection, question, list(limits))
     }
     before = dict(spent)
     answers: list[str | None] = []
-    for given in asked:
-        over = next((s.reason for s in given if spent.get(s.key, 0) >= s.most), None)
+    for of_url in drawn:
+        over = next((s.reason for s in of_url if spent.get(s.key, 0) >= s.most), None)
         answers.append(over)
         if over is None:
-            for budget in given:
+            for budget in of_url:
                 spent[budget.key] = spent.get(budget.key, 0) + 1
     rows = [
         {"key": key, "pattern": limits[key].pattern, "count": count - before.get(key, 0)}

@@ -89,7 +89,7 @@ def test_an_old_store_is_refused_then_upgraded_and_works(
     new.mkdir()
     make(old, schema)
     for use in (open_store, lambda folder: report.reading(url_of(folder)).__enter__()):
-        with pytest.raises(StoreError, match="bring it there: canonry upgrade --store"):
+        with pytest.raises(StoreError, match="upgrade it: canonry upgrade --store"):
             use(old)
     notices: list[str] = []
     assert migrations.upgrade(url_of(old), notices.append) == schema
