@@ -9,7 +9,7 @@ from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.documents.directives import header_forbids_following, link_headers
 from canonry.crawler.documents.document import FOLLOWED, Document
 from canonry.crawler.fetch.response import Response
-from canonry.crawler.refusal import Refusal
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Queued, RefusedLink
 
@@ -85,7 +85,7 @@ class LinkFinder:
             )
         except InvalidURL as error:
             return RefusedLink(error.reason.name.lower(), redact(error.text))
-        if isinstance(found, Refusal):
+        if isinstance(found, HoldReason):
             return RefusedLink(found.label, redact(reference))
         return found
 

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.refusal import Refusal
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Traps
 from canonry.storage.records import Budget
 
@@ -17,21 +17,21 @@ _VARIABLE = re.compile(
 )
 
 
-def reason_to_hold(url: str, limits: Traps) -> Refusal | None:
+def reason_to_hold(url: str, limits: Traps) -> HoldReason | None:
     """Return the reason to hold a URL that looks like a trap's; None when it does not.
 
     Heritrix has the same three rules (TooManyPathSegments, PathologicalPath, and a length).
     """
     if len(url) > limits.max_url:
-        return Refusal.TOO_LONG
+        return HoldReason.TOO_LONG
     if url.count("/") <= limits.max_repeats + 2:  # the two behind the scheme
         return None
     path = Parts.of(url).path
     segments = [segment for segment in path.split("/") if segment]
     if len(segments) > limits.max_segments:
-        return Refusal.TOO_MANY_SEGMENTS
+        return HoldReason.TOO_MANY_SEGMENTS
     if max(Counter(segments).values(), default=0) > limits.max_repeats:
-        return Refusal.REPEATING_PATH
+        return HoldReason.REPEATING_PATH
     return None
 
 
@@ -51,9 +51,9 @@ def budgets_of(url: str, limits: Traps) -> list[Budget]:
     found = []
     if limits.max_per_pattern:
         common = pattern(url)
-        found.append((common, limits.max_per_pattern, Refusal.PATTERN_BUDGET))
+        found.append((common, limits.max_per_pattern, HoldReason.PATTERN_BUDGET))
     if limits.max_per_host:
-        found.append((Parts.of(url).host or "", limits.max_per_host, Refusal.HOST_BUDGET))
+        found.append((Parts.of(url).host or "", limits.max_per_host, HoldReason.HOST_BUDGET))
     return [
         Budget(hashlib.blake2b(name.encode(), digest_size=16).digest(), name, most, reason.label)
         for name, most, reason in found

@@ -13,7 +13,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.admission import traps
 from canonry.crawler.admission.scope import Scope, host_of
 from canonry.crawler.fetch.ports import is_web_port
-from canonry.crawler.refusal import Refusal
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate
 from canonry.storage.records import Budget
@@ -32,7 +32,7 @@ class _Target(NamedTuple):
     url: str
     key: bytes
     host: str
-    hold: Refusal | None  # the reason to hold it, by its place and its shape
+    hold: HoldReason | None  # the reason to hold it, by its place and its shape
     spelling: str  # the reference, made absolute
     priority: int
 
@@ -57,7 +57,7 @@ class URLFilter:
 
     def candidate(
         self, reference: str, base: str | None, *, depth: int, hops: int, source: int | None
-    ) -> Candidate | Refusal:
+    ) -> Candidate | HoldReason:
         """Return a reference as a candidate for the store.
 
         Args:
@@ -68,7 +68,7 @@ class URLFilter:
             source: the row of the URL that named it.
 
         Returns:
-            A candidate, held if it is beyond a limit; `Refusal.SCHEME` for a URL that no crawl
+            A candidate, held if it is beyond a limit; `HoldReason.SCHEME` for a URL that no crawl
             can fetch.
 
         Raises:
@@ -79,7 +79,7 @@ class URLFilter:
         url, key, host, hold, spelling, priority = self._target(
             bare, base and shortest_base(bare, base)
         )
-        if hold is Refusal.SCHEME:
+        if hold is HoldReason.SCHEME:
             return hold
         if mark:
             spelling = spelled(reference, url)
@@ -95,26 +95,26 @@ class URLFilter:
         priority = -1 if self._first is not None and self._first.match(url) else 0
         return _Target(url, canonical.key, host_of(url), hold, spelled(reference, url), priority)
 
-    def reason_to_hold(self, url: str, depth: int, hops: int) -> Refusal | None:
+    def reason_to_hold(self, url: str, depth: int, hops: int) -> HoldReason | None:
         """Return the limit of this crawl that holds a URL; None when it may be fetched."""
         return self._beyond(depth, hops) or self._reason_in(url)
 
-    def _beyond(self, depth: int, hops: int) -> Refusal | None:
+    def _beyond(self, depth: int, hops: int) -> HoldReason | None:
         """Return the reason to hold a URL for the way that led to it."""
         if hops > self._crawl.max_hops:
-            return Refusal.TOO_MANY_HOPS
+            return HoldReason.TOO_MANY_HOPS
         if 0 <= self._crawl.max_depth < depth:
-            return Refusal.TOO_DEEP
+            return HoldReason.TOO_DEEP
         return None
 
-    def _reason_in(self, url: str) -> Refusal | None:
+    def _reason_in(self, url: str) -> HoldReason | None:
         """Return the reason to hold a URL for its place or its shape."""
         if not is_fetched(url):
-            return Refusal.SCHEME
+            return HoldReason.SCHEME
         if url.count(":") > 1 and not is_web_port(Parts.of(url).port):
-            return Refusal.PORT
+            return HoldReason.PORT
         if url not in self._scope:
-            return Refusal.OUT_OF_SCOPE
+            return HoldReason.OUT_OF_SCOPE
         return traps.reason_to_hold(url, self._traps)
 
     def budgets_of(self, url: str) -> list[Budget]:

@@ -20,9 +20,9 @@ from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files import blocks
 from canonry.crawler.files.lines import Cut, Line
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.in_force import StoredRules
 from canonry.crawler.learn.rule_store import active_in
-from canonry.crawler.refusal import Refusal
 from canonry.storage import Candidate, Store
 from canonry.storage.learned.equivalences import Equivalences
 from canonry.storage.rows.urls import spellings
@@ -72,7 +72,7 @@ class Claims:
                 key=canonical.key,
                 host=host_of(canonical.url),
                 depth=0,
-                held=None if is_fetched(canonical.url) else Refusal.SCHEME.label,
+                held=None if is_fetched(canonical.url) else HoldReason.SCHEME.label,
                 listed=True,
             )
             for spelling, canonical in entries

@@ -10,7 +10,7 @@ from canonry.crawler.compression import FAULTS, Stream, decompressed, opened
 from canonry.crawler.files.formats import ANY, BOM, HEAD, InputFormat, LineFormat, first_line
 from canonry.crawler.files.line_formats import Pick
 from canonry.crawler.files.lines import LONGEST, Cut, Line
-from canonry.crawler.refusal import Refusal
+from canonry.crawler.hold_reason import HoldReason
 
 _T = TypeVar("_T")
 _BLOCK = 1 << 22  # bytes
@@ -101,7 +101,7 @@ def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
 
 _Some = tuple[bytes, Mapping[int, str]]  # lines, and the reasons of those that are refused
 _NONE: Mapping[int, str] = {}
-_TOO_LONG = {0: Refusal.TOO_LONG.label}
+_TOO_LONG = {0: HoldReason.TOO_LONG.label}
 
 
 def _of_file(file: IO[bytes], input_format: InputFormat) -> Iterator[_Some]:
@@ -166,10 +166,10 @@ def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, st
     refused: dict[int, str] = {}
     for place, value in enumerate(values):
         if value is None:
-            refused[place] = Refusal.RECORD.label
+            refused[place] = HoldReason.RECORD.label
             lines.append(b"")
         elif len(value) > LONGEST:
-            refused[place] = Refusal.TOO_LONG.label
+            refused[place] = HoldReason.TOO_LONG.label
             lines.append(value[:_SAMPLE].replace(b"\n", b""))
         else:
             lines.append(value.replace(b"\n", b"") if b"\n" in value else value)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 
 from canonry.canon import redact
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.probes import Probe
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.refusal import Refusal
 from canonry.crawler.run.frontier import Work
 from canonry.crawler.run.recorder import Recorder
 from canonry.crawler.run.scheduler import AddressOf, Scheduler, no_address
@@ -113,7 +113,7 @@ class Crawl:
             self._faults = 0
         except Exception as error:  # noqa: BLE001 - not a fault of the network: one of our own
             if self._survives(queued.url, error):
-                outcome = Outcome(queued, State.HELD, Refusal.OURS.label)
+                outcome = Outcome(queued, State.HELD, HoldReason.OURS.label)
         finally:
             if outcome is None:
                 self._scheduler.abandoned(host, queued.row)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 
 from canonry.canon import InvalidURL
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.refusal import Refusal
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.run.lease_owners import reclaim_in
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.storage import Candidate, State, Store
@@ -16,7 +16,12 @@ from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 
 # The limits that a run may have changed. What they hold, or should hold, is reviewed.
-_LIMITS = frozenset(Refusal) - {Refusal.ROBOTS, Refusal.SCHEME, Refusal.OURS, Refusal.LEARNED}
+_LIMITS = frozenset(HoldReason) - {
+    HoldReason.ROBOTS,
+    HoldReason.SCHEME,
+    HoldReason.OURS,
+    HoldReason.LEARNED,
+}
 _MANY = 100_000  # URLs; to review more takes a time that users notice
 
 
@@ -39,7 +44,7 @@ def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
     except InvalidURL as error:
         hint = "" if "://" in seed else f"\nDid you mean https://{seed} ?"
         raise SettingsError(f"seed: {error}{hint}") from None
-    if isinstance(found, Refusal):
+    if isinstance(found, HoldReason):
         raise SettingsError(f"seed {seed}: {found.value}")
     return found._replace(held=None)
 
@@ -68,7 +73,7 @@ def prepare(
             url_filter.extend_scope(url)
         if settings.crawl.recrawl_seconds is not None:
             urls.requeue(connection, now - settings.crawl.recrawl_seconds)
-        _release(connection, url_filter, frozenset({Refusal.OURS}))
+        _release(connection, url_filter, frozenset({HoldReason.OURS}))
         if job != _last_job(connection):
             known = sum(number for _state, _reason, number in counts.read(connection, "urls"))
             if known > _MANY:
@@ -83,23 +88,23 @@ def _last_job(connection: Connection) -> str | None:
     return connection.scalar(last.limit(1))
 
 
-def _release(connection: Connection, url_filter: URLFilter, reasons: frozenset[Refusal]) -> None:
+def _release(connection: Connection, url_filter: URLFilter, reasons: frozenset[HoldReason]) -> None:
     """Release URLs that are held for some reasons, unless a limit still holds them."""
 
     def judge(url: str, depth: int, hops: int) -> str | None:
-        refusal = url_filter.reason_to_hold(url, depth, hops)
-        if refusal is not None:
-            return refusal.label
+        hold = url_filter.reason_to_hold(url, depth, hops)
+        if hold is not None:
+            return hold.label
         return budgets.spend(connection, [url_filter.budgets_of(url)])[0]
 
-    urls.review(connection, State.HELD, judge, {refusal.label for refusal in reasons})
+    urls.review(connection, State.HELD, judge, {reason.label for reason in reasons})
 
 
 def _hold(connection: Connection, url_filter: URLFilter) -> None:
     """Hold queued URLs that the limits do not allow."""
 
     def judge(url: str, depth: int, hops: int) -> str | None:
-        refusal = url_filter.reason_to_hold(url, depth, hops)
-        return None if refusal is None else refusal.label
+        hold = url_filter.reason_to_hold(url, depth, hops)
+        return None if hold is None else hold.label
 
     urls.review(connection, State.QUEUED, judge)

@@ -12,8 +12,8 @@ from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.faults import TRANSIENT, Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.probes import Probe
-from canonry.crawler.refusal import Refusal
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
 from canonry.storage.http_status import (
@@ -65,7 +65,7 @@ class Visitor:
         """
         try:
             if not await self._is_allowed(queued.url, turn):
-                return Outcome(queued, State.HELD, Refusal.ROBOTS.label)
+                return Outcome(queued, State.HELD, HoldReason.ROBOTS.label)
             return self._with_sitemaps(await self._follow(queued))
         except FetchError as error:
             return self._failed(queued, error)
@@ -136,7 +136,7 @@ class Visitor:
             if (url, tuple(sorted(cookies.items()))) in requested:
                 break
             if not (await self._robots.check(url)).allowed:
-                reason = Refusal.ROBOTS.label
+                reason = HoldReason.ROBOTS.label
                 return Outcome(queued, State.HELD, reason, hops=tuple(hops), elapsed=elapsed)
         reason = Fault.LOOP.label
         return Outcome(queued, State.FAILED, reason, hops=tuple(hops), elapsed=elapsed)
@@ -175,13 +175,13 @@ class Visitor:
             )
         except InvalidURL as error:
             return RefusedLink(error.reason.name.lower(), redact(error.text))
-        if isinstance(target, Refusal):
+        if isinstance(target, HoldReason):
             return RefusedLink(target.label, redact(location))
-        if seed and target.held == Refusal.OUT_OF_SCOPE.label:
+        if seed and target.held == HoldReason.OUT_OF_SCOPE.label:
             # Whoever gives a seed means what it redirects to.
             self._url_filter.extend_scope(target.url)
-            refusal = self._url_filter.reason_to_hold(target.url, target.depth, target.hops)
-            target = target._replace(held=None if refusal is None else refusal.label)
+            hold = self._url_filter.reason_to_hold(target.url, target.depth, target.hops)
+            target = target._replace(held=None if hold is None else hold.label)
         return target
 
     def _answered(self, queued: Queued, response: Response, hops: list[Hop]) -> Outcome:

@@ -17,9 +17,9 @@ from canonry.crawler.compression import COMPRESSED_ENDINGS
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.files.formats import INPUT_FORMATS
 from canonry.crawler.files.tables import OUTPUT_FORMATS
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.observe.metrics import Collector
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.refusal import Refusal
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -170,8 +170,8 @@ def test_the_robots_page_names_tests_that_exist() -> None:
 
 def test_the_page_of_the_crawl_names_all_reasons_and_metrics() -> None:
     page = (ROOT / "docs/crawl.md").read_text(encoding="utf-8")
-    for refusal in set(Refusal) - {Refusal.RECORD}:
-        assert f"`{refusal.label}`" in page
+    for reason in set(HoldReason) - {HoldReason.RECORD}:
+        assert f"`{reason.label}`" in page
     for fault in Fault:
         assert f"`{fault.label}`" in page
     for family in Collector("sqlite:///no.db", Progress).collect():

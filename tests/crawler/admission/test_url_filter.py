@@ -9,7 +9,7 @@ import canonry
 from canonry.crawler.admission import traps
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter, shortest_base
-from canonry.crawler.refusal import Refusal
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import load
 from canonry.storage import Candidate
 
@@ -37,7 +37,7 @@ def test_scope(scope: str, inside: str, outside: str | None) -> None:
     found = url_filter(scope)
     assert found.reason_to_hold(inside, 0, 0) is None
     if outside is not None:
-        assert found.reason_to_hold(outside, 0, 0) is Refusal.OUT_OF_SCOPE
+        assert found.reason_to_hold(outside, 0, 0) is HoldReason.OUT_OF_SCOPE
 
 
 def test_an_address_is_its_own_domain() -> None:
@@ -48,25 +48,25 @@ def test_an_address_is_its_own_domain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "refusal"),
+    ("url", "reason"),
     [
-        ("http://www.shop.co.uk/" + "x" * 2000, Refusal.TOO_LONG),
-        ("http://www.shop.co.uk/" + "/".join(map(str, range(41))), Refusal.TOO_MANY_SEGMENTS),
-        ("http://www.shop.co.uk/a/b/a/b/a/b/a/b", Refusal.REPEATING_PATH),
+        ("http://www.shop.co.uk/" + "x" * 2000, HoldReason.TOO_LONG),
+        ("http://www.shop.co.uk/" + "/".join(map(str, range(41))), HoldReason.TOO_MANY_SEGMENTS),
+        ("http://www.shop.co.uk/a/b/a/b/a/b/a/b", HoldReason.REPEATING_PATH),
         ("http://www.shop.co.uk/a/b/a/b/a/b", None),
         ("http://www.shop.co.uk/2024/01/01/01", None),
         ("http://www.shop.co.uk/////////", None),
     ],
 )
-def test_traps(url: str, refusal: Refusal | None) -> None:
-    assert url_filter().reason_to_hold(url, 0, 0) is refusal
+def test_traps(url: str, reason: HoldReason | None) -> None:
+    assert url_filter().reason_to_hold(url, 0, 0) is reason
 
 
 def test_depth_and_hops() -> None:
     found = url_filter(max_depth=2, max_hops=1)
     assert found.reason_to_hold("http://www.shop.co.uk/", 2, 1) is None
-    assert found.reason_to_hold("http://www.shop.co.uk/", 3, 0) is Refusal.TOO_DEEP
-    assert found.reason_to_hold("http://www.shop.co.uk/", 0, 2) is Refusal.TOO_MANY_HOPS
+    assert found.reason_to_hold("http://www.shop.co.uk/", 3, 0) is HoldReason.TOO_DEEP
+    assert found.reason_to_hold("http://www.shop.co.uk/", 0, 2) is HoldReason.TOO_MANY_HOPS
 
 
 @pytest.mark.parametrize("reference", ["mailto:a@b", "javascript:void(0)", "data:,x", "ftp://h/"])
@@ -74,7 +74,7 @@ def test_only_http_is_fetched(reference: str) -> None:
     found = url_filter().candidate(
         reference, "http://www.shop.co.uk/", depth=1, hops=0, source=None
     )
-    assert found is Refusal.SCHEME
+    assert found is HoldReason.SCHEME
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from enum import Enum
 
 
-class Refusal(Enum):
+class HoldReason(Enum):
     """Why a URL is held. It stays in the store, and is released when the limit is lifted."""
 
     OUT_OF_SCOPE = "it is outside the scope of the crawl (--scope)"
