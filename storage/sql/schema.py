@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-VERSION = 4  # increase it with every change, and add the upgrade step to migrations/
+VERSION = 4  # increase it with every change; CONTRIBUTING has the moves
 
 
 class State(IntEnum):

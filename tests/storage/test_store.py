@@ -29,7 +29,7 @@ from canonry.storage.rows import leases as rows
 from canonry.storage.rows.urls import review
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.schema import meta
+from canonry.storage.sql.schema import VERSION, meta
 
 pytestmark = pytest.mark.every_database
 
@@ -255,7 +255,7 @@ def test_a_store_of_another_policy_is_refused_with_the_command_that_works(
 @pytest.mark.parametrize(
     ("fact", "value", "message"),
     [
-        ("schema", "99", "it has schema 99, and this program reads schema 4"),
+        ("schema", "99", f"it has schema 99, and this program reads schema {VERSION};"),
         ("fingerprint", "0" * 16, "has changed since the store was made, but not its version"),
     ],
 )
