@@ -80,7 +80,7 @@ class Recorder:
         self.progress.in_flight = self._scheduler.in_flight
         self.progress.hosts = self._scheduler.hosts
         self.progress.queued = self._store_session.queued
-        self.progress.learning = self._store_session.learning
+        self.progress.learning = self._store_session.learning_seconds
 
     def _count(self, outcome: Outcome, admissions: Sequence[Admission], new: int) -> None:
         """Add a recorded outcome to the progress."""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Admission, LeasedHost, Outcome, Store, StoreError
-from canonry.storage.rows import leases as rows
+from canonry.storage.rows import leases
 from canonry.storage.sql.writer import Writer
 
 LEASE_SECONDS = 60.0
@@ -40,7 +40,7 @@ class StoreSession:
         worker: str,
         level_by_level: bool,
         notify: Callable[[str], None],
-        session: LearningSession | None = None,
+        learning: LearningSession | None = None,
     ) -> None:
         """Bind the store and its thread.
 
@@ -50,17 +50,17 @@ class StoreSession:
             worker: the name under which hosts are leased.
             level_by_level: lease only URLs of the lowest queued depth, so that depths are exact.
             notify: receives sentences for people.
-            session: learns from outcomes; None learns nothing.
+            learning: learns from outcomes; None learns nothing.
         """
         self._store = store
         self._writer = writer
         self._worker = worker
         self._level_by_level = level_by_level
         self._notify = notify
-        self._session = session
+        self._learning = learning
         self.queued = 0  # URLs in the store, as of the last call
         self.fetched = 0  # pages there; other workers add to both, too
-        self.learning = 0.0  # seconds of CPU time
+        self.learning_seconds = 0.0  # of CPU time
 
     async def lease(
         self, now: float, limit: int, loaded: dict[str, frozenset[int]], pace: Pace
@@ -69,9 +69,9 @@ class StoreSession:
 
         def lease() -> list[LeasedHost]:
             with self._store.leasing() as connection:
-                rows.pace(connection, *pace)
+                leases.pace(connection, *pace)
                 self._count(connection)
-                return rows.lease(
+                return leases.lease(
                     connection,
                     self._worker,
                     now=now,
@@ -89,8 +89,8 @@ class StoreSession:
 
         def renew() -> None:
             with self._store.leasing() as connection:
-                rows.pace(connection, *pace)
-                rows.renew(connection, self._worker, names, now + LEASE_SECONDS)
+                leases.pace(connection, *pace)
+                leases.renew(connection, self._worker, names, now + LEASE_SECONDS)
 
         await self._writer.call(renew)
 
@@ -99,7 +99,7 @@ class StoreSession:
 
         def next_due() -> float | None:
             with self._store.leasing() as connection:
-                return rows.next_due(connection)
+                return leases.next_due(connection)
 
         return await self._writer.call(next_due)
 
@@ -108,16 +108,16 @@ class StoreSession:
 
         def leave() -> None:
             with self._store.transaction() as connection:
-                rows.pace(connection, *pace)
-                rows.release(connection, [self._worker])
+                leases.pace(connection, *pace)
+                leases.release(connection, [self._worker])
                 self._count(connection)
 
         await self._writer.call(leave)
 
     async def observe_missing(self, url: str, digest: bytes) -> None:
         """Learn the body with which a host answers for a page that does not exist."""
-        if self._session is not None:
-            await self._writer.call(self._session.observe_missing, url, digest)
+        if self._learning is not None:
+            await self._writer.call(self._learning.observe_missing, url, digest)
 
     async def record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them, in one transaction."""
@@ -130,27 +130,27 @@ class StoreSession:
         except StoreError:
             raise
         except Exception as error:
-            if self._session is None:
+            if self._learning is None:
                 raise
             trace = "".join(traceback.format_exception(error)).rstrip()
             self._notify(
                 f"Learning failed and is switched off for this run; please report this:\n{trace}"
             )
-            self._session = self._store.rules = None
+            self._learning = self._store.rules = None
             return self._record_and_learn(outcomes, now)
 
     def _record_and_learn(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
-        """Record outcomes, count, and learn where there is a session for it."""
+        """Record outcomes and learn from them in one transaction, on the writer thread."""
         with self._store.transaction() as connection:
             admissions = self._store.record_in(connection, outcomes, now)
             self._count(connection)
-            if self._session is None:
+            if self._learning is None:
                 return Recorded(admissions)
-            learned = self._session.learn(connection, outcomes, admissions, now)
-        self.learning = round(self._session.seconds, 3)
+            learned = self._learning.learn(connection, outcomes, admissions, now)
+        self.learning_seconds = round(self._learning.seconds, 3)
         return Recorded(admissions, learned)
 
     def _count(self, connection: Connection) -> None:
         """Read how many URLs are queued, and how many pages there are."""
-        self.queued = rows.pending(connection)
-        self.fetched = rows.fetched(connection)
+        self.queued = leases.pending(connection)
+        self.fetched = leases.fetched(connection)

@@ -146,7 +146,7 @@ def _build(
         worker=worker,
         level_by_level=crawl.max_depth >= 0,
         notify=opened.notify,
-        session=opened.learning,
+        learning=opened.learning,
     )
     return Crawl(
         store_session,
