@@ -10,7 +10,7 @@ from typing import NamedTuple
 from canonry.crawler.learn.probes import Probe
 from canonry.storage import Queued
 
-Work = Queued | Probe  # what a request is sent for
+FrontierItem = Queued | Probe  # what the next request is for
 
 
 class Politeness(NamedTuple):
@@ -43,7 +43,7 @@ class _Host:
     address: _Address | None
     started_at: float = -math.inf
     latency: float = 0.0
-    queue: deque[Work] = field(default_factory=deque)
+    queue: deque[FrontierItem] = field(default_factory=deque)
     in_flight: int = 0
     rows: set[int] = field(default_factory=set)  # loaded and not yet recorded
     probes: int = 0  # put and not yet answered
@@ -55,7 +55,7 @@ class _Host:
         return None if self.address is _ALONE else self.address
 
 
-def _enqueue(queue: deque[Work], work: Work) -> None:
+def _enqueue(queue: deque[FrontierItem], work: FrontierItem) -> None:
     """Insert work behind what is as urgent: almost always at the end."""
     if not queue or queue[-1].priority <= work.priority:
         queue.append(work)
@@ -151,7 +151,7 @@ class Frontier:
             )
             self._schedule(name, host)
 
-    def take(self, now: float) -> tuple[str, Work] | None:
+    def take(self, now: float) -> tuple[str, FrontierItem] | None:
         """Return a host and what to request from it now; None when no host is ready."""
         while self._heap and self._heap[0][0] <= now:
             _, _, who = heapq.heappop(self._heap)
@@ -162,7 +162,7 @@ class Frontier:
                 return found
         return None
 
-    def _take_of(self, name: str, now: float) -> tuple[str, Work] | None:
+    def _take_of(self, name: str, now: float) -> tuple[str, FrontierItem] | None:
         """Take from a host whose turn it is; park it where its address is busy."""
         host = self._hosts.get(name)
         if host is None:  # its URLs were dropped and it was retired since
@@ -179,7 +179,7 @@ class Frontier:
             return name, self._start(name, host, now)
         return None
 
-    def _take_at(self, address: _Address, now: float) -> tuple[str, Work] | None:
+    def _take_at(self, address: _Address, now: float) -> tuple[str, FrontierItem] | None:
         """Take from the first host that is parked at an address and ready."""
         address.scheduled = False
         while address.parked and self._is_free(address, now):
@@ -194,7 +194,7 @@ class Frontier:
         self._wake(address)
         return None
 
-    def _start(self, name: str, host: _Host, now: float) -> Work:
+    def _start(self, name: str, host: _Host, now: float) -> FrontierItem:
         """Take a host's next work; count its request for the host and its address."""
         work = host.queue.popleft()
         self.waiting -= 1

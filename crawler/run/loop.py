@@ -11,7 +11,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.probes import Probe
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.run.frontier import Work
+from canonry.crawler.run.frontier import FrontierItem
 from canonry.crawler.run.recorder import Recorder
 from canonry.crawler.run.scheduler import AddressOf, Scheduler, no_address
 from canonry.crawler.run.store_session import StoreSession
@@ -97,7 +97,7 @@ class Crawl:
             raise self._error
         return not self._stopped
 
-    def _start(self, host: str, work: Work) -> None:
+    def _start(self, host: str, work: FrontierItem) -> None:
         """Start the task of a visit or a probe."""
         doing = self._probe(host, work) if isinstance(work, Probe) else self._visit(host, work)
         task = asyncio.create_task(doing)

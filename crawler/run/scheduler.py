@@ -7,7 +7,7 @@ from contextlib import suppress
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.probes import Probe
 from canonry.crawler.learn.session import Learned
-from canonry.crawler.run.frontier import Frontier, Politeness, Work
+from canonry.crawler.run.frontier import Frontier, FrontierItem, Politeness
 from canonry.crawler.run.store_session import LEASE_SECONDS, PER_HOST, Pace, StoreSession
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome
@@ -84,7 +84,7 @@ class Scheduler:
         self._stopping = True
         self._wake.set()
 
-    async def next(self) -> tuple[str, Work] | None:
+    async def next(self) -> tuple[str, FrontierItem] | None:
         """Wait for the next work and return it with its host; None when there is no more."""
         while not self._stopping:
             now = self._clock()
@@ -112,7 +112,7 @@ class Scheduler:
                 await self._pause_until(self._frontier.next_time())
         return None
 
-    def _hand_out(self, host: str, work: Work) -> None:
+    def _hand_out(self, host: str, work: FrontierItem) -> None:
         """Count work as out."""
         self.in_flight += 1
         if isinstance(work, Probe):
