@@ -1,7 +1,7 @@
-"""How long does a dedup take, beside a script of w3lib and a set, sort -u, and DuckDB?
+"""How long does a dedup take, compared with w3lib and a set, sort -u, and DuckDB?
 
-``--times 5`` makes five lines of each URL, with another query each, in no order: as many as a crawl
-of some weeks finds. ``--exact 1`` compares the lines with those that DuckDB computes over the
+``--times 5`` makes five lines of each URL, each with another query, in random order: as many as a
+crawl of some weeks finds. ``--exact 1`` compares the lines with those that DuckDB computes over the
 canonical forms, for several numbers of workers and sizes of memory.
 """
 
@@ -26,7 +26,7 @@ with open(sys.argv[1]) as given, open(sys.argv[2], "w") as kept:
             kept.write(line)
 """
 
-# The same canonicalizer as an Arrow function. Of each form any line is kept, in no order.
+# The same canonicalizer as an Arrow function. It keeps any line of each form, in no order.
 _DUCKDB = """
 import sys
 import duckdb, pyarrow
@@ -50,7 +50,7 @@ _FIRST = (
 
 
 def exactness(path: str, ours: list[str], folder: str) -> int:
-    """Return in how many settings the lines are, byte for byte, those that DuckDB computes."""
+    """Check that the lines are DuckDB's, byte for byte; return in how many settings."""
     _run([sys.executable, "-c", _DUCKDB, path, f"{folder}/duck.txt", _FIRST])
     expected = Path(folder, "duck.txt").read_bytes()
     runs = [(w, m) for w in (1, 2, 4) for m in ("16MiB", "128MiB", "1GiB")]
@@ -58,7 +58,7 @@ def exactness(path: str, ours: list[str], folder: str) -> int:
         out = f"{folder}/exact.txt"
         _run([*ours, path, "-o", out, "--workers", str(workers), "--memory", memory])
         if Path(out).read_bytes() != expected:
-            raise SystemExit(f"other lines than DuckDB's, with {workers} workers and {memory}")
+            raise SystemExit(f"the lines differ from DuckDB's, with {workers} workers and {memory}")
     print(f"{expected.count(10):,} lines kept, the same as DuckDB's in {len(runs)} settings")
     return len(runs)
 
@@ -73,7 +73,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder, "urls.txt"), Path(folder, "out.txt")
         path.write_text("\n".join(urls) + "\n", encoding="utf-8", errors="surrogateescape")
-        packed, repacked = f"{path}.gz", f"{out}.gz"
+        compressed, recompressed = f"{path}.gz", f"{out}.gz"
         _run(["sh", "-c", f"gzip -k {path}"])
         ours = [sys.executable, "-m", "crawler", "dedup"]
         commands = {
@@ -81,13 +81,13 @@ def main() -> None:
             "w3lib and a set": [sys.executable, "-c", _SCRIPT, str(path), str(out)],
             "DuckDB, our function": [sys.executable, "-c", _DUCKDB, str(path), str(out), _ANY],
             "sort -u (canonicalizes nothing)": ["sort", "-u", str(path), "-o", str(out)],
-            "gz to text: canonry": [*ours, packed, "-o", str(out)],
-            "gz to text: zcat | sort -u": ["sh", "-c", f"zcat {packed} | sort -u > {out}"],
-            "gz to gz: canonry": [*ours, packed, "-o", repacked],
+            "gz to text: canonry": [*ours, compressed, "-o", str(out)],
+            "gz to text: zcat | sort -u": ["sh", "-c", f"zcat {compressed} | sort -u > {out}"],
+            "gz to gz: canonry": [*ours, compressed, "-o", recompressed],
             "gz to gz: zcat | sort -u | gzip": [
                 "sh",
                 "-c",
-                f"zcat {packed} | sort -u | gzip > {repacked}",
+                f"zcat {compressed} | sort -u | gzip > {recompressed}",
             ],
         }
         seconds = {

@@ -1,4 +1,4 @@
-"""Keys spread over partitions on disk, and each of them made unique in memory.
+"""Partitions of keys: keys are spread over them on disk, and each is made unique in memory.
 
 Memory holds one partition at a time, however many keys there are.
 """
@@ -13,62 +13,59 @@ import numpy.typing as npt
 
 from canonry.crawler.compression import write_all
 
-MOST = 4096
+_MOST = 4096  # partitions
 _ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")])
 SPELLING = np.dtype([("first", "<u8"), ("place", "<u8"), ("lines", "<u8")])
 _NO_SPELLINGS = np.empty(0, SPELLING)
-_SORTING = 5  # a partition takes that many times its size while it is made unique
+_SORTING = 5  # making a partition unique takes this many times its size
 
 Numbers = npt.NDArray[np.uint64]
 
 
 class Repeats(NamedTuple):
-    """Lines that repeat a key: where they stand, and where the first of it does."""
+    """Lines that repeat a key: one element of the first three arrays for each."""
 
-    place: Numbers
-    first: Numbers
-    alike: npt.NDArray[np.bool_]  # spelled as the first
-    spellings: npt.NDArray[np.void]  # of resources with several lines, where asked for
+    place: Numbers  # of the line
+    first: Numbers  # the place of the first line with the key
+    alike: npt.NDArray[np.bool_]  # spelled like the first line
+    spellings: npt.NDArray[np.void]  # of resources with several lines; empty unless asked for
 
 
 class Partitions:
     """Rows of (key, hash of the spelling, place of the line), spread by key."""
 
     def __init__(self, folder: Path, memory: int, rows: int) -> None:
-        """Make room.
+        """Choose the number of partitions.
 
         Args:
             folder: for the partitions' files.
             memory: bytes that may be used.
-            rows: how many rows to expect; more only make partitions larger.
+            rows: an estimate of their number; more rows only make the partitions larger.
         """
         self._folder = folder
-        self._buffers: list[list[bytes]] = []
         self._buffered = 0
         self._most_buffered = memory // 4
-        self.rows = 0
         wanted = -(-rows * _ROW.itemsize * _SORTING // max(memory // 2, 1))
-        self._bits = min(max(wanted - 1, 0).bit_length(), MOST.bit_length() - 1)
-        self._buffers = [[] for _ in range(1 << self._bits)]
+        self._bits = min(max(wanted - 1, 0).bit_length(), _MOST.bit_length() - 1)
+        self._buffers: list[list[bytes]] = [[] for _ in range(1 << self._bits)]
 
     @property
     def count(self) -> int:
-        """Return how many partitions there are."""
+        """Return the number of partitions."""
         return len(self._buffers)
 
     def add(self, keys: bytes, texts: bytes, places: Numbers) -> None:
-        """Take in rows.
+        """Add rows.
 
         Args:
             keys: 16 bytes each.
             texts: 8 bytes each, a hash of the line as it was spelled.
-            places: of the lines, ascending.
+            places: of the lines, in ascending order.
         """
         rows = np.empty(len(places), _ROW)
         pairs = np.frombuffer(keys, ">u8").reshape(-1, 2)
         rows["high"], rows["low"] = pairs[:, 0], pairs[:, 1]
         rows["text"], rows["place"] = np.frombuffer(texts, "<u8"), places
-        self.rows += len(rows)
         if self._bits == 0:
             self._buffers[0].append(rows.tobytes())
         else:
@@ -83,7 +80,7 @@ class Partitions:
             self.spill()
 
     def spill(self) -> None:
-        """Write what is buffered to the partitions' files."""
+        """Write the buffers to the files of the partitions."""
         for n, buffer in enumerate(self._buffers):
             if buffer:
                 with self._file(n).open("ab") as file:
@@ -95,22 +92,22 @@ class Partitions:
         return self._folder / f"{number:04}.keys"
 
     def sizes(self) -> list[int]:
-        """Return how many bytes the partitions' files have."""
+        """Return the sizes of the partitions' files in bytes."""
         files = map(self._file, range(self.count))
         return [file.stat().st_size if file.exists() else 0 for file in files]
 
     def cut_to(self, sizes: Sequence[int]) -> None:
-        """Let the files have as many bytes as they had once."""
+        """Truncate the files to the sizes of a checkpoint."""
         for n, size in enumerate(sizes):
             if self._file(n).exists():
                 os.truncate(self._file(n), size)
 
     def unique(self, start: int = 0, *, spelled: bool = False) -> Iterator[Repeats]:
-        """Yield the repeats in each partition, and drop it when the next is asked for.
+        """Yield the repeats in each partition, and delete it before the next.
 
         Args:
-            start: the partition to begin with.
-            spelled: list the spellings of each resource, too.
+            start: the number of the first partition.
+            spelled: also list the spellings of each resource.
         """
         for n in range(start, self.count):
             data = b"".join(self._buffers[n])
@@ -122,10 +119,10 @@ class Partitions:
 
 
 def _repeats(rows: npt.NDArray[np.void], *, spelled: bool) -> Repeats:
-    """Return the rows whose key stands before them, with the first of each key."""
-    order = np.argsort(rows["high"], kind="stable")  # so places stay ascending
+    """Return the rows whose key an earlier row has, with the first row of that key."""
+    order = np.argsort(rows["high"], kind="stable")  # stable: places stay ascending
     high, low = rows["high"][order], rows["low"][order]
-    if ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # half a key is not enough
+    if ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # half of the key is not enough
         order = np.lexsort((rows["low"], rows["high"]))
         high, low = rows["high"][order], rows["low"][order]
     starts = np.ones(len(rows), np.bool_)
@@ -147,7 +144,7 @@ def _spellings(
 
     Args:
         rows: of a partition.
-        order: their numbers by key, and of one key by place.
+        order: their numbers, sorted by key, then by place.
         firsts: for each of these, the number of the first row of its key.
     """
     first, text, place = rows["place"][firsts], rows["text"][order], rows["place"][order]

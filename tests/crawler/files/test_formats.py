@@ -1,4 +1,4 @@
-"""Files of URLs of every format: told by content, read to the end whatever is in them."""
+"""Files of URLs of every format: detected by content, and read to the end whatever is in them."""
 
 import bz2
 import csv
@@ -25,8 +25,8 @@ A, B, C = "http://a.example/1", "http://a.example/2?x=%C3%A9", "http://c.example
 _SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def warc(*, packed: bool = False) -> bytes:
-    """Return a WARC of three captures, one a redirect, among records that are none."""
+def warc(*, by_record: bool = False) -> bytes:
+    """Return a WARC with three captures, one of them a redirect, among other records."""
     records = []
     for kind, url in (
         ("warcinfo", ""),
@@ -40,7 +40,7 @@ def warc(*, packed: bool = False) -> bytes:
         target = f"WARC-Target-URI: {url}\r\n" if url else ""
         head = f"WARC/1.0\r\nWARC-Type: {kind}\r\n{target}Content-Length: {len(body)}\r\n\r\n"
         records.append(f"{head}{body}\r\n\r\n".encode())
-    return b"".join(map(gzip.compress, records) if packed else records)
+    return b"".join(map(gzip.compress, records) if by_record else records)
 
 
 def arrow(kind: pa.DataType, *names: str) -> bytes:
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[bytes, str | None]] = {
         None,
     ),
     "warc": (warc(), None),
-    "warc, packed by record": (warc(packed=True), None),
+    "warc, compressed by record": (warc(by_record=True), None),
     "sitemap": (
         f'<?xml version="1.0"?><urlset xmlns="{_SITEMAP}" xmlns:i="http://www.google.com/i">'
         f"<url><loc>{A}</loc><i:image><i:loc>{A}.png</i:loc></i:image></url>"
@@ -114,22 +114,21 @@ CASES: dict[str, tuple[bytes, str | None]] = {
 
 
 def read(path: Path, form: InputFormat = ANY) -> tuple[list[Line], list[Cut]]:
-    """Return the lines of a file that are not blank, and where it breaks off."""
+    """Return the lines of a file that are not blank, and where it is cut."""
     found = list(blocks.lines_of(blocks.read([str(path)], input_format=form)))
     lines = [one for one in found if isinstance(one, Line) and (one.text or one.refused)]
     return lines, [one for one in found if isinstance(one, Cut)]
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_a_format_is_told_by_content(tmp_path: Path, name: str, pack: object) -> None:
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_a_format_is_detected_by_content(tmp_path: Path, name: str, compress: object) -> None:
     content, column = CASES[name]
     data = content.encode() if isinstance(content, str) else content
-    is_packed = pack is not bytes
-    if is_packed and "packed" in name:
-        pytest.skip("packed already")
+    if compress is not bytes and "compressed" in name:
+        pytest.skip("compressed already")
     path = tmp_path / "no-ending"
-    path.write_bytes(pack(data))  # type: ignore[operator]
+    path.write_bytes(compress(data))  # type: ignore[operator]
     lines, cut = read(path, InputFormat(column=column))
     assert not cut
     assert [line.text.decode() for line in lines] == [A, B, C]
@@ -145,8 +144,8 @@ def test_standard_input_is_read_in_the_same_way(tmp_path: Path, name: str) -> No
     assert done.stdout.decode().splitlines() == [A, B, C]
 
 
-def test_every_format_can_be_told_by_name(tmp_path: Path) -> None:
-    """What no head betrays, people say; each format of the table is one of `CASES`."""
+def test_every_format_can_be_named(tmp_path: Path) -> None:
+    """A name goes before detection; every row of the table has one of `CASES`."""
     assert {name.partition(" ")[0].rstrip(",") for name in CASES} == INPUT_FORMATS.keys()
     (tmp_path / "x").write_bytes(f"{A};1\n".encode())
     assert read(tmp_path / "x", InputFormat("csv", "1"))[0][0].text == f"{A};1".encode()
@@ -154,7 +153,7 @@ def test_every_format_can_be_told_by_name(tmp_path: Path) -> None:
     assert read(tmp_path / "x", InputFormat("lines"))[0][0].text.startswith(b"{")
 
 
-def test_a_column_of_what_has_none_is_refused(tmp_path: Path) -> None:
+def test_a_column_for_a_format_without_columns_is_refused(tmp_path: Path) -> None:
     for name in ("warc", "sitemap", "cdx", "cdxj", "lines"):
         with pytest.raises(SettingsError, match=f"{name} has none; these have: parquet, jsonl"):
             InputFormat(name, "url").check()
@@ -165,7 +164,7 @@ def test_a_column_of_what_has_none_is_refused(tmp_path: Path) -> None:
 
 
 _BAD: dict[str, tuple[bytes, str | None, list[str], int]] = {
-    # What is in it, the column, the URLs that are found, and how many records are refused.
+    # The content, the column, the URLs in it, and how many records are refused.
     "json": (
         b'{"url":"%s"}\nnull\n{"url":1}\n{"u":1}\n{"url":"\xff"}\n\n{"url":"\\ud800"}\n'
         % A.encode(),
@@ -199,7 +198,7 @@ def test_bad_records_are_counted_and_the_rest_is_read(tmp_path: Path, name: str)
     assert set(refused) <= {"record", "too-long"}
 
 
-def test_a_line_end_inside_a_value_is_none_of_its_url(tmp_path: Path) -> None:
+def test_a_line_end_inside_a_value_is_removed(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b'url\n"http://a.example/\r\n1"\n"http://a.example/\n2"\n')
     lines, _ = read(tmp_path / "x", InputFormat(column="url"))
     assert [line.text for line in lines] == [b"http://a.example/\r1", b"http://a.example/2"]
@@ -218,7 +217,7 @@ _BROKEN = {
 
 
 @pytest.mark.parametrize("name", _BROKEN)
-def test_what_cannot_be_read_is_told_and_the_next_file_is_read(tmp_path: Path, name: str) -> None:
+def test_an_unreadable_file_is_reported_and_the_next_one_is_read(tmp_path: Path, name: str) -> None:
     content, column, says = _BROKEN[name]
     (tmp_path / "x").write_bytes(content)
     (tmp_path / "y").write_bytes(f"{column},n\n{C},2\n".encode() if column else C.encode())
@@ -233,7 +232,7 @@ def test_what_cannot_be_read_is_told_and_the_next_file_is_read(tmp_path: Path, n
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=30), max_size=12))
 @settings(max_examples=tries(0.2), deadline=None)
-def test_what_csv_and_json_hold_is_what_comes_out(
+def test_values_of_csv_and_json_are_read_unchanged(
     tmp_path_factory: object, urls: list[str]
 ) -> None:
     del tmp_path_factory
@@ -256,7 +255,7 @@ def test_what_csv_and_json_hold_is_what_comes_out(
         assert not any(line.refused for line in found)
 
 
-def test_folders_and_patterns_are_all_their_files(tmp_path: Path) -> None:
+def test_folders_and_patterns_name_all_their_files(tmp_path: Path) -> None:
     for name in ("d/b.txt", "d/a/z.txt", "d/.hidden", "d/.git/x", "e1.txt", "e2.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"http://a.example/{name}\n")
@@ -270,11 +269,11 @@ def test_folders_and_patterns_are_all_their_files(tmp_path: Path) -> None:
         assert says in done.stderr
 
 
-def test_a_file_that_cannot_be_read_in_the_middle_of_a_pattern(tmp_path: Path) -> None:
+def test_an_unreadable_file_in_the_middle_of_a_pattern(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / name).write_text(f"http://a.example/{name}\n")
     (tmp_path / "b").unlink()
-    (tmp_path / "b").symlink_to("/proc/self/mem")  # it opens, and cannot be read, not even by root
+    (tmp_path / "b").symlink_to("/proc/self/mem")  # it opens, but not even root can read it
     done = run_command("dedup", "a", "b", "c", folder=tmp_path)
     assert done.returncode == 1
     assert done.stdout.split() == [b"http://a.example/a", b"http://a.example/c"]
