@@ -75,7 +75,7 @@ def main() -> None:
         path.write_text("\n".join(urls) + "\n", encoding="utf-8", errors="surrogateescape")
         compressed, recompressed = f"{path}.gz", f"{out}.gz"
         _run(["sh", "-c", f"gzip -k {path}"])
-        ours = [sys.executable, "-m", "crawler", "dedup"]
+        ours = [sys.executable, "-m", "canonry", "dedup"]
         commands = {
             "canonry dedup": [*ours, str(path), "-o", str(out)],
             "w3lib and a set": [sys.executable, "-c", _SCRIPT, str(path), str(out)],
