@@ -46,7 +46,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/canonicalize.py
-	$(BIN)/python benchmarks/kernel.py
+	$(BIN)/python benchmarks/kernel.py --rounds 300
 	$(BIN)/python benchmarks/linear.py --rounds 1
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/dedup.py
