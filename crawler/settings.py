@@ -19,7 +19,7 @@ class SettingsError(ValueError):
     """Invalid settings. The message names the source, the key and what is allowed."""
 
 
-class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to crawl, and how fast. ``config/canonry.toml`` explains each key."""
 
     user_agent: Annotated[str, Meta(min_length=1, pattern=r"^[A-Za-z_-]+(/\S+)?$")]
@@ -60,7 +60,7 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return float(self.recrawl_after) if unit is None else float(self.recrawl_after[:-1]) * unit
 
 
-class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How to send requests. ``config/canonry.toml`` explains each key."""
 
     timeout: Annotated[float, Meta(gt=0)]
@@ -73,7 +73,7 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     connect_to: tuple[str, ...]
 
 
-class Traps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TrapSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Limits against endless sites. ``config/canonry.toml`` explains each key."""
 
     max_url: _Positive
@@ -84,7 +84,7 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_per_host: Annotated[int, Meta(ge=0)]
 
 
-class Learn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether and how to learn rules. ``config/canonry.toml`` explains each key."""
 
     enabled: bool
@@ -94,10 +94,10 @@ class Learn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings, by section."""
 
-    crawl: Crawl
-    fetch: Fetch
-    traps: Traps
-    learn: Learn
+    crawl: CrawlSettings
+    fetch: FetchSettings
+    traps: TrapSettings
+    learn: LearnSettings
 
 
 def load(file: str | None, flags: dict[str, dict[str, Any]]) -> Settings:

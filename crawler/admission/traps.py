@@ -6,7 +6,7 @@ from collections import Counter
 
 from canonry.canon.syntax import Parts
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.settings import Traps
+from canonry.crawler.settings import TrapSettings
 from canonry.storage.records import Budget
 
 # The parts in which URLs of one program differ: ids (letters and digits, or UUIDs), and numbers, as
@@ -17,7 +17,7 @@ _VARIABLE = re.compile(
 )
 
 
-def reason_to_hold(url: str, limits: Traps) -> HoldReason | None:
+def reason_to_hold(url: str, limits: TrapSettings) -> HoldReason | None:
     """Return the reason to hold a URL that looks like a trap's; None when it does not.
 
     Heritrix has the same three rules (TooManyPathSegments, PathologicalPath, and a length).
@@ -46,7 +46,7 @@ def pattern(url: str) -> str:
     return f"{parts.host or ''}{path}{'' if parts.query is None else '?'}"
 
 
-def budgets_of(url: str, limits: Traps) -> list[Budget]:
+def budgets_of(url: str, limits: TrapSettings) -> list[Budget]:
     """Return the budgets that a URL counts against."""
     found = []
     if limits.max_per_pattern:

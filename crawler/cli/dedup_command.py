@@ -29,13 +29,13 @@ from canonry.crawler.settings import SettingsError
 @out_option
 @click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice(list(tables.OUTPUT_FORMATS)),
     help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else text]",
 )
 @click.option(
     "--write",
-    "written",
+    "contents",
     type=click.Choice(LINE_CONTENTS),
     default="url",
     show_default=True,
@@ -51,12 +51,10 @@ from canonry.crawler.settings import SettingsError
 @click.option(
     "--groups", metavar="FILE", help="Write the spellings of each resource with several lines."
 )
-@click.option(
-    "--report", "about", metavar="FILE", help="Write a summary for people, as one HTML page."
-)
+@click.option("--report", metavar="FILE", help="Write a summary for people, as one HTML page.")
 @click.option(
     "--input",
-    "read_as",
+    "input_format",
     type=click.Choice(["auto", *INPUT_FORMATS]),
     default="auto",
     show_default=True,
@@ -100,12 +98,12 @@ from canonry.crawler.settings import SettingsError
 def dedup(
     files: tuple[str, ...],
     out: str | None,
-    form: str | None,
-    written: str,
+    output_format: str | None,
+    contents: str,
     map_file: str | None,
     groups: str | None,
-    about: str | None,
-    read_as: str,
+    report: str | None,
+    input_format: str,
     column: str | None,
     policy: str,
     rules_file: str | None,
@@ -133,27 +131,27 @@ def dedup(
             "--rules and --store: a store has rules of its own; add yours to them with "
             "'canonry rules import FILE --store URL'"
         )
-    asked = job.Job(
+    todo = job.Job(
         files=inputs.expand(files),
         out=out,
-        output_format=form,
-        contents=written,
+        output_format=output_format,
+        contents=contents,
         map=map_file,
         groups=groups,
-        report=about,
+        report=report,
         store=store,
-        input_format=InputFormat(None if read_as == "auto" else read_as, column),
+        input_format=InputFormat(None if input_format == "auto" else input_format, column),
         quiet=as_json,
         workers=workers or default_workers(),
         memory=job.bytes_of(memory),
         resume=resume,
         engine=engine,
     )
-    asked.check()
+    todo.check()
     canonicalizer = opening.canonicalizer(policy, rules_file)
     start = time.monotonic()
-    with render.byte_progress(job.bytes_to_read(asked), "dedup") as advance:
-        summary = job.run(asked, canonicalizer, advance, render.notify)
+    with render.byte_progress(job.bytes_to_read(todo), "dedup") as advance:
+        summary = job.run(todo, canonicalizer, advance, render.notify)
     seconds = round(time.monotonic() - start, 3)
     if as_json:
         print_json(msgspec.to_builtins(summary) | {"seconds": seconds})

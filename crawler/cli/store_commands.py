@@ -35,7 +35,7 @@ def status(store: str, *, as_json: bool) -> int:
 @store_option
 @click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice([name for name in tables.OUTPUT_FORMATS if name != "text"]),
     default="jsonl",
     show_default=True,
@@ -48,7 +48,7 @@ def status(store: str, *, as_json: bool) -> int:
     help="Write to FILE, which appears when it is complete; .gz compresses.  [default: stdout]",
 )
 @with_exit_code
-def export(what: str, store: str, form: str, out: str | None) -> int:
+def export(what: str, store: str, output_format: str, out: str | None) -> int:
     """Export a store's pages, URLs, aliases, rules or refused URLs.
 
     Each alias comes with the representative of its class: the URL that it leads to in the end. The
@@ -58,7 +58,7 @@ def export(what: str, store: str, form: str, out: str | None) -> int:
         connection = stack.enter_context(report.reading(store))
         target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
         rows, columns = report.rows(connection, what), report.columns(what)
-        table = tables.table(target, form, columns)
+        table = tables.table(target, output_format, columns)
         table.write(list(row.values()) for row in rows)
         table.close()
     return 0

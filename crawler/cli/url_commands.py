@@ -37,7 +37,7 @@ _known_store = click.option(
 @_known_store
 @click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice(["text", "json", "surt"]),
     default="text",
     show_default=True,
@@ -50,7 +50,7 @@ def canon(
     policy: str,
     rules_file: str | None,
     store: str | None,
-    form: str,
+    output_format: str,
 ) -> int:
     """Print the canonical form of each URL.
 
@@ -67,12 +67,12 @@ def canon(
             if isinstance(result, Refused):
                 refused += 1
                 render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
-            if form == "json":
+            if output_format == "json":
                 click.echo(msgspec.json.encode(_record(result)))
             elif isinstance(result, Refused):
                 click.echo("")
             else:
-                click.echo(surt(result.identity) if form == "surt" else result.identity)
+                click.echo(surt(result.identity) if output_format == "surt" else result.identity)
     return FAILED if refused and given is urls else 0
 
 

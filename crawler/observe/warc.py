@@ -36,7 +36,7 @@ class _Written(NamedTuple):
     date: str
 
 
-class Archive:
+class WarcArchive:
     """Writes requests and responses to WARC files in a folder, in its own thread."""
 
     def __init__(self, folder: str, agent: str) -> None:

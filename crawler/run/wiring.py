@@ -17,7 +17,7 @@ from canonry.crawler.learn import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.observe.warc import Archive
+from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import find_policy, open_store
 from canonry.crawler.run import interrupts
 from canonry.crawler.run.lease_owners import own_name
@@ -46,7 +46,7 @@ class _Resources(NamedTuple):
     writer: Writer
     learning: LearningSession | None
     log: Log | None
-    archive: Archive | None
+    archive: WarcArchive | None
     notify: Callable[[str], None]
 
 
@@ -123,7 +123,7 @@ def _open(
         log = stack.enter_context(closing(Log(settings.crawl.log, worker)))
         notify = _both(notify, log.message)
     if settings.crawl.warc:
-        opened = Archive(settings.crawl.warc, settings.crawl.user_agent)
+        opened = WarcArchive(settings.crawl.warc, settings.crawl.user_agent)
         archive = stack.enter_context(closing(opened))
     store = stack.enter_context(closing(open_store(store_url, canonicalizer.policy, notify)))
     writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work

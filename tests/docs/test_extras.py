@@ -36,7 +36,7 @@ def serve_metrics() -> None:
             lambda: decompressed(BufferedReader(BytesIO(b"\x28\xb5\x2f\xfd"))),
         ),
         ("prometheus_client", "metrics", "--metrics", serve_metrics),
-        ("warcio", "warc", "--warc", lambda: warc.Archive("folder", "agent")),
+        ("warcio", "warc", "--warc", lambda: warc.WarcArchive("folder", "agent")),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(
