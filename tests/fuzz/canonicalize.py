@@ -8,7 +8,7 @@ import sys
 
 import atheris
 
-with atheris.instrument_imports(include=["canon"]):
+with atheris.instrument_imports(include=["canonry.canon"]):
     import canonry
     from canonry.canon.policies import preset_names
     from canonry.canon.references.resolve import DIALECTS
