@@ -31,7 +31,7 @@ test: $(READY)
 # Without a database server, Java or killed processes, and with fewer examples for each law.
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
-	    --hypothesis-profile=fast -m "not (postgresql or spark or kills or slow)"
+	    --hypothesis-profile=fast -m "not (postgresql or spark or processes or kills or slow)"
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -1,11 +1,14 @@
 """What the whole suite shares: how hard Hypothesis tries, markers by cause, databases."""
 
+import multiprocessing
 import signal
+import subprocess
 from collections.abc import Iterator
+from types import CodeType, FunctionType
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import databases
+from support import databases, sites
 
 # A shell's background jobs ignore SIGINT, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -24,7 +27,12 @@ settings.register_profile("hard", settings.get_profile("canonry"), max_examples=
 settings.register_profile("fast", settings.get_profile("canonry"), max_examples=50)
 settings.load_profile("canonry")
 
-_BY_FIXTURE = {"server": "postgresql", "spark_session": "spark"}
+_BY_FIXTURE = {
+    "server": "postgresql",
+    "spark_session": "spark",
+    "undisturbed": "processes",
+}
+_STARTERS = (subprocess, multiprocessing, sites.run_command, sites.start)
 _SIGNALS = frozenset({"kill", "send_signal", "terminate"})
 
 
@@ -41,8 +49,28 @@ def _causes(item: pytest.Function) -> set[str]:
     found = {_BY_FIXTURE[name] for name in item.fixturenames if name in _BY_FIXTURE}
     if hasattr(item, "callspec") and item.callspec.params.get("database") == "postgresql":
         found.add("postgresql")
-    if not _SIGNALS.isdisjoint(item.function.__code__.co_names):
+    test = getattr(item.function, "hypothesis", None)
+    names = _names(test.inner_test if test else item.function, set())
+    if not _SIGNALS.isdisjoint(names):
         found.add("kills")
+    if any(getattr(item.module, name, None) in _STARTERS for name in names):
+        found.add("processes")
+    return found
+
+
+def _names(function: FunctionType, seen: set[FunctionType]) -> set[str]:
+    """Return the names in a function's code and in the functions of its module that it calls."""
+    seen.add(function)
+    found = set()
+    codes = [function.__code__]
+    for code in codes:
+        found.update(code.co_names)
+        codes += [const for const in code.co_consts if isinstance(const, CodeType)]
+    for name in found.copy():
+        below = function.__globals__.get(name)
+        own = isinstance(below, FunctionType) and below.__module__ == function.__module__
+        if own and below not in seen:
+            found |= _names(below, seen)
     return found
 
 

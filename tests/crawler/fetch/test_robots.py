@@ -232,6 +232,7 @@ def test_the_pause_before_the_next_try_doubles() -> None:
     assert tries == [0, 10, 30, 70]
 
 
+@pytest.mark.slow
 def test_a_long_file_is_cut_between_lines() -> None:
     """Half of "Disallow: /private" would be "Disallow: /"."""
     rule = b"Disallow: /private\n"

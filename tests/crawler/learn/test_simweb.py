@@ -18,6 +18,7 @@ def test_nothing_is_learned_from_adversaries(place: int) -> None:
         assert found.lost == []
 
 
+@pytest.mark.slow
 def test_merges_are_right_and_most_duplicates_are_merged() -> None:
     """docs/learning.md has the figures of many seeds; these bounds only catch a regression."""
     merged = wrong = avoided = repeated = 0

@@ -53,6 +53,7 @@ def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str) -> No
 # Planted faults. The demo's comparison has to see each of them, and nothing else beside it.
 
 
+@pytest.mark.slow
 def test_the_demo_sees_pages_that_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader of HTML drops every other link."""
     whole = html.read
@@ -68,6 +69,7 @@ def test_the_demo_sees_pages_that_are_missed(monkeypatch: pytest.MonkeyPatch) ->
     assert (result.fetched_again, result.disallowed) == (0, 0)
 
 
+@pytest.mark.slow
 def test_the_demo_sees_pages_that_are_fetched_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """The seen set calls each key new twice."""
     claim = SeenSet.claim
@@ -93,6 +95,7 @@ def test_the_demo_sees_pages_that_are_fetched_twice(monkeypatch: pytest.MonkeyPa
     assert (result.missed, result.disallowed) == ((), 0)
 
 
+@pytest.mark.slow
 def test_the_demo_sees_a_rule_that_does_not_act(monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy names the rule, but the crawl works without it."""
     named = wiring.find_policy
@@ -107,6 +110,7 @@ def test_the_demo_sees_a_rule_that_does_not_act(monkeypatch: pytest.MonkeyPatch)
     assert (result.missed, result.disallowed) == ((), 0)
 
 
+@pytest.mark.slow
 def test_the_demo_sees_pages_that_robots_txt_forbids(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every verdict of a robots.txt is "allowed"."""
     obey = RobotsChecker.check
