@@ -1,6 +1,5 @@
 """What a learned rule says: one family with its fields filled in, for one host."""
 
-import hashlib
 from functools import cache
 from typing import Any
 
@@ -40,6 +39,8 @@ class Rewrite(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=Tru
 
         Exceptions (``but``) do not change it.
         """
+        import hashlib  # noqa: PLC0415 - loads OpenSSL: `import canonry` stays light
+
         content = msgspec.json.encode((*astuple(self)[: _FIELDS - 1], ()))
         return hashlib.blake2b(content, digest_size=5).hexdigest()
 
