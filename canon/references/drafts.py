@@ -11,7 +11,7 @@ from canonry.canon.syntax.uri import URI, split
 _SLASHES = re.compile(r"/+")
 
 
-def resolve_rfc2396bis(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
+def resolve_rfc2396bis(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
     """Resolve by draft-fielding-uri-rfc2396bis-01 (2003), section 5.2.
 
     A reference that is only a query keeps the base's path, as in RFC 3986. Dot segments are removed
@@ -29,7 +29,7 @@ def resolve_rfc2396bis(reference: str, base: str, strict: bool = True) -> str:  
     return str(URI(known.scheme, known.authority, path, ref.query, ref.fragment))
 
 
-def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
+def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
     """Resolve by draft-fielding-url-syntax-05 (1997), section 4.
 
     Here the query is part of the path: a reference that is only a query replaces the last segment,
@@ -52,7 +52,7 @@ def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  
     )
 
 
-def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
+def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
     """Resolve the partial form of the URL draft of 1993; RFC 1630 has it, too.
 
     The number of leading slashes decides: two lead to another host, one to the root. A longer run

@@ -41,7 +41,7 @@ def check_absolute(text: str) -> str:
     return text
 
 
-def resolve_rfc3986(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - a row's shape
+def resolve_rfc3986(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
     """Transform a reference by the algorithm of RFC 3986 section 5.2.2."""
     base_uri = split(base)
     if base_uri.scheme is None:
