@@ -158,23 +158,23 @@ def test_keys_with_the_same_first_half_are_distinct(tmp_path: Path) -> None:
 
 
 def zst(data: bytes) -> bytes:
-    """Pack bytes as zst."""
+    """Compress bytes as zst."""
     return bytes(pa.Codec("zstd").compress(data))
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zst])
-def test_compressed_files_are_detected_by_content(tmp_path: Path, pack: object) -> None:
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zst])
+def test_compressed_files_are_detected_by_content(tmp_path: Path, compress: object) -> None:
     lines = b"".join(b"http://a.example/%d\n" % (n % 40_000) for n in range(80_000))
-    (tmp_path / "in").write_bytes(pack(lines))  # type: ignore[operator]
+    (tmp_path / "in").write_bytes(compress(lines))  # type: ignore[operator]
     kept, _, summary = run(tmp_path / "in", mapped=False)
     assert kept == lines[: len(lines) // 2]
     assert summary.cut == []
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zst])
-def test_decompressing_a_file_does_not_close_it(tmp_path: Path, pack: object) -> None:
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zst])
+def test_decompressing_a_file_does_not_close_it(tmp_path: Path, compress: object) -> None:
     """Another thread asks for its position, also at its end."""
-    (tmp_path / "in").write_bytes(pack(b"http://a.example/\n"))  # type: ignore[operator]
+    (tmp_path / "in").write_bytes(compress(b"http://a.example/\n"))  # type: ignore[operator]
     with (tmp_path / "in").open("rb") as file:
         stream = compression.decompressed(file)
         while stream.read1(1 << 16):
@@ -182,11 +182,11 @@ def test_decompressing_a_file_does_not_close_it(tmp_path: Path, pack: object) ->
         assert file.tell() == (tmp_path / "in").stat().st_size
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_a_truncated_file_yields_its_whole_lines(tmp_path: Path, pack: object) -> None:
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_truncated_file_yields_its_whole_lines(tmp_path: Path, compress: object) -> None:
     rng = random.Random(1)
     lines = b"".join(b"http://a.example/%d\n" % rng.randrange(1 << 60) for n in range(100_000))
-    whole = pack(lines)  # type: ignore[operator]
+    whole = compress(lines)  # type: ignore[operator]
     (tmp_path / "in").write_bytes(whole[: len(whole) // 2])
     kept, _, summary = run(tmp_path / "in", mapped=False)
     assert lines.startswith(kept)

@@ -46,9 +46,6 @@ KEPT = [LINES[0], LINES[5], LINES[7]]
 def rows_of(path: Path) -> list[dict[str, object]]:
     """Return the rows of a table of any format."""
     data = path.read_bytes()
-    for unpack in (gzip.decompress, bz2.decompress, lzma.decompress, unzst):
-        if path.suffix == {"decompress": ""}.get(unpack.__name__, ".zst"):
-            data = unpack(data)
     if ".jsonl" in path.name:
         return [json.loads(line) for line in data.splitlines()]
     if ".parquet" in path.name:
@@ -58,20 +55,20 @@ def rows_of(path: Path) -> list[dict[str, object]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def unzst(data: bytes) -> bytes:
+def from_zst(data: bytes) -> bytes:
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as file:
         return bytes(file.read())
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
-def test_tables_have_all_columns(tmp_path: Path, form: str) -> None:
-    out, fates, groups = (f"{name}.{form}" for name in ("out", "map", "groups"))
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_tables_have_all_columns(tmp_path: Path, ending: str) -> None:
+    out, fates, groups = (f"{name}.{ending}" for name in ("out", "map", "groups"))
     words = ["dedup", "-", "-o", out, "--map", fates, "--groups", groups]
     done = run_command(*words, folder=tmp_path, data=b"\n".join(LINES))
     assert done.returncode == 0, done.stderr
     found = [WEB(line) for line in KEPT]
     texts = ["http://a.example/1", "http://b.example/%E9", 'http://c.example/"x,y\\z\t']
-    if form == "csv":
+    if ending == "csv":
         texts[1] = "http://b.example/\udce9"
     assert [{**row, "line": int(str(row["line"]))} for row in rows_of(tmp_path / out)] == [
         {
@@ -90,7 +87,7 @@ def test_tables_have_all_columns(tmp_path: Path, form: str) -> None:
         ("no url", "", "refused: relative"),
         ("HTTP://A.example/1", one, "scheme-case + host-case"),
         (one, one, "repeated"),
-        (texts[1], "http://b.example/%E9" if form != "csv" else texts[1], "first"),
+        (texts[1], "http://b.example/%E9" if ending != "csv" else texts[1], "first"),
         ("HTTP://A.example/1", one, "scheme-case + host-case"),
         (texts[2], texts[2], "first"),
     ]
@@ -99,30 +96,30 @@ def test_tables_have_all_columns(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "unpack"),
+    ("ending", "decompress"),
     [
         (".gz", gzip.decompress),
         (".bz2", bz2.decompress),
         (".xz", lzma.decompress),
-        (".zst", unzst),
+        (".zst", from_zst),
         ("", bytes),
     ],
 )
 def test_outputs_are_compressed_by_the_ending_of_their_names(
-    tmp_path: Path, ending: str, unpack: Callable[[bytes], bytes]
+    tmp_path: Path, ending: str, decompress: Callable[[bytes], bytes]
 ) -> None:
     lines = b"".join(b"http://a.example/%d\n" % n for n in range(100_000))
     done = run_command("dedup", "-", "-o", f"out.txt{ending}", folder=tmp_path, data=lines)
     assert done.returncode == 0, done.stderr
-    assert unpack((tmp_path / f"out.txt{ending}").read_bytes()) == lines
+    assert decompress((tmp_path / f"out.txt{ending}").read_bytes()) == lines
     run_command("dedup", "-", "-o", f"out.jsonl{ending}", folder=tmp_path, data=lines[:19])
-    row = json.loads(unpack((tmp_path / f"out.jsonl{ending}").read_bytes()))
+    row = json.loads(decompress((tmp_path / f"out.jsonl{ending}").read_bytes()))
     assert row["url"] == "http://a.example/0"
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 @pytest.mark.parametrize("written", results.LINE_CONTENTS)
-def test_a_line_is_what_was_asked_for(tmp_path: Path, written: str) -> None:
+def test_lines_of_text_hold_what_was_asked_for(tmp_path: Path, written: str) -> None:
     data = b"\n".join(LINES)
     done = run_command("dedup", "-", "--write", written, folder=tmp_path, data=data)
     found = [WEB(line) for line in KEPT]
@@ -149,7 +146,7 @@ def some_lines(count: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("memory", [1 << 16, 1 << 28])
-def test_groups_are_all_spellings_of_what_has_several_lines(tmp_path: Path, memory: int) -> None:
+def test_groups_list_all_spellings_of_a_resource(tmp_path: Path, memory: int) -> None:
     lines = some_lines(20_000)
     (tmp_path / "in").write_bytes(b"\n".join(lines))
     out = io.BytesIO()
