@@ -358,7 +358,7 @@ class Learner:
         """Verify the next prediction of every rule of a host, after one of them has failed.
 
         The host may have changed altogether. If the rule was for the whole host, what its parts
-        rest on was counted for it, too: those that are not active yet start anew.
+        rest on was counted for it, too: those that were never active start again.
         """
         rules = self._host(failed.rewrite.host).rules
         for other in rules.values():

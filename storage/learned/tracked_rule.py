@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleState
 
 _SAMPLES = 5
-_REMEMBERED = 256  # paths; then the memory starts anew
+_REMEMBERED = 256  # paths; then it forgets all of them
 
 
 class Sample(NamedTuple):

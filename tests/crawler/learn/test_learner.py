@@ -161,12 +161,12 @@ def learner() -> Learner:
 
 def observe(one: Learner, *news: Moved | Answered) -> list[tuple[str, str]]:
     """Pass news to a learner one by one; return the states that rules entered."""
-    told = []
+    entered = []
     for item in news:
         one.observe(item)
         for rule, _before in one.decide(item.at).state_changes:
-            told.append((rule.rewrite.family + rule.rewrite.below, rule.state))
-    return told
+            entered.append((rule.rewrite.family + rule.rewrite.below, rule.state))
+    return entered
 
 
 def moves(count: int, start: int = 0, at: float = 0.0) -> list[Moved]:
@@ -322,10 +322,10 @@ def test_the_first_predictions_in_a_new_part_are_verified() -> None:
 
 def test_a_domain_learns_a_rule_if_several_of_its_hosts_have_it() -> None:
     one = learner()
-    told = []
+    entered = []
     for name in ("a", "b", "c", "d", "e"):
         host = f"http://{name}.shop.example"
-        told += observe(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
+        entered += observe(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
     wide = [rule for rule in one.rules("shop.example") if rule.rewrite.subdomains]
     assert [rule.state for rule in wide] == ["active"]
     one = learner()
