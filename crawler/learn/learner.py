@@ -57,7 +57,7 @@ class Decisions(NamedTuple):
     removed: list[TrackedRule]  # candidates that were given up
 
 
-class Archive(Protocol):
+class RuleArchive(Protocol):
     """What is remembered elsewhere, for longer than here."""
 
     def rules_of(self, host: str) -> Iterable[TrackedRule]:
@@ -94,7 +94,7 @@ class Learner:
         self,
         thresholds: Thresholds,
         registrable: Callable[[str], str],
-        archive: Archive | None = None,
+        archive: RuleArchive | None = None,
     ) -> None:
         """Start with what an archive remembers.
 

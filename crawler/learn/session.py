@@ -6,7 +6,7 @@ killed on the way, the store stays as it was before.
 """
 
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -14,18 +14,19 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, act, describe, find_circle
-from canonry.canon.syntax import Parts
+from canonry.canon.learned import describe
 from canonry.crawler.admission.scope import host_of, registrable
+from canonry.crawler.learn.gate import reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.learner import Answered, Learner, Moved, StateChange
 from canonry.crawler.learn.lifecycle import IN_FORCE
 from canonry.crawler.learn.probes import Probe, beside
 from canonry.crawler.learn.rule_store import publish
+from canonry.crawler.learn.store_archive import StoreArchive
 from canonry.crawler.learn.thresholds import Thresholds
 from canonry.storage import Admission, Outcome, State
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
-from canonry.storage.learned import classes, rekeying, rule_rows
+from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.sql.bulk import rows_of
@@ -34,7 +35,6 @@ from canonry.storage.sql.schema import aliases
 _WAITING = 20_000  # URLs at the end of redirects that have not answered yet
 _MAX_HOPS = 5  # of a chain that are followed to its end
 _SWEEP = 15.0  # seconds
-_DAY = 86_400.0
 
 
 class Learned(NamedTuple):
@@ -42,39 +42,6 @@ class Learned(NamedTuple):
 
     held: tuple[int, ...] = ()  # rows that a new rule took out of the queue
     probes: tuple[Probe, ...] = ()  # to be fetched once
-
-
-class _StoreArchive:
-    """The store as the learner's archive; it answers while a transaction is open."""
-
-    def __init__(self, canonicalizer: Canonicalizer) -> None:
-        self.connection: Connection | None = None  # of the open transaction
-        self._canonicalizer = canonicalizer
-        self._by_rules: dict[str, tuple[str, bytes]] = {}
-
-    def load_by_rules(self, keys: dict[bytes, str]) -> None:
-        """Load what was fetched, because of rules, instead of identities; given by their keys."""
-        if self.connection is not None:
-            found = classes.bodies(self.connection, list(keys), by_rules=True)
-            self._by_rules = {keys[key]: body for key, body in found.items()}
-
-    def rules_of(self, host: str) -> list[TrackedRule]:
-        """Return the rules of a host."""
-        return [] if self.connection is None else rule_rows.of_host(self.connection, host)
-
-    def body_of(self, identity: str) -> tuple[str, bytes] | None:
-        """Return the identity of the URL fetched for an identity, and its body's digest."""
-        if self.connection is None:
-            return None
-        key = self._canonicalizer.key_of(identity)
-        return self._as_identity(classes.bodies(self.connection, [key]).get(key))
-
-    def body_by_rules(self, identity: str) -> tuple[str, bytes] | None:
-        """Return the same for the URL that was fetched instead, because rules said so."""
-        return self._as_identity(self._by_rules.get(identity))
-
-    def _as_identity(self, body: tuple[str, bytes] | None) -> tuple[str, bytes] | None:
-        return None if body is None else (self._canonicalizer.identity(body[0]), body[1])
 
 
 class LearningSession:
@@ -93,7 +60,7 @@ class LearningSession:
         self._canonicalizer = canonicalizer
         self._gate = thresholds.gate
         self._notify = notify
-        self._archive = _StoreArchive(canonicalizer)
+        self._archive = StoreArchive(canonicalizer)
         self._learner = Learner(thresholds, registrable, self._archive)
         self._generation = -1
         self._in_force = RulesInForce((), canonicalizer)
@@ -104,7 +71,7 @@ class LearningSession:
 
     def refresh(self, connection: Connection) -> None:
         """Load rules that another process, or the command, has changed in the store."""
-        self._archive.connection = connection
+        self._archive.bind(connection)
         generation = rule_rows.generation(connection)
         if generation != self._generation:
             self._learner.forget()
@@ -270,37 +237,13 @@ class LearningSession:
 
     def _passes_gate(self, connection: Connection, rule: TrackedRule, now: float) -> bool:
         """Return True if a rule may become active; if not, notify people of the reason, once."""
-        reason = self._gate_reason(connection, rule, now)
-        if reason and rule.id not in self._blocked:
+        reason = reason_to_block(
+            connection, rule.rewrite, self._in_force, self._canonicalizer, self._gate, now
+        )
+        if reason is not None and rule.id not in self._blocked:
             self._blocked.add(rule.id)
             self._notify(f"rule {rule.id} is held back: {describe(rule.rewrite)}; {reason}")
-        return not reason
-
-    def _gate_reason(self, connection: Connection, rule: TrackedRule, now: float) -> str:
-        """Return the reason why a rule may not become active; "" if it may."""
-        said, gate = rule.rewrite, self._gate
-        family = FAMILIES[said.family]
-        if find_circle([*(rule.rewrite for rule in self._in_force.active.active), said]):
-            return "it would form a circle with the active rules"
-        recent = rule_rows.activated_since(connection, now - _DAY)
-        same = sum(other.family == said.family for other in recent)
-        if same >= gate.hosts_a_day:
-            return f"{same:,} hosts have learned such a rule within a day"
-        known = 0
-        sizes: Counter[Parts] = Counter()
-        for url in rekeying.urls_of(connection, self._in_force.hosts_of(connection, said)):
-            known += 1
-            parts = Parts.of(self._canonicalizer.identity(url))
-            after = act(said, parts)
-            if after is not parts:
-                sizes[after] += 1
-        changed = sizes.total()
-        if not family.any_share and gate.from_ < known and changed > gate.share * known:
-            return f"it would change {changed:,} of {known:,} known URLs"
-        largest = max(sizes.values(), default=0)
-        if largest > gate.class_size and not family.any_class_size:
-            return f"it would merge {largest:,} URLs into one"
-        return ""
+        return reason is None
 
 
 def _redirect_target(connection: Connection, row: int) -> int | None:

@@ -325,7 +325,9 @@ def test_a_domain_learns_a_rule_if_several_of_its_hosts_have_it() -> None:
     entered = []
     for name in ("a", "b", "c", "d", "e"):
         host = f"http://{name}.shop.example"
-        entered += observe(one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36)))
+        entered += observe(
+            one, *(Moved(f"{host}/p{n}", f"{host}/p{n}/", float(n)) for n in range(36))
+        )
     wide = [rule for rule in one.rules("shop.example") if rule.rewrite.subdomains]
     assert [rule.state for rule in wide] == ["active"]
     one = learner()

@@ -107,7 +107,9 @@ def test_a_crawl_learns_spares_fetches_and_gives_reasons(tmp_path: Path) -> None
     assert "is active (was probation): h.example: parameter ref selects nothing" in said
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
     spared = status["held"]["learned"]
-    assert spared + asked == 3 * _PAGES + _PAGES // _A_LIST + 2, "every URL is either fetched or held"
+    assert spared + asked == 3 * _PAGES + _PAGES // _A_LIST + 2, (
+        "every URL is either fetched or held"
+    )
     rules = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)
     acting = {rule["family"]: rule for rule in rules if rule["state"] == "active"}
     assert acting.keys() == {"trailing-slash", "parameter-irrelevant"}

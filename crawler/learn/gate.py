@@ -1,0 +1,56 @@
+"""The gate: limits that keep a rule from becoming active, however good its evidence is."""
+
+from collections import Counter
+
+from sqlalchemy import Connection
+
+from canonry.canon import Canonicalizer
+from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.thresholds import Gate
+from canonry.storage.learned import rekeying, rule_rows
+
+_DAY = 86_400.0
+
+
+def reason_to_block(
+    connection: Connection,
+    said: Rewrite,
+    in_force: RulesInForce,
+    canonicalizer: Canonicalizer,
+    gate: Gate,
+    now: float,
+) -> str | None:
+    """Return the reason why a rule may not become active, for people; None if it may.
+
+    Args:
+        connection: in a transaction.
+        said: what the rule says.
+        in_force: the rules that are in force without it.
+        canonicalizer: makes identities, without learned rules.
+        gate: the limits.
+        now: seconds since 1970.
+    """
+    family = FAMILIES[said.family]
+    if find_circle([*(rule.rewrite for rule in in_force.active.active), said]):
+        return "it would form a circle with the active rules"
+    recent = rule_rows.activated_since(connection, now - _DAY)
+    same = sum(other.family == said.family for other in recent)
+    if same >= gate.hosts_a_day:
+        return f"{same:,} hosts have learned such a rule within a day"
+    known = 0
+    sizes: Counter[Parts] = Counter()
+    for url in rekeying.urls_of(connection, in_force.hosts_of(connection, said)):
+        known += 1
+        parts = Parts.of(canonicalizer.identity(url))
+        after = act(said, parts)
+        if after is not parts:
+            sizes[after] += 1
+    changed = sizes.total()
+    if not family.any_share and gate.from_ < known and changed > gate.share * known:
+        return f"it would change {changed:,} of {known:,} known URLs"
+    largest = max(sizes.values(), default=0)
+    if largest > gate.class_size and not family.any_class_size:
+        return f"it would merge {largest:,} URLs into one"
+    return None
