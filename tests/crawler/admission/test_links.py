@@ -11,13 +11,13 @@ from support.servers import Answer, ok
 HTML = "Content-Type: text/html"
 
 
-def site(answers: dict[str, bytes], asked: Counter[str]) -> Callable[[bytes], Answer]:
+def site(answers: dict[str, bytes], requested: Counter[str]) -> Callable[[bytes], Answer]:
     """Serve paths of hosts: ``host/path``, or a path of any host."""
 
     def answer(head: bytes) -> Answer:
         host = host_of(head)
         target = target_of(head)
-        asked[host + target] += 1
+        requested[host + target] += 1
         return answers.get(host + target) or answers.get(target, ok(b"", status="404 Not Found"))
 
     return answer
@@ -27,11 +27,11 @@ def crawled(
     folder: Path, answers: dict[str, bytes], **settings: object
 ) -> tuple[set[str], dict[str, int], Counter[str]]:
     """Crawl; return the paths with status 200, reasons of held and refused links, and requests."""
-    asked: Counter[str] = Counter()
-    status, pages = crawl(folder, site(answers, asked), **settings)  # type: ignore[arg-type]
+    requested: Counter[str] = Counter()
+    status, pages = crawl(folder, site(answers, requested), **settings)  # type: ignore[arg-type]
     found = {p["url"].removeprefix("http://a.example") for p in pages if p["status"] == 200}
     refused = {row["reason"]: row["links"] for row in status["refused"]}
-    return found, refused | status["held"], asked
+    return found, refused | status["held"], requested
 
 
 def test_the_bodies_of_redirects_have_links_too(tmp_path: Path) -> None:
@@ -43,19 +43,19 @@ def test_the_bodies_of_redirects_have_links_too(tmp_path: Path) -> None:
         "/choice": ok(b'<a href="/one">', HTML, status="300 Multiple Choices"),
         **dict.fromkeys(["/to", "/else", "/lost", "/one"], ok(b"x")),
     }
-    found, _, asked = crawled(tmp_path, answers)
+    found, _, requested = crawled(tmp_path, answers)
     assert found == {"/", "/to", "/else", "/lost", "/one"}
-    assert set(asked.values()) == {1}
+    assert set(requested.values()) == {1}
 
 
 def test_redirects_that_grow_are_cut_although_their_bodies_link_to_the_target(
     tmp_path: Path,
 ) -> None:
-    asked: Counter[str] = Counter()
+    requested: Counter[str] = Counter()
 
     def answer(head: bytes) -> Answer:
         target = target_of(head)
-        asked[target] += 1
+        requested[target] += 1
         if target == "/robots.txt":
             return ok(b"")
         body = f'<a href="{target}x">here</a>'.encode()
@@ -63,7 +63,7 @@ def test_redirects_that_grow_are_cut_although_their_bodies_link_to_the_target(
 
     status, _ = crawl(tmp_path, answer, max_hops=5)
     assert status["held"] == {"too-many-hops": 1}
-    assert len(asked) == 7
+    assert len(requested) == 7
 
 
 def test_links_of_headers_are_followed(tmp_path: Path) -> None:
@@ -84,16 +84,16 @@ def test_a_redirect_that_is_followed_at_once_obeys_the_robots_txt_of_its_target(
         "a.example/": ok(b"", "Location: http://www.a.example/", status="301 Moved"),
         "www.a.example/robots.txt": ok(b"User-agent: *\nDisallow: /"),
     }
-    _, refused, asked = crawled(tmp_path, answers, policy="archive")
+    _, refused, requested = crawled(tmp_path, answers, policy="archive")
     assert refused == {"robots": 1}
-    assert asked["www.a.example/robots.txt"] == 1
-    assert asked["www.a.example/"] == 0
+    assert requested["www.a.example/robots.txt"] == 1
+    assert requested["www.a.example/"] == 0
 
 
 def test_links_beyond_the_limit_are_refused_and_counted(tmp_path: Path) -> None:
     many = "".join(f'<a href="/{n}">' for n in range(200_000)).encode()
-    asked: Counter[str] = Counter()
-    status, pages = crawl(tmp_path, site({"/": ok(many, HTML)}, asked), max_pages=1)
+    requested: Counter[str] = Counter()
+    status, pages = crawl(tmp_path, site({"/": ok(many, HTML)}, requested), max_pages=1)
     assert pages[0]["links"] == 200_000
     assert status["urls"]["queued"] == 50_000
     assert {row["reason"]: row["links"] for row in status["refused"]} == {"too-many-links": 150_000}
@@ -109,11 +109,11 @@ def test_an_endless_calendar_is_held_and_released_again(tmp_path: Path) -> None:
         number = int(target.rpartition("/")[2]) if target.startswith("/day/") else 0
         return page(f"/day/{number + 1}") if number else page()
 
-    asked: dict[str, int] = {}
+    requested: dict[str, int] = {}
     for limit, days in ((5, 5), (8, 8)):
         status, pages = crawl(tmp_path, answer, traps={"max_per_pattern": limit})
-        asked = {p["url"]: p["status"] for p in pages}
-        assert len(asked) == days + 2
+        requested = {p["url"]: p["status"] for p in pages}
+        assert len(requested) == days + 2
         assert status["held"] == {"pattern-budget": 1}
     status, pages = crawl(
         tmp_path, answer, traps={"max_per_pattern": 0, "max_per_host": 12}, max_pages=99
@@ -134,20 +134,20 @@ def test_what_pages_embed_is_fetched_on_request(tmp_path: Path, embeds: bool) ->
 
 def test_queries_are_encoded_as_their_page_is(tmp_path: Path) -> None:
     body = '<a href="/?q=é">'.encode("latin-1")
-    _, _, asked = crawled(tmp_path, {"/": ok(body, f"{HTML}; charset=latin1")})
-    assert asked["a.example/?q=%E9"] == 1
+    _, _, requested = crawled(tmp_path, {"/": ok(body, f"{HTML}; charset=latin1")})
+    assert requested["a.example/?q=%E9"] == 1
 
 
 def test_urls_of_the_first_patterns_are_fetched_first(tmp_path: Path) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def answer(head: bytes) -> Answer:
-        asked.append(target_of(head))
-        if asked[-1] == "/":
+        requested.append(target_of(head))
+        if requested[-1] == "/":
             return page("/a", "/b", "/product/1", "/c", "/product/2?x", "/d")
-        return page("/product/3") if asked[-1] == "/a" else page()
+        return page("/product/3") if requested[-1] == "/a" else page()
 
     crawl(tmp_path, answer, first=["*/product/*", "*/d"], requests_per_host=1, concurrency=1)
-    assert asked[:2] == ["/robots.txt", "/"]
-    assert asked[2:5] == ["/product/1", "/product/2?x", "/d"]
-    assert sorted(asked[5:]) == ["/a", "/b", "/c", "/product/3"]
+    assert requested[:2] == ["/robots.txt", "/"]
+    assert requested[2:5] == ["/product/1", "/product/2?x", "/d"]
+    assert sorted(requested[5:]) == ["/a", "/b", "/c", "/product/3"]

@@ -18,22 +18,22 @@ from canonry.storage import report
 
 
 def test_transient_faults_are_retried_and_counted(tmp_path: Path) -> None:
-    asked: Counter[str] = Counter()
+    requested: Counter[str] = Counter()
 
     def answer(head: bytes) -> Answer:
         target = target_of(head)
-        asked[target] += 1
+        requested[target] += 1
         if target == "/":
             return page("/flaky", "/down", "/gone")
         if target == "/flaky":
-            return page() if asked[target] == 3 else ok(b"", status="503 Busy")
+            return page() if requested[target] == 3 else ok(b"", status="503 Busy")
         if target == "/down":
             return ok(b"", status="500 Broken")
         return ok(b"", status="404 Not Found")
 
     found, pages = crawl(tmp_path, answer)
-    assert asked["/flaky"] == 3
-    assert asked["/down"] == 4, "one request and three retries"
+    assert requested["/flaky"] == 3
+    assert requested["/down"] == 4, "one request and three retries"
     assert {(p["url"], p["status"]) for p in pages} == {
         (SEED, 200),
         ("http://a.example/flaky", 200),
@@ -43,14 +43,14 @@ def test_transient_faults_are_retried_and_counted(tmp_path: Path) -> None:
 
 
 def test_an_unreachable_robots_txt_disallows_everything(tmp_path: Path) -> None:
-    asked: Counter[str] = Counter()
+    requested: Counter[str] = Counter()
 
     def answer(head: bytes) -> Answer:
-        asked[target_of(head)] += 1
+        requested[target_of(head)] += 1
         return ok(b"", status="503 Busy")
 
     found, pages = crawl(tmp_path, answer)
-    assert set(asked) == {"/robots.txt"}
+    assert set(requested) == {"/robots.txt"}
     assert pages == []
     assert found["failed"] == {"robots-unreachable": 1}
 
@@ -175,9 +175,9 @@ def test_a_page_on_which_canonry_fails_is_held_reported_and_retried_by_the_next_
     assert found["job"]["state"] == "finished"
     assert found["held"] == {"ours": 1}
     assert {p["url"] for p in pages} == {SEED, "http://a.example/2", "http://a.example/3"}
-    [told] = said
-    assert told.startswith("Canonry failed on http://a.example/1, which is held")
-    assert "ZeroDivisionError" in told
+    [message] = said
+    assert message.startswith("Canonry failed on http://a.example/1, which is held")
+    assert "ZeroDivisionError" in message
     found, pages = crawl(tmp_path, answer)
     assert found["held"] == {}
     assert len(pages) == 4
@@ -237,14 +237,14 @@ def test_the_crawl_delay_of_robots_txt_is_obeyed_up_to_a_limit(tmp_path: Path) -
 
 
 def test_a_large_host_does_not_delay_hosts_that_are_found_later(tmp_path: Path) -> None:
-    asked: dict[str, float] = {}
+    requested: dict[str, float] = {}
 
     def answer(head: bytes) -> Answer:
         host = host_of(head)
         target = target_of(head)
         if target == "/robots.txt":
             return ok(b"")
-        asked.setdefault(f"{host}{target}", time.monotonic())
+        requested.setdefault(f"{host}{target}", time.monotonic())
         if host == "a.example" and target == "/":
             return page(*(f"/{n}" for n in range(400)))
         if host == "a.example" and target == "/3":
@@ -252,9 +252,9 @@ def test_a_large_host_does_not_delay_hosts_that_are_found_later(tmp_path: Path) 
         return page()
 
     crawl(tmp_path, answer, delay=0.3, concurrency=4, scope="any", max_pages=24)
-    others = [at for name, at in asked.items() if name.startswith("h")]
+    others = [at for name, at in requested.items() if name.startswith("h")]
     assert len(others) == 10
-    assert max(others) - asked["a.example/3"] < 5, "behind 400 pages it would take two minutes"
+    assert max(others) - requested["a.example/3"] < 5, "behind 400 pages it would take two minutes"
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -266,11 +266,11 @@ def test_a_faulty_site_is_crawled_completely(tmp_path: Path, seed: int) -> None:
         n: [f"/{rng.randrange(total)}" for _ in range(4)] + [f"/{n + 1}"] for n in range(total)
     }
     faults = {n: rng.choice(list(_FAULTS)) if rng.random() < 0.5 else None for n in range(total)}
-    asked: Counter[str] = Counter()
+    requested: Counter[str] = Counter()
 
     def answer(head: bytes) -> Answer:
         target = target_of(head)
-        asked[target] += 1
+        requested[target] += 1
         if target == "/robots.txt":
             return ok(b"")
         if target == "/":
@@ -279,7 +279,7 @@ def test_a_faulty_site_is_crawled_completely(tmp_path: Path, seed: int) -> None:
         if n >= total:
             return ok(b"", status="404 Not Found")
         name = faults[n]
-        if name is not None and asked[target] <= rng.randrange(1, 3):
+        if name is not None and requested[target] <= rng.randrange(1, 3):
             return _FAULTS[name]
         return page(*links[n])
 
@@ -387,18 +387,18 @@ def test_hosts_on_one_address_share_its_delay(tmp_path: Path) -> None:
 
 
 def test_an_overloaded_host_gets_a_rest(tmp_path: Path) -> None:
-    asked: list[tuple[float, str]] = []
+    requested: list[tuple[float, str]] = []
 
     def answer(head: bytes) -> Answer:
         target = target_of(head)
-        asked.append((time.monotonic(), target))
+        requested.append((time.monotonic(), target))
         if target == "/":
             return page(*(f"/{n}" for n in range(9)))
-        busy = sum(target == "/0" for _, target in asked) == 1 and target == "/0"
+        busy = sum(target == "/0" for _, target in requested) == 1 and target == "/0"
         return ok(b"", status="429 Too Many Requests") if busy else ok(b"")
 
     crawl(tmp_path, answer, retry_wait=0.5, requests_per_host=1)
-    first = next(n for n, (_, target) in enumerate(asked) if target == "/0")
-    gaps = [b - a for (a, _), (b, _) in pairwise(asked)]
+    first = next(n for n, (_, target) in enumerate(requested) if target == "/0")
+    gaps = [b - a for (a, _), (b, _) in pairwise(requested)]
     assert gaps[first] > 0.45, "no other page of the host either"
     assert max(gaps[first + 1 : first + 8]) < 0.3, "and only once"

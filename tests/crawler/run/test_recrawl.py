@@ -35,12 +35,12 @@ class Site:
             "/down": ok(b"", status="500 Broken"),
             "/turns": ok(b"a page", 'ETag: "t"'),
         }
-        self.asked: Counter[str] = Counter()
+        self.requested: Counter[str] = Counter()
         self.conditions: dict[str, list[bytes]] = {}
 
     def answer(self, head: bytes) -> Answer:
         target = target_of(head)
-        self.asked[target] += 1
+        self.requested[target] += 1
         tag, since = header(head, b"If-None-Match"), header(head, b"If-Modified-Since")
         given = [value for value in (tag, since) if value is not None]
         if given:
@@ -54,16 +54,16 @@ class Site:
 def test_old_pages_are_fetched_again_and_unchanged_ones_are_not_sent(tmp_path: Path) -> None:
     site = Site()
     crawl(tmp_path, site.answer, retries=0)
-    before, counted = site.asked.copy(), {p["url"]: p for p in exported_pages(tmp_path)}
+    before, counted = site.requested.copy(), {p["url"]: p for p in exported_pages(tmp_path)}
     crawl(tmp_path, site.answer, retries=0, recrawl_after="1h")
-    assert site.asked == before, "nothing is an hour old"
+    assert site.requested == before, "nothing is an hour old"
     assert site.conditions == {}
     site.answers["/"] = page("/tagged", "/new")
     site.answers["/dated"] = ok(b"2nd", "Last-Modified: Tue, 03 Nov 2026 10:00:00 GMT")
     site.answers["/down"] = ok(b"up again")
     site.answers["/turns"] = ok(b"", "Location: /tagged", status="302 Found")
     status, pages = crawl(tmp_path, site.answer, retries=0, recrawl_after="0")
-    again = site.asked - before
+    again = site.requested - before
     assert again == Counter([*site.answers, "/new"])
     assert site.conditions == {
         "/tagged": [b'"1"'],
@@ -93,11 +93,11 @@ def test_a_recrawl_that_was_stopped_resumes(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store.db") as connection:  # a day goes by
         connection.execute("UPDATE urls SET due = due - 86400")
     connection.close()
-    before = site.asked.copy()
+    before = site.requested.copy()
     crawl(tmp_path, site.answer, retries=0, recrawl_after="12h", max_pages=2)
     crawl(tmp_path, site.answer, retries=0, recrawl_after="12h")
     crawl(tmp_path, site.answer, retries=0, recrawl_after="12h")
-    assert site.asked - before == Counter([*site.answers])
+    assert site.requested - before == Counter([*site.answers])
 
 
 @pytest.mark.parametrize(

@@ -123,18 +123,18 @@ def test_max_pages_is_exceeded_by_no_more_than_the_requests_in_flight(tmp_path: 
 
 
 def test_the_delay_holds_when_a_dead_workers_hosts_are_reclaimed(tmp_path: Path) -> None:
-    asked: defaultdict[str, list[float]] = defaultdict(list)
+    requested: defaultdict[str, list[float]] = defaultdict(list)
     hosts = {f"h{n}.example" for n in range(4)}
 
     def answer(head: bytes) -> bytes:
-        asked[host_of(head)].append(time.monotonic())
+        requested[host_of(head)].append(time.monotonic())
         return page(*(f"/{n}" for n in range(3)))
 
     with from_thread(raw_server(answer)) as served:
         where = ["--connect-to", f"::127.0.0.1:{served.port}", "--scope", "any"]
         how = ["--delay", "0.9", "--workers", "2", "--log", "log.jsonl"]
         process = start(tmp_path, "crawl", *(f"http://{host}/" for host in hosts), *where, *how)
-        wait_for(lambda: asked.keys() == hosts and min(map(len, asked.values())) == 3)
+        wait_for(lambda: requested.keys() == hosts and min(map(len, requested.values())) == 3)
         wait_for(lambda: (tmp_path / "log.jsonl").read_bytes().count(b'"fetched"') > 3)
         busy = json.loads((tmp_path / "log.jsonl").read_bytes().splitlines()[-1])["worker"]
         os.kill(int(busy.split(":")[1]), signal.SIGKILL)
@@ -145,5 +145,5 @@ def test_the_delay_holds_when_a_dead_workers_hosts_are_reclaimed(tmp_path: Path)
     log = (tmp_path / "log.jsonl").read_bytes().splitlines()
     by = {json.loads(line)["worker"] for line in log}
     assert len(by) > 1, "other workers took over"
-    for times in asked.values():
+    for times in requested.values():
         assert min(b - a for a, b in pairwise(times)) > 0.9 - 0.05
