@@ -28,7 +28,7 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-# Without a database server, Java or killed processes, and with fewer examples for each law.
+# Without a database server, Java or other processes, and with fewer examples for each law.
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
 	    --hypothesis-profile=fast -m "not (postgresql or spark or processes or kills or slow)"
