@@ -98,7 +98,7 @@ def map_row(answer: Answer) -> tuple[str, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The outputs of a job; each is None where it was not asked for."""
+    """The outputs of a job; each is None if the job does not write it."""
 
     distinct: DistinctLines | None = None
     mapped: Table | None = None

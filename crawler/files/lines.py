@@ -6,7 +6,7 @@ LONGEST = 1 << 24  # bytes of a line; a longer one is no URL
 
 
 class Line(NamedTuple):
-    """A line without its end, and where it stands."""
+    """A line without its end, and its place."""
 
     source: str
     number: int

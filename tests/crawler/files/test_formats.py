@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -278,3 +279,17 @@ def test_an_unreadable_file_in_the_middle_of_a_pattern(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stdout.split() == [b"http://a.example/a", b"http://a.example/c"]
     assert b"b: cannot be read" in done.stderr
+
+
+def test_lines_are_read_as_soon_as_they_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    monkeypatch.setattr(blocks, "opened", lambda _name: os.fdopen(reader, "rb"))
+    lines = blocks.read_lines(["-"])
+    os.write(writer, b"\xef\xbb\xbfhttp://a.example/\nhttp")
+    assert next(lines) == Line("-", 1, b"http://a.example/")
+    os.write(writer, b"://b.example/\r\n\n")
+    assert next(lines) == Line("-", 2, b"http://b.example/")
+    assert next(lines) == Line("-", 3, b"")
+    os.write(writer, b"z" * 10)
+    os.close(writer)
+    assert list(lines) == [Line("-", 4, b"z" * 10)]
