@@ -59,19 +59,19 @@ def lease(
     level = _level(connection) if level_by_level else None
     leased: dict[int, LeasedHost] = {}
     for host_id, name, ready_at, delay in found:
-        held = loaded.get(name, ())
+        in_memory = loaded.get(name, ())
         queue = (
             select(*_QUEUED_COLUMNS)
             .join_from(urls, pages, isouter=True)
             .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
             .where(or_(urls.c.due <= now, urls.c.due > far))
             .order_by(urls.c.priority, urls.c.depth, urls.c.id)
-            .limit(per_host + len(held))
+            .limit(per_host + len(in_memory))
         )
         if level is not None:
             queue = queue.where(urls.c.depth <= level)
-        rows = [Queued(*row) for row in connection.execute(queue) if row[0] not in held]
-        if rows or held:
+        rows = [Queued(*row) for row in connection.execute(queue) if row[0] not in in_memory]
+        if rows or in_memory:
             leased[host_id] = LeasedHost(name, ready_at, delay, tuple(rows[:per_host]))
     _extend(connection, owner, leased, now + seconds)
     return list(leased.values())
@@ -145,8 +145,8 @@ def reclaim(connection: Connection, dead: Collection[str], now: float, delay: fl
 
 def owners(connection: Connection) -> set[str]:
     """Return the workers that hold leases."""
-    held = hosts.c.lease_owner
-    return set(connection.scalars(select(held).where(held.is_not(None)).distinct()))
+    owner = hosts.c.lease_owner
+    return set(connection.scalars(select(owner).where(owner.is_not(None)).distinct()))
 
 
 def pace(

@@ -14,7 +14,7 @@ QUEUED: Standing = (State.QUEUED, None)
 
 
 class Transition(NamedTuple):
-    """A URL's way from one state to another, with all that its counts depend on."""
+    """A change of a URL's state, with everything that its counts depend on."""
 
     host_id: int
     depth: int
