@@ -14,9 +14,6 @@ ROOMS = [path.parent for path in FILES if path.stem == "__init__"]
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 MOST_MODULES = 15  # in one room
 
-# What still has two meanings. Take a name out when it has one; put none in.
-AMBIGUOUS = {"Judge", "State", "Step", "Transition"}
-
 
 def name_of(path: Path) -> str:
     """Return a path as people write it."""
@@ -71,7 +68,7 @@ def test_no_two_public_types_have_one_name() -> None:
     for path, tree in TREES.items():
         for name in types_of(tree):
             places[name].append(name_of(path))
-    assert several(places).keys() <= AMBIGUOUS, several(places)
+    assert several(places) == {}
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=name_of)
