@@ -25,6 +25,7 @@ from canonry.storage import Admission
 from canonry.storage.seen.seen_set import SeenSet
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["web", "search"])
 def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str) -> None:
     [result] = demo.run([policy])

@@ -236,6 +236,7 @@ def test_the_crawl_delay_of_robots_txt_is_obeyed_up_to_a_limit(tmp_path: Path) -
     assert 0.45 < starts[1] - starts[0] < 5
 
 
+@pytest.mark.slow
 def test_a_large_host_does_not_delay_hosts_that_are_found_later(tmp_path: Path) -> None:
     requested: dict[str, float] = {}
 
@@ -257,6 +258,7 @@ def test_a_large_host_does_not_delay_hosts_that_are_found_later(tmp_path: Path) 
     assert max(others) - requested["a.example/3"] < 5, "behind 400 pages it would take two minutes"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_a_faulty_site_is_crawled_completely(tmp_path: Path, seed: int) -> None:
     """Resets, half bodies, wrong lengths, garbage, slow bytes and 5xx, a few times for each URL."""
