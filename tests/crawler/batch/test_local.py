@@ -113,6 +113,7 @@ def some_lines(count: int) -> list[bytes]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("memory", [1 << 16, 1 << 20, 1 << 28])
 def test_workers_and_memory_change_nothing(
@@ -130,6 +131,7 @@ def test_workers_and_memory_change_nothing(
     assert counted(summary) == counted(expected_summary)
 
 
+@pytest.mark.slow
 def test_the_number_of_partitions_follows_from_memory(tmp_path: Path) -> None:
     sizes = [
         Partitions(tmp_path, memory, 1_000_000).count for memory in (1 << 16, 1 << 24, 1 << 30)
@@ -182,6 +184,7 @@ def test_decompressing_a_file_does_not_close_it(tmp_path: Path, compress: object
         assert file.tell() == (tmp_path / "in").stat().st_size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_truncated_file_yields_its_whole_lines(tmp_path: Path, compress: object) -> None:
     rng = random.Random(1)

@@ -193,6 +193,7 @@ def everything(folder: Path, place: Workplace) -> dict[str, bytes]:
     return {name: file.getvalue() for name, file in files.items()} | {"sum": summary.encode()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_killed_anywhere_a_job_resumes_to_the_same_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int

@@ -209,6 +209,7 @@ def test_a_run_ends_when_canonry_fails_on_every_page(
     assert len(pages) == 41
 
 
+@pytest.mark.slow
 def test_the_delay_is_kept_between_the_starts_of_requests(tmp_path: Path) -> None:
     starts: list[float] = []
 
@@ -359,6 +360,7 @@ def test_a_canonical_link_in_a_header_counts(tmp_path: Path) -> None:
     assert len(pages) == 2
 
 
+@pytest.mark.slow
 def test_hosts_on_one_address_share_its_delay(tmp_path: Path) -> None:
     """Two names of this machine, without --connect-to."""
     starts: list[tuple[float, str]] = []
