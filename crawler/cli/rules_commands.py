@@ -167,8 +167,9 @@ def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
             connection, given.rules, canonicalizer, time.time(), trial=trial
         )
     render.notify(
-        f"{len(given.rules):,} rules imported, {0 if trial else len(given):,} of them active; "
-        f"{len(done.held):,} queued URLs are duplicates now and are held"
+        f"{render.counted(len(given.rules), 'rule')} imported, "
+        f"{0 if trial else len(given):,} of them active; "
+        f"{render.counted(len(done.held), 'queued URL')} held as duplicates"
     )
     return 0
 
@@ -207,8 +208,9 @@ def mine_rules(
         _write(RuleSet(found.rules, canonicalizer.policy.label), out)
     refused = sum(found.refused.values())
     render.notify(
-        f"{found.pairs:,} permanent redirects, {found.other:,} other lines, {refused:,} refused: "
-        f"{len(found.rules):,} candidates"
+        f"{render.counted(found.pairs, 'permanent redirect')}, "
+        f"{render.counted(found.other, 'other line')}, {refused:,} refused: "
+        f"{render.counted(len(found.rules), 'candidate')}"
     )
     return 0
 

@@ -222,8 +222,8 @@ class LearningSession:
         self._generation = rule_rows.generation(connection)
         if done.held or done.released:
             self._notify(
-                f"{len(done.held):,} queued URLs are duplicates by learned rules and are held; "
-                f"{len(done.released):,} held URLs went back to the queue"
+                f"learned rules: {len(done.held):,} queued URLs held as duplicates, "
+                f"{len(done.released):,} held URLs released"
             )
         return done.held
 
