@@ -1,15 +1,21 @@
-"""What the learner remembers of a host: its rules, and the bodies that its URLs answered with."""
+"""What the learner remembers of hosts: their rules, and the bodies that their URLs answered with.
+
+Memory is bounded: so many hosts, so many rules and bodies of each. Forgetting costs only evidence.
+"""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from canonry.canon.learned import ORDER, Rewrite, act
+from msgspec.structs import replace
+
+from canonry.canon.learned import FAMILIES, ORDER, Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.lifecycle import IN_FORCE
 from canonry.storage.learned.tracked_rule import TrackedRule
 
+_HOSTS = 4_000
 _RULES = 48
 _BODIES = 256
 _SOURCES = 64
@@ -103,6 +109,135 @@ class HostMemory:
         if str(combined) in self.bodies:
             return str(combined), helping
         return str(parts), []
+
+
+class RuleArchive(Protocol):
+    """Knows rules for longer than the memory does."""
+
+    def rules_of(self, host: str) -> Iterable[TrackedRule]:
+        """Return the rules of a host; called when the learner meets the host (again)."""
+        ...
+
+
+class Memory:
+    """The hosts that were used last, and which of their rules have changed since a decision.
+
+    Attributes:
+        wide_domains: the domains with rules for their subdomains, too.
+    """
+
+    def __init__(self, registrable: Callable[[str], str], archive: RuleArchive) -> None:
+        """Start empty.
+
+        Args:
+            registrable: from a host to its registrable domain, private suffixes respected.
+            archive: knows earlier rules.
+        """
+        self._registrable = registrable
+        self._archive = archive
+        self._hosts: OrderedDict[str, HostMemory] = OrderedDict()
+        self._changed: dict[Rewrite, TrackedRule] = {}
+        self._removed: list[TrackedRule] = []
+        self.wide_domains: set[str] = set()
+
+    def forget(self, wide_domains: Iterable[str] = ()) -> None:
+        """Forget all rules and evidence.
+
+        Args:
+            wide_domains: the domains for which the archive has rules for their subdomains, too.
+        """
+        self.wide_domains = set(wide_domains)
+        self._hosts.clear()
+        self._changed.clear()
+        self._removed.clear()
+
+    def host(self, name: str) -> HostMemory:
+        """Return the memory of a host; forget the host that was not used for longest."""
+        host = self._hosts.pop(name, None)
+        if host is None:
+            host = HostMemory.of(self._archive.rules_of(name))
+            if len(self._hosts) >= _HOSTS:
+                self._hosts.popitem(last=False)
+        self._hosts[name] = host
+        return host
+
+    def hosts_of(self, domain: str) -> Iterator[tuple[str, HostMemory]]:
+        """Yield the names and memories of a domain and its subdomains."""
+        for name, host in self._hosts.items():
+            if name == domain or name.endswith("." + domain):
+                yield name, host
+
+    def predictions(self, parts: Parts) -> Iterator[tuple[TrackedRule, Parts]]:
+        """Yield the rules that change a URL, and what each makes of it."""
+        name = parts.host or ""
+        own = self.host(name).rules
+        domain = self._registrable(name)
+        wide = []
+        if domain in self.wide_domains:
+            wide = [r for r in self.host(domain).rules.values() if r.rewrite.subdomains]
+        decided = [rule for rule in own.values() if rule.state not in {"candidate", "probation"}]
+        own_ones = {replace(rule.rewrite, host=domain) for rule in decided} if wide else set()
+        for rule in (*own.values(), *wide):
+            said = rule.rewrite
+            if said.subdomains and replace(said, subdomains=False, but=()) in own_ones:
+                continue  # the host has decided for itself
+            after = act(said, parts)
+            if after is not parts:
+                yield rule, after
+
+    def rule(self, rewrite: Rewrite) -> TrackedRule:
+        """Return the rule that says something; add it as a candidate if there is none."""
+        host = self.host(rewrite.host)
+        rule = host.rules.get(rewrite)
+        if rule is None:
+            rule, removed = host.add_rule(rewrite)
+            if removed is not None:
+                self._removed.append(removed)
+                self._changed.pop(removed.rewrite, None)
+        return rule
+
+    def remove(self, rule: TrackedRule) -> None:
+        """Remove a rule."""
+        self._removed.append(self.host(rule.rewrite.host).rules.pop(rule.rewrite))
+
+    def count(
+        self, rule: TrackedRule, parts: Parts, pair: tuple[str, str], at: float, *, agrees: bool
+    ) -> None:
+        """Count a piece of evidence for a rule, or against it.
+
+        Args:
+            rule: the rule.
+            parts: of the URL that the evidence is about.
+            pair: the two URLs that were compared.
+            at: seconds since 1970.
+            agrees: True if the evidence is for the rule.
+        """
+        path = parts.path
+        if FAMILIES[rule.rewrite.family].by_query:
+            path = f"{path}?{parts.query}"
+        if rule.rewrite.subdomains:
+            path = f"{parts.host}{path}"
+        if rule.count(path, pair, at, agrees=agrees):
+            self.mark_changed(rule)
+
+    def mark_changed(self, rule: TrackedRule) -> None:
+        """Remember that a rule has new evidence."""
+        self._changed[rule.rewrite] = rule
+
+    @property
+    def changed(self) -> Collection[TrackedRule]:
+        """The rules with new evidence since these were last taken."""
+        return self._changed.values()
+
+    def take_changed(self) -> list[TrackedRule]:
+        """Return the rules with new evidence, once."""
+        changed, self._changed = list(self._changed.values()), {}
+        return changed
+
+    def take_removed(self) -> list[TrackedRule]:
+        """Return the candidates that were removed, once."""
+        removed, self._removed = self._removed, []
+        return removed
 
 
 def _trim(memory: OrderedDict[Any, Any], size: int) -> None:

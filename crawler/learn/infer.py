@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
+from msgspec.structs import replace
+
 from canonry.canon.learned import FAMILIES, INDEX_FILE, Rewrite, is_host_name, names_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn.verification import first_directory
 
 # Segments and labels that say who may see a page, or in which language. A redirect to one says
 # nothing about which URLs are equal: tomorrow, or from another country, it leads elsewhere.
@@ -46,6 +49,14 @@ def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
     if {"host-alias", "path-prefix"} <= {rewrite.family for rewrite in found}:
         return ()  # only file names match: a file of the same name elsewhere is no proof
     return tuple(found)
+
+
+def scopes(rewrite: Rewrite, path: str) -> Iterator[Rewrite]:
+    """Yield a rewrite for the whole host, and for the part of it that a path lies in."""
+    yield rewrite
+    below = first_directory(path)
+    if below and rewrite.family != "path-prefix":
+        yield replace(rewrite, below=below)
 
 
 def _is_plain(parts: Parts) -> bool:

@@ -16,9 +16,10 @@ from sqlalchemy import Connection, select
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import describe
 from canonry.crawler.admission.scope import host_of, registrable
+from canonry.crawler.learn.body_comparison import Answered
 from canonry.crawler.learn.gate import reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
-from canonry.crawler.learn.learner import Answered, Learner, Moved, StateChange
+from canonry.crawler.learn.learner import Learner, Moved, StateChange
 from canonry.crawler.learn.lifecycle import IN_FORCE
 from canonry.crawler.learn.probes import Probe, beside
 from canonry.crawler.learn.rule_store import publish
@@ -74,8 +75,7 @@ class LearningSession:
         self._archive.bind(connection)
         generation = rule_rows.generation(connection)
         if generation != self._generation:
-            self._learner.forget()
-            self._learner.wide_domains = rule_rows.wide_hosts(connection)
+            self._learner.forget(rule_rows.wide_hosts(connection))
             self._in_force = RulesInForce.load(connection, self._canonicalizer)
             self._generation = generation
 

@@ -13,8 +13,9 @@ from canonry.canon.learned.validate import fault
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import thresholds
+from canonry.crawler.learn.body_comparison import Answered
 from canonry.crawler.learn.infer import rewrites_between, rewrites_from
-from canonry.crawler.learn.learner import Answered, Learner, Moved
+from canonry.crawler.learn.learner import Learner, Moved
 from canonry.crawler.learn.lifecycle import lower_bound, next_state
 from canonry.crawler.settings import SettingsError
 from canonry.storage.learned.tracked_rule import TrackedRule
@@ -344,7 +345,7 @@ def test_memory_is_bounded() -> None:
     assert len(one.rules("h.example")) <= 48
     for n in range(5000):
         one.observe(Answered(f"http://h{n}.example/", b"x", float(n)))
-    assert len(one._hosts) <= 4000  # noqa: SLF001 - a bound is what is asked for
+    assert len(one._memory._hosts) <= 4000  # noqa: SLF001 - a bound is what is asked for
 
 
 @pytest.mark.parametrize(
