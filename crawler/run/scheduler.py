@@ -1,4 +1,4 @@
-"""The scheduler: leases hosts from the store and hands out work within politeness and limits."""
+"""The scheduler: hands out work within politeness and limits, and waits where there is none."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -7,12 +7,13 @@ from contextlib import suppress
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.probes import Probe
 from canonry.crawler.learn.session import Learned
-from canonry.crawler.run.frontier import Frontier, FrontierItem, Politeness
-from canonry.crawler.run.store_session import LEASE_SECONDS, PER_HOST, Pace, StoreSession
+from canonry.crawler.run.frontier import Frontier, FrontierItem
+from canonry.crawler.run.host_leases import HostLeases
+from canonry.crawler.run.store_session import StoreSession
+from canonry.crawler.run.turns import Politeness, Turns
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome
 
-_HEARTBEAT = LEASE_SECONDS / 4
 _LONGEST_WAIT = 0.5  # seconds
 
 AddressOf = Callable[[str], Awaitable[str | None]]
@@ -63,15 +64,17 @@ class Scheduler:
         self._store_session = store_session
         self._crawl = settings.crawl
         self._clock = clock
-        self._frontier = Frontier(politeness(settings))
+        self._turns = Turns(politeness(settings))
+        self._frontier = Frontier(self._turns)
+        self._leases = HostLeases(
+            store_session, self._frontier, self._turns, settings.crawl.concurrency
+        )
         self._address_of = address_of
         self._lookups: set[asyncio.Task[None]] = set()
         self._out: dict[int, str] = {}  # the hosts of the rows that are out
         self._probes_out = 0
         self._wake = asyncio.Event()
         self._stopping = False
-        self._leased_at = 0.0
-        self._maybe_more = True  # the store may have queued URLs that are not loaded
         self.in_flight = 0  # visits and probes under way
 
     @property
@@ -87,11 +90,7 @@ class Scheduler:
     async def next(self) -> tuple[str, FrontierItem] | None:
         """Wait for the next work and return it with its host; None when there is no more."""
         while not self._stopping:
-            now = self._clock()
-            if self._needs_hosts(now):
-                await self._lease(now)
-            elif now - self._leased_at > _HEARTBEAT:
-                await self._renew(now)
+            await self._leases.refresh(self._clock())
             if not self._may_start():
                 if not self._out and not self._probes_out:
                     return None  # nothing is under way, so it is the limit of pages
@@ -102,14 +101,14 @@ class Scheduler:
             if found is not None:
                 self._hand_out(*found)
                 return found
-            if not self._frontier.loaded and not self._maybe_more:
+            if not self._frontier.loaded and not self._leases.maybe_more:
                 due = await self._store_session.next_due()
                 if due is None:
                     return None
-                self._maybe_more = True
+                self._leases.maybe_more = True
                 await self._pause_until(due if due > self._clock() else None)
             else:
-                await self._pause_until(self._frontier.next_time())
+                await self._pause_until(self._turns.next_time())
         return None
 
     def _hand_out(self, host: str, work: FrontierItem) -> None:
@@ -123,15 +122,15 @@ class Scheduler:
     async def another_turn(self, host: str, delay: float | None) -> None:
         """Wait for another turn of a host; its robots.txt asks for a delay, in seconds."""
         if delay is not None:
-            self._frontier.slow_down(host, delay=min(delay, self._crawl.max_crawl_delay))
+            self._turns.slow_down(host, delay=min(delay, self._crawl.max_crawl_delay))
         now = self._clock()
-        await asyncio.sleep(self._frontier.another_turn(host, now) - now)
+        await asyncio.sleep(self._turns.another(host, now) - now)
 
     def visited(self, host: str, outcome: Outcome) -> None:
         """Note that a visit ended; its URL stays out until the outcome is recorded."""
-        self._frontier.slow_down(host, until=outcome.not_before)
+        self._turns.slow_down(host, until=outcome.not_before)
         if outcome.elapsed is not None:
-            self._frontier.answered(host, outcome.elapsed)
+            self._turns.answered(host, outcome.elapsed)
         self._ended(host)
 
     def abandoned(self, host: str, row: int) -> None:
@@ -148,7 +147,7 @@ class Scheduler:
     def _ended(self, host: str) -> None:
         """Count a visit or a probe as ended."""
         self.in_flight -= 1
-        self._frontier.done(host)
+        self._turns.done(host)
         self._wake.set()
 
     def recorded(self, outcomes: Iterable[Outcome], learned: Learned, *, queued: bool) -> None:
@@ -165,7 +164,7 @@ class Scheduler:
             self._frontier.drop(learned.held)
         for probe in learned.probes:
             self._frontier.put_probe(host_of(probe.url), probe)
-        self._maybe_more |= queued
+        self._leases.maybe_more |= queued
         self._wake.set()
 
     async def close(self) -> None:
@@ -176,7 +175,7 @@ class Scheduler:
 
     async def leave(self) -> None:
         """Release all hosts, with their pace."""
-        await self._store_session.leave(self._pace())
+        await self._leases.leave()
 
     def _may_start(self) -> bool:
         """Return True if one more may be out, within ``concurrency`` and ``max_pages``."""
@@ -185,45 +184,9 @@ class Scheduler:
         within = not limit or self._store_session.fetched + out < limit
         return out < self._crawl.concurrency and within
 
-    def _needs_hosts(self, now: float) -> bool:
-        """Return True if there are too few URLs, or too few hosts to request from at once.
-
-        While there are enough URLs, the store is asked for other hosts once a second.
-        """
-        if not self._maybe_more:
-            return False
-        enough = 2 * self._crawl.concurrency
-        if self._frontier.waiting < enough:
-            return True
-        return now - self._leased_at > 1.0 and self._frontier.hosts_waiting() < enough
-
-    async def _lease(self, now: float) -> None:
-        """Load URLs of hosts that are ours or free, and write the pace of those we have."""
-        self._leased_at = now
-        self._maybe_more = False
-        loaded = {name: frozenset(rows) for name, rows in self._frontier.rows().items()}
-        limit = max(2 * self._crawl.concurrency, len(loaded) + 16)
-        leased = await self._store_session.lease(now, limit, loaded, self._pace())
-        for host in leased:
-            self._frontier.put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
-        full = any(len(host.urls) == PER_HOST for host in leased)
-        self._maybe_more |= full or len(leased) == limit
-        self._frontier.retire(now)
-
-    async def _renew(self, now: float) -> None:
-        """Extend our leases; other hosts may have become free since."""
-        self._leased_at = now
-        self._maybe_more = True
-        await self._store_session.renew(now, list(self._frontier.rows()), self._pace())
-        self._frontier.retire(now)
-
-    def _pace(self) -> Pace:
-        """Return the pace of all loaded hosts."""
-        return Pace(self._frontier.pace(), self._frontier.delays())
-
     def _find_addresses(self) -> None:
         """Start to look up the addresses of hosts that wait for theirs."""
-        for name in self._frontier.unplaced():
+        for name in self._turns.unplaced():
             task = asyncio.create_task(self._place(name))
             self._lookups.add(task)
             task.add_done_callback(self._lookups.discard)
@@ -233,7 +196,7 @@ class Scheduler:
         address = None
         with suppress(OSError):
             address = await self._address_of(name)
-        self._frontier.place(name, address)
+        self._turns.place(name, address)
         self._wake.set()
 
     async def _pause(self, seconds: float) -> None:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.crawler.learn.probes import Probe
-from canonry.crawler.run.frontier import Frontier, Politeness
+from canonry.crawler.run.frontier import Frontier
+from canonry.crawler.run.turns import Politeness, Turns
 from canonry.storage import Queued
 
 
@@ -19,7 +20,8 @@ class Simulation:
     """A frontier, a clock, and requests that take time."""
 
     def __init__(self, polite: Politeness, slots: int, addresses: list[int]) -> None:
-        self.frontier = Frontier(polite)
+        self.turns = Turns(polite)
+        self.frontier = Frontier(self.turns)
         self.polite, self.slots = polite, slots
         self.addresses = addresses
         self.places: dict[str, int] = {}
@@ -32,9 +34,9 @@ class Simulation:
     def run(self, lengths: list[float]) -> None:
         """Run until nothing is left; requests take the times in ``lengths``, in turn."""
         while True:
-            for name in self.frontier.unplaced():
+            for name in self.turns.unplaced():
                 self.places[name] = self.addresses[len(self.places) % len(self.addresses)]
-                self.frontier.place(name, str(self.places[name]))
+                self.turns.place(name, str(self.places[name]))
             work = self.frontier.take(self.now) if len(self.flying) < self.slots else None
             if work is not None:
                 name, url = work
@@ -50,7 +52,7 @@ class Simulation:
                     assert not self.polite.per_address or len(there) <= self.polite.per_address
                 continue
             upcoming = [end for end, _, _ in self.flying]
-            ready = self.frontier.next_time()
+            ready = self.turns.next_time()
             if ready is not None and len(self.flying) < self.slots:
                 assert ready > self.now or not self.flying or ready <= self.now
                 upcoming.append(ready)
@@ -59,7 +61,7 @@ class Simulation:
             self.now = max(self.now, min(upcoming))
             for flight in [f for f in self.flying if f[0] <= self.now]:
                 self.flying.remove(flight)
-                self.frontier.done(flight[1])
+                self.turns.done(flight[1])
                 self.frontier.recorded(flight[1], flight[2])
 
 
@@ -102,7 +104,8 @@ def test_everything_is_taken_once_and_politely(
 
 
 def test_no_host_starves_behind_a_large_one() -> None:
-    frontier = Frontier(Politeness(0.0, 1))
+    turns = Turns(Politeness(0.0, 1))
+    frontier = Frontier(turns)
     frontier.put("large", [queued(n) for n in range(1000)])
     frontier.put("small", [queued(2000)])
     first = []
@@ -110,27 +113,29 @@ def test_no_host_starves_behind_a_large_one() -> None:
         work = frontier.take(float(now))
         assert work is not None
         first.append(work[0])
-        frontier.done(work[0])
+        turns.done(work[0])
     assert "small" in first
 
 
 def test_a_host_that_is_slowed_down_waits() -> None:
-    frontier = Frontier(Politeness(1.0, 3))
+    turns = Turns(Politeness(1.0, 3))
+    frontier = Frontier(turns)
     frontier.put("h", [queued(1), queued(2), queued(3)])
     assert frontier.take(0.0) is not None
-    frontier.slow_down("h", delay=5.0, until=30.0)
+    turns.slow_down("h", delay=5.0, until=30.0)
     assert frontier.take(29.9) is None
     assert frontier.take(30.0) is not None
     assert frontier.take(34.9) is None
     assert frontier.take(35.0) is not None
-    assert frontier.delays() == {"h": 5.0}
+    assert turns.delays() == {"h": 5.0}
 
 
 def test_a_host_keeps_its_pace_when_it_comes_back() -> None:
-    frontier = Frontier(Politeness(10.0, 1))
+    turns = Turns(Politeness(10.0, 1))
+    frontier = Frontier(turns)
     frontier.put("h", [queued(1)])
     assert frontier.take(100.0) is not None
-    frontier.done("h")
+    turns.done("h")
     frontier.recorded("h", 1)
     frontier.retire(105.0)
     frontier.put("h", [queued(2)])
@@ -139,10 +144,11 @@ def test_a_host_keeps_its_pace_when_it_comes_back() -> None:
 
 
 def test_a_url_stays_loaded_until_it_is_recorded() -> None:
-    frontier = Frontier(Politeness(0.0, 1))
+    turns = Turns(Politeness(0.0, 1))
+    frontier = Frontier(turns)
     frontier.put("h", [queued(1)])
     assert frontier.take(0.0) is not None
-    frontier.done("h")
+    turns.done("h")
     assert frontier.rows() == {"h": {1}}
     frontier.put("h", [queued(1)])
     assert frontier.take(1.0) is None
@@ -151,36 +157,38 @@ def test_a_url_stays_loaded_until_it_is_recorded() -> None:
 
 
 def test_hosts_on_one_address_take_turns() -> None:
-    frontier = Frontier(Politeness(0.0, 1, per_address=2))
+    turns = Turns(Politeness(0.0, 1, per_address=2))
+    frontier = Frontier(turns)
     for name in ("a", "b", "c", "far"):
         frontier.put(name, [queued(ord(name[0]) * 10 + n) for n in range(3)])
     assert frontier.take(0.0) is None, "no address is known"
-    for name in frontier.unplaced():
-        frontier.place(name, None if name == "far" else "192.0.2.1")
-    assert frontier.unplaced() == []
+    for name in turns.unplaced():
+        turns.place(name, None if name == "far" else "192.0.2.1")
+    assert turns.unplaced() == []
     first = [work[0] for work in iter(lambda: frontier.take(0.0), None)]
     assert first == ["a", "b", "far"]
-    frontier.done("a")
+    turns.done("a")
     work = frontier.take(0.0)
     assert work is not None
     assert work[0] == "c", "and not the host that had a request already"
 
 
 def test_a_slow_host_gets_fewer_requests() -> None:
-    frontier = Frontier(Politeness(1.0, 1, factor=2.0, longest=9.0))
+    turns = Turns(Politeness(1.0, 1, factor=2.0, longest=9.0))
+    frontier = Frontier(turns)
     frontier.put("h", [queued(n) for n in range(90)])
     now = 0.0
     gaps = []
     for seconds in (0.1, 0.1, 4.0, 4.0, 60.0, *[0.0] * 20):
         assert frontier.take(now) is not None
-        frontier.answered("h", seconds)
-        frontier.done("h")
-        ready = frontier.next_time()
+        turns.answered("h", seconds)
+        turns.done("h")
+        ready = turns.next_time()
         assert ready is not None
         while frontier.take(ready) is None:  # it was scheduled before it was known to be slow
-            ready = frontier.next_time()
+            ready = turns.next_time()
             assert ready is not None
-        frontier.done("h")
+        turns.done("h")
         gaps.append(ready - now)
         now = ready + 1000
         frontier.put("h", [queued(1000 + len(gaps))])
@@ -190,23 +198,25 @@ def test_a_slow_host_gets_fewer_requests() -> None:
 
 
 def test_a_parked_host_may_lose_its_urls_and_be_retired() -> None:
-    frontier = Frontier(Politeness(1.0, 1, per_address=1))
+    turns = Turns(Politeness(1.0, 1, per_address=1))
+    frontier = Frontier(turns)
     for name in ("a", "b"):
         frontier.put(name, [queued(ord(name))])
-        frontier.place(name, "192.0.2.1")
+        turns.place(name, "192.0.2.1")
     assert frontier.take(0.0) is not None
     assert frontier.take(0.0) is None, "b is parked"
     frontier.drop([ord("b")])
     frontier.retire(5.0)
-    frontier.done("a")
+    turns.done("a")
     assert frontier.take(9.0) is None
     frontier.put("b", [queued(7)])
-    frontier.place("b", "192.0.2.1")
+    turns.place("b", "192.0.2.1")
     assert frontier.take(9.0) == ("b", queued(7))
 
 
 def test_urgent_urls_go_before_those_that_are_loaded() -> None:
-    frontier = Frontier(Politeness(0.0, 9))
+    turns = Turns(Politeness(0.0, 9))
+    frontier = Frontier(turns)
     urgent = [queued(row)._replace(priority=-1) for row in (10, 11, 12)]
     frontier.put("h", [queued(1), queued(2)])
     frontier.put("h", urgent[:2])
@@ -216,18 +226,19 @@ def test_urgent_urls_go_before_those_that_are_loaded() -> None:
 
 
 def test_a_probe_waits_behind_the_urls_of_its_host_and_stays_loaded_until_it_is_answered() -> None:
-    frontier = Frontier(Politeness(1.0, 9))
+    turns = Turns(Politeness(1.0, 9))
+    frontier = Frontier(turns)
     probe = Probe("http://h/none")
     frontier.put("h", [queued(1), queued(2)])
     frontier.put_probe("h", probe)
     frontier.drop([2])
     assert (frontier.loaded, frontier.rows()) == (2, {"h": {1}})
     assert frontier.take(0.0) == ("h", queued(1))
-    frontier.done("h")
+    turns.done("h")
     frontier.recorded("h", 1)
     assert frontier.take(0.5) is None, "a probe is as polite as a visit"
     assert frontier.take(1.0) == ("h", probe)
-    frontier.done("h")
+    turns.done("h")
     frontier.retire(9.0)
     assert frontier.loaded == 1
     frontier.probed("h")

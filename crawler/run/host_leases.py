@@ -1,0 +1,75 @@
+"""Host leases: hosts are leased from the store while URLs run short, and stay ours."""
+
+from canonry.crawler.run.frontier import Frontier
+from canonry.crawler.run.store_session import LEASE_SECONDS, PER_HOST, Pace, StoreSession
+from canonry.crawler.run.turns import Turns
+
+_HEARTBEAT = LEASE_SECONDS / 4
+
+
+class HostLeases:
+    """The hosts that the store leased to this worker: those in its frontier."""
+
+    def __init__(
+        self, store_session: StoreSession, frontier: Frontier, turns: Turns, concurrency: int
+    ) -> None:
+        """Bind the store and the frontier.
+
+        Args:
+            store_session: leases hosts.
+            frontier: gets the URLs of leased hosts.
+            turns: know the pace of the hosts.
+            concurrency: how many requests may be in flight; the frontier gets twice as many URLs.
+        """
+        self._store_session = store_session
+        self._frontier = frontier
+        self._turns = turns
+        self._enough = 2 * concurrency
+        self._leased_at = 0.0
+        self.maybe_more = True  # the store may have queued URLs that are not loaded
+
+    async def refresh(self, now: float) -> None:
+        """Lease hosts where too few are loaded; else extend our leases, at each heartbeat."""
+        if self._needs_hosts(now):
+            await self._lease(now)
+        elif now - self._leased_at > _HEARTBEAT:
+            await self._renew(now)
+
+    async def leave(self) -> None:
+        """Release all hosts, with their pace."""
+        await self._store_session.leave(self._pace())
+
+    def _needs_hosts(self, now: float) -> bool:
+        """Return True if there are too few URLs, or too few hosts to request from at once.
+
+        While there are enough URLs, the store is asked for other hosts once a second.
+        """
+        if not self.maybe_more:
+            return False
+        if self._frontier.waiting < self._enough:
+            return True
+        return now - self._leased_at > 1.0 and self._frontier.hosts_waiting() < self._enough
+
+    async def _lease(self, now: float) -> None:
+        """Load URLs of hosts that are ours or free, and write the pace of those we have."""
+        self._leased_at = now
+        self.maybe_more = False
+        loaded = {name: frozenset(rows) for name, rows in self._frontier.rows().items()}
+        limit = max(self._enough, len(loaded) + 16)
+        leased = await self._store_session.lease(now, limit, loaded, self._pace())
+        for host in leased:
+            self._frontier.put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
+        full = any(len(host.urls) == PER_HOST for host in leased)
+        self.maybe_more |= full or len(leased) == limit
+        self._frontier.retire(now)
+
+    async def _renew(self, now: float) -> None:
+        """Extend our leases; other hosts may have become free since."""
+        self._leased_at = now
+        self.maybe_more = True
+        await self._store_session.renew(now, list(self._frontier.rows()), self._pace())
+        self._frontier.retire(now)
+
+    def _pace(self) -> Pace:
+        """Return the pace of all loaded hosts."""
+        return Pace(self._turns.pace(), self._turns.delays())
