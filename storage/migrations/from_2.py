@@ -39,7 +39,7 @@ _rules = Table(
 )
 Index("rules_by_host", _rules.c.host).ddl_if(dialect="sqlite")
 Index("rules_by_hash", _rules.c.host, postgresql_using="hash").ddl_if(dialect="postgresql")
-_evidence = Table(
+Table(
     "evidence",
     _metadata,
     Column("id", _Id, primary_key=True),
@@ -49,7 +49,7 @@ _evidence = Table(
     Column("found", Text, nullable=False, comment="... and what it was found to be"),
     Index("evidence_by_rule", "rule_id"),
 )
-_classes = Table(
+Table(
     "classes",
     _metadata,
     Column("key", LargeBinary(16), primary_key=True, comment="of the identity that rules make"),

@@ -35,7 +35,7 @@ _robots = Table(
     Column("expires_at", Float, nullable=False, comment="ask again after; seconds since 1970"),
     Column("unreachable_since", Float, comment="first try of those that failed in a row"),
 )
-_budgets = Table(
+Table(
     "budgets",
     _metadata,
     Column("key", LargeBinary(16), primary_key=True, comment="of the host and the pattern"),
