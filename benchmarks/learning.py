@@ -24,10 +24,11 @@ from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
 from canonry.canon.learned import Rewrite, act, to_fields
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn import mine, thresholds
-from canonry.crawler.learn.infer import rewrites_from
+from canonry.crawler.learn import mine
+from canonry.crawler.learn.evidence.infer import rewrites_from
 from canonry.crawler.learn.learner import Learner, Moved
-from canonry.crawler.learn.lifecycle import lower_bound
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.life.lifecycle import lower_bound
 
 _WEB = Canonicalizer("web")
 Pairs = list[tuple[str, str]]

@@ -24,7 +24,7 @@ from canonry.crawler.cli.common import (
 from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine, rule_store
-from canonry.crawler.learn import thresholds as learning
+from canonry.crawler.learn.life import thresholds as learning
 from canonry.storage import report
 from canonry.storage.facts import read_facts
 from canonry.storage.learned import rule_rows

@@ -8,7 +8,7 @@ from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.in_force import RulesInForce
-from canonry.crawler.learn.thresholds import Gate
+from canonry.crawler.learn.life.thresholds import Gate
 from canonry.storage.learned import rekeying, rule_rows
 
 _DAY = 86_400.0

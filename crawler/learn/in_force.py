@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, RuleSet, follow
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.learn.lifecycle import IN_FORCE
+from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.sql.schema import hosts

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.body_comparison import Answered, BodyArchive, BodyComparison
-from canonry.crawler.learn.host_memory import Memory, RuleArchive
-from canonry.crawler.learn.infer import rewrites_from, scopes
-from canonry.crawler.learn.lifecycle import next_state
-from canonry.crawler.learn.thresholds import Thresholds
-from canonry.crawler.learn.verification import Sampler
+from canonry.crawler.learn.evidence.body_comparison import Answered, BodyArchive, BodyComparison
+from canonry.crawler.learn.evidence.host_memory import Memory, RuleArchive
+from canonry.crawler.learn.evidence.infer import rewrites_from, scopes
+from canonry.crawler.learn.life.lifecycle import next_state
+from canonry.crawler.learn.life.thresholds import Thresholds
+from canonry.crawler.learn.life.verification import Sampler
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AGREEING_HOSTS = 3

@@ -15,7 +15,7 @@ from canonry.canon import Canonicalizer, InvalidURL
 from canonry.canon.learned import LearnedRule
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.learner import Learner, Moved
-from canonry.crawler.learn.thresholds import Thresholds
+from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.extras import require
 from canonry.storage.http_status import PERMANENT_REDIRECTS
 from canonry.storage.learned.tracked_rule import TrackedRule

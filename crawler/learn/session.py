@@ -16,15 +16,15 @@ from sqlalchemy import Connection, select
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import describe
 from canonry.crawler.admission.scope import host_of, registrable
-from canonry.crawler.learn.body_comparison import Answered
+from canonry.crawler.learn.evidence.body_comparison import Answered
+from canonry.crawler.learn.evidence.probes import Probe, beside
 from canonry.crawler.learn.gate import reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.learner import Learner, Moved, StateChange
-from canonry.crawler.learn.lifecycle import IN_FORCE
-from canonry.crawler.learn.probes import Probe, beside
+from canonry.crawler.learn.life.lifecycle import IN_FORCE
+from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.rule_store import publish
 from canonry.crawler.learn.store_archive import StoreArchive
-from canonry.crawler.learn.thresholds import Thresholds
 from canonry.storage import Admission, Outcome, State
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.learn.session import Learned
 from canonry.crawler.run.frontier import Frontier, FrontierItem
 from canonry.crawler.run.host_leases import HostLeases

@@ -13,7 +13,7 @@ from canonry.crawler.fetch.faults import TRANSIENT, Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
 from canonry.storage.http_status import (

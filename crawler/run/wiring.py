@@ -13,7 +13,7 @@ from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.robots import RobotsChecker
-from canonry.crawler.learn import thresholds as learning
+from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress

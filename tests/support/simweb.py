@@ -16,9 +16,9 @@ from typing import NamedTuple
 from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import follow
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.body_comparison import Answered
+from canonry.crawler.learn.evidence.body_comparison import Answered
 from canonry.crawler.learn.learner import Learner, Moved
-from canonry.crawler.learn.thresholds import load
+from canonry.crawler.learn.life.thresholds import load
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 POLICY = "web/1"

@@ -12,11 +12,11 @@ from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.validate import fault
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn import thresholds
-from canonry.crawler.learn.body_comparison import Answered
-from canonry.crawler.learn.infer import rewrites_between, rewrites_from
+from canonry.crawler.learn.evidence.body_comparison import Answered
+from canonry.crawler.learn.evidence.infer import rewrites_between, rewrites_from
 from canonry.crawler.learn.learner import Learner, Moved
-from canonry.crawler.learn.lifecycle import lower_bound, next_state
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.life.lifecycle import lower_bound, next_state
 from canonry.crawler.settings import SettingsError
 from canonry.storage.learned.tracked_rule import TrackedRule
 

@@ -7,10 +7,11 @@ import pytest
 from support.stores import MAKE, candidate, open_store
 
 from canonry.canon import LearnedRule
-from canonry.crawler.learn import rule_store, thresholds
-from canonry.crawler.learn.probes import beside
+from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.evidence.probes import beside
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.life.thresholds import Gate, Thresholds
 from canonry.crawler.learn.session import LearningSession
-from canonry.crawler.learn.thresholds import Gate, Thresholds
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import rule_rows
 

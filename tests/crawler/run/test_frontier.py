@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.frontier import Frontier
 from canonry.crawler.run.turns import Politeness, Turns
 from canonry.storage import Queued

@@ -11,7 +11,7 @@ from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import load
 from canonry.storage import Queued, State

@@ -3,7 +3,7 @@
 from math import sqrt
 
 from canonry.canon.learned import RuleState
-from canonry.crawler.learn.thresholds import Threshold
+from canonry.crawler.learn.life.thresholds import Threshold
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 IN_FORCE: tuple[RuleState, ...] = ("active", "suspended")  # these rules hold URLs

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from canonry.canon.learned import FAMILIES, INDEX_FILE, Rewrite, is_host_name, names_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.verification import first_directory
+from canonry.crawler.learn.life.verification import first_directory
 
 # Segments and labels that say who may see a page, or in which language. A redirect to one says
 # nothing about which URLs are equal: tomorrow, or from another country, it leads elsewhere.

@@ -4,7 +4,7 @@ import hashlib
 from collections import OrderedDict
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.thresholds import Threshold
+from canonry.crawler.learn.life.thresholds import Threshold
 
 _PLACES = 65_536
 

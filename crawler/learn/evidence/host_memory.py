@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, ORDER, Rewrite, act
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.lifecycle import IN_FORCE
+from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _HOSTS = 4_000

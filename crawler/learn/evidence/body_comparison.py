@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.host_memory import HostMemory, Memory
-from canonry.crawler.learn.infer import rewrites_between, scopes
-from canonry.crawler.learn.lifecycle import IN_FORCE
+from canonry.crawler.learn.evidence.host_memory import HostMemory, Memory
+from canonry.crawler.learn.evidence.infer import rewrites_between, scopes
+from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
