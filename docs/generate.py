@@ -1,5 +1,6 @@
 """Generate the pages that are made from code. ``--check`` only compares."""
 
+import re
 import sys
 from inspect import cleandoc
 from pathlib import Path
@@ -196,7 +197,7 @@ def robots_page() -> str:
         "|---|---|---|---|---|",
     ]
     for row in ROWS:
-        file = "<br>".join(_code(line) for line in row.file.splitlines() if line.strip())
+        file = "<br>".join(_code(line) for line in re.split("[\r\n]+", row.file) if line.strip())
         answer = "allowed" if row.allowed else "not allowed"
         lines.append(f"| {row.section} | {row.says} | {file} | {_code(row.path)} | {answer} |")
     lines += [

@@ -18,7 +18,7 @@ from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.ports import is_web_port
-from canonry.crawler.fetch.response import Exchange, Response
+from canonry.crawler.fetch.response import Exchange, Get, Response
 from canonry.crawler.settings import Settings
 
 _CHUNK = 1 << 16
@@ -92,6 +92,33 @@ class Client:
         Raises:
             FetchError: if no complete response came.
         """
+        return await self._get(url, cookies, headers, None)
+
+    def cutting(self, size: int) -> Get:
+        """Return a `get` that reads no more than the beginning of a long body.
+
+        Args:
+            size: bytes; a body that was cut has more than that.
+        """
+
+        async def get(
+            url: str,
+            cookies: Mapping[str, str] | None = None,
+            headers: Mapping[str, str] | None = None,
+            /,
+        ) -> Response:
+            return await self._get(url, cookies, headers, size)
+
+        return get
+
+    async def _get(
+        self,
+        url: str,
+        cookies: Mapping[str, str] | None,
+        headers: Mapping[str, str] | None,
+        cut: int | None,
+    ) -> Response:
+        """Request one URL; read the whole body, or the beginning of it."""
         start = time.monotonic()
         sent = dict(headers or {})
         if cookies:
@@ -100,7 +127,7 @@ class Client:
         try:
             async with self._session.get(target, allow_redirects=False, headers=sent) as response:
                 exchange = _exchange(response)
-                body = await self._read(response)
+                body = await self._read(response, cut)
                 return Response(
                     url,
                     response.status,
@@ -139,12 +166,15 @@ class Client:
             raise FetchError(Fault.ADDRESS, host)
         return url
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Read the body; the limit counts decompressed bytes."""
+    async def _read(self, response: aiohttp.ClientResponse, cut: int | None) -> bytes:
+        """Read the body; limits count decompressed bytes."""
         body = bytearray()
         async for chunk in response.content.iter_chunked(_CHUNK):
             body += chunk
-            if len(body) > self._fetch.max_body:
+            if cut is not None and len(body) > cut:
+                response.close()
+                break
+            if cut is None and len(body) > self._fetch.max_body:
                 response.close()
                 raise FetchError(Fault.TOO_LARGE, f"over {self._fetch.max_body:,} bytes")
         return bytes(body)

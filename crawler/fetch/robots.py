@@ -1,32 +1,26 @@
 """robots.txt (RFC 9309): fetched once a day for each origin, and cached in the store."""
 
 import asyncio
-import re
+import codecs
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from protego import Protego
-
 from canonry.canon import InvalidURL, resolve
-from canonry.canon.syntax import Parts
+from canonry.canon.syntax import Parts, to_text
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
+from canonry.crawler.fetch.robots_rules import RobotsRules, parse_robots
 from canonry.storage.http_status import REDIRECTS
 from canonry.storage.records import CachedRobots
 
 _DAY = 86_400.0  # section 2.4: "SHOULD NOT use the cached version for more than 24 hours"
 _MAX_REDIRECTS = 5  # section 2.3.1.2
-_MAX_PARSED = 512_000  # section 2.5: "at least 500 kibibytes"
+MOST_READ = 512_000  # section 2.5: "at least 500 kibibytes"
 _LONG = 30 * _DAY  # section 2.3.1.4: "a reasonably long period of time (for example, 30 days)"
 _HOUR = 3_600.0
 ALLOW_ALL = ""
-# A user-agent line, in the spellings that Protego accepts; the name ends at a comment.
-_GROUP = re.compile(
-    r"^([ \t]*user[- ]?agent[ \t]*[: \t][ \t]*)([^#\n]*)", re.IGNORECASE | re.MULTILINE
-)
-_TOKEN = re.compile(r"[A-Za-z_-]+|\*(?!\S)")  # section 2.2.1: the characters of a product token
-_NO_CRAWLER = "!"
+_LARGE = 1 << 16  # characters; such a file may take a while, so a thread reads it and asks it
 
 
 class Verdict(NamedTuple):
@@ -34,6 +28,14 @@ class Verdict(NamedTuple):
 
     allowed: bool
     delay: float | None
+
+
+class _Known(NamedTuple):
+    """The rules of an origin."""
+
+    rules: RobotsRules
+    is_large: bool
+    expires_at: float
 
 
 class _Unreachable(NamedTuple):
@@ -70,7 +72,7 @@ class RobotsChecker:
         """Prepare.
 
         Args:
-            get: fetches one URL.
+            get: fetches one URL; it may cut a body that has more than `MOST_READ` bytes.
             store: keeps the files.
             clock: returns seconds since 1970.
             agent: our product token.
@@ -82,14 +84,14 @@ class RobotsChecker:
         self._clock = clock
         self._agent = agent
         self._pause = pause
-        self._known: dict[str, tuple[Protego, float]] = {}
+        self._known: dict[str, _Known] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._failures: dict[str, _Unreachable] = {}
 
     def is_cached(self, url: str) -> bool:
         """Return True if `check` needs no request."""
         known = self._known.get(origin_of(url))
-        return known is not None and known[1] > self._clock()
+        return known is not None and known.expires_at > self._clock()
 
     async def check(self, url: str) -> Verdict:
         """Return whether a URL may be fetched, and the origin's crawl delay.
@@ -99,21 +101,24 @@ class RobotsChecker:
         """
         origin = origin_of(url)
         known = self._known.get(origin)
-        if known is None or known[1] <= self._clock():
+        if known is None or known.expires_at <= self._clock():
             async with self._locks.setdefault(origin, asyncio.Lock()):
                 known = self._known.get(origin)
-                if known is None or known[1] <= self._clock():
+                if known is None or known.expires_at <= self._clock():
                     known = self._known[origin] = await self._load(origin)
-        rules = known[0]
-        return Verdict(rules.can_fetch(url, self._agent), rules.crawl_delay(self._agent))
+        if known.is_large:
+            allowed = await asyncio.to_thread(known.rules.allow, url)
+        else:
+            allowed = known.rules.allow(url)
+        return Verdict(allowed, known.rules.delay)
 
     def sitemaps(self, url: str) -> tuple[str, ...]:
         """Return the sitemaps that the robots.txt for a URL names; call `check` first."""
         known = self._known.get(origin_of(url))
-        return () if known is None else tuple(known[0].sitemaps)
+        return () if known is None else known.rules.sitemaps
 
-    async def _load(self, origin: str) -> tuple[Protego, float]:
-        """Return an origin's rules, from the store or from the origin, and when they expire."""
+    async def _load(self, origin: str) -> _Known:
+        """Return an origin's rules, from the store or from the origin."""
         now = self._clock()
         failure = self._failures.get(origin)
         if failure is not None and failure.until > now:
@@ -121,14 +126,20 @@ class RobotsChecker:
         kept = await self._store.get_robots(origin)
         if kept is None or kept.expires_at <= now:
             try:
-                rules = await self._fetch(f"{origin}/robots.txt")
+                text = await self._fetch(f"{origin}/robots.txt")
             except FetchError as error:
                 kept = await self._unreachable(origin, kept, error)
             else:
-                kept = CachedRobots(rules, now + _DAY)
+                kept = CachedRobots(text, now + _DAY)
                 await self._store.put_robots(origin, kept)
         self._failures.pop(origin, None)
-        return parse(kept.rules or ALLOW_ALL, self._agent), kept.expires_at
+        text = kept.rules or ALLOW_ALL
+        is_large = len(text) > _LARGE
+        if is_large:
+            rules = await asyncio.to_thread(parse_robots, text, self._agent)
+        else:
+            rules = parse_robots(text, self._agent)
+        return _Known(rules, is_large, kept.expires_at)
 
     async def _unreachable(
         self, origin: str, kept: CachedRobots | None, error: FetchError
@@ -163,7 +174,7 @@ class RobotsChecker:
             try:
                 response = await self._get(url)
             except FetchError as error:
-                if error.fault in {Fault.ADDRESS, Fault.TOO_LARGE}:
+                if error.fault is Fault.ADDRESS:
                     raise
                 raise FetchError(Fault.ROBOTS_UNREACHABLE, str(error)) from error
             status = response.status
@@ -183,26 +194,14 @@ class RobotsChecker:
         return ALLOW_ALL  # section 2.3.1.2: more than five redirects are "unavailable" too
 
 
-def parse(text: str, agent: str) -> Protego:
-    """Parse a robots.txt for the crawler with a product token.
-
-    Protego applies a group for "canon" to "canonry", too. Section 2.2.1 does not, so every group
-    except those for the token itself and for all gets a name that no crawler has.
-    """
-
-    def rename(line: re.Match[str]) -> str:
-        token = _TOKEN.match(line[2])
-        ours = token is not None and token[0].lower() in {agent.lower(), "*"}
-        return f"{line[1]}{token[0] if token and ours else _NO_CRAWLER}"
-
-    return Protego.parse(_GROUP.sub(rename, "\n".join(text.splitlines())))
-
-
 def _decode(body: bytes) -> str:
-    """Decode a file; a long one is cut after the last whole line within the limit."""
-    if len(body) > _MAX_PARSED:
-        body = body[: max(body.rfind(b"\n", 0, _MAX_PARSED), body.rfind(b"\r", 0, _MAX_PARSED), 0)]
-    return body.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    """Decode a file, in which bytes that are not UTF-8 become escapes.
+
+    A long file is cut after the last whole line within the limit.
+    """
+    if len(body) > MOST_READ:
+        body = body[: max(body.rfind(b"\n", 0, MOST_READ), body.rfind(b"\r", 0, MOST_READ), 0)]
+    return to_text(body.removeprefix(codecs.BOM_UTF8))
 
 
 @lru_cache(1024)  # a visit needs the same one several times

@@ -12,7 +12,8 @@ from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import Client
-from canonry.crawler.fetch.robots import RobotsChecker
+from canonry.crawler.fetch.response import Get
+from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
@@ -136,10 +137,11 @@ def _build(
     opened: _Resources, client: Client, url_filter: URLFilter, settings: Settings, worker: str
 ) -> Crawl:
     """Build a crawl."""
-    get = client.get if opened.archive is None else opened.archive.archiving(client.get)
+    archiving = _unchanged if opened.archive is None else opened.archive.archiving
+    get, get_robots = archiving(client.get), archiving(client.cutting(MOST_READ))
     stored = StoredRobots(opened.store, opened.writer)
     crawl = settings.crawl
-    robots = RobotsChecker(get, stored, time.time, crawl.token, settings.fetch.retry_wait)
+    robots = RobotsChecker(get_robots, stored, time.time, crawl.token, settings.fetch.retry_wait)
     store_session = StoreSession(
         opened.store,
         opened.writer,
@@ -156,6 +158,11 @@ def _build(
         address_of=client.address_of,
         log=opened.log,
     )
+
+
+def _unchanged(get: Get) -> Get:
+    """Return a function that fetches URLs, where nothing is archived."""
+    return get
 
 
 @contextmanager

@@ -1,13 +1,24 @@
 """robots.txt by RFC 9309: what each response allows, and how often the file is fetched."""
 
 import asyncio
+import gzip
+import re
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rfc9309 import ROWS, Row
+from support.crawls import SEED, crawl, page, target_of
+from support.servers import Answer, ok
 
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
+from canonry.crawler.fetch.robots_rules import parse_robots
 from canonry.storage.records import CachedRobots
 
 RULES = b"""User-agent: other
@@ -230,6 +241,130 @@ def test_the_pause_before_the_next_try_doubles() -> None:
         if len(web.requested) > before:
             tries.append(second)
     assert tries == [0, 10, 30, 70]
+
+
+def test_bytes_that_are_not_utf_8_match_their_own_escapes() -> None:
+    web = Web({"http://a.example/robots.txt": answer(200, b"User-agent: *\nDisallow: /\xff")})
+    assert not web.allows("http://a.example/%FF")
+    assert web.allows("http://a.example/%FE")
+    assert web.allows("http://a.example/%EF%BF%BD")
+
+
+@pytest.mark.parametrize("agent", ["Canonry", "canonry2", "canonry bot"])
+def test_a_product_token_ends_where_section_2_2_1_ends_it(agent: str) -> None:
+    rules = parse_robots("User-agent: canonry\nDisallow: /x", agent)
+    assert not rules.allow("http://a.example/x")
+
+
+def test_a_crawler_without_a_token_obeys_the_group_for_all() -> None:
+    rules = parse_robots("User-agent: 7\nDisallow: /x\nUser-agent: *\nDisallow: /y", "7")
+    assert rules.allow("http://a.example/x")
+    assert not rules.allow("http://a.example/y")
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("User-agent: canonry\nCrawl-delay: 7\nUser-agent: b\nDisallow: /x", 7.0),
+        ("User-agent: b\nCrawl-delay: 7\nUser-agent: canonry\nDisallow: /x", None),
+        ("User-agent: canonry\nDisallow: /x\nCrawl-delay: 2\nCrawl-delay: 1", 2.0),
+        ("User-agent: *\nCrawl-delay: 7\n\nUser-agent: canonry\nDisallow: /x", None),
+        ("User-agent: *\nSitemap: /s\nCrawl-delay: .5 # half", 0.5),
+        ("User-agent: *\nCrawl-delay: -1", None),
+        ("User-agent: *\nCrawl-delay: inf", None),
+        ("User-agent: *\nCrawl-delay: 1 s", None),
+    ],
+)
+def test_a_crawl_delay_is_meant_for_the_names_above_it(text: str, delay: float | None) -> None:
+    assert parse_robots(text, "canonry").delay == delay
+
+
+@pytest.mark.parametrize(
+    "line", ["Disalow: /x", "dissallow : /x", "Disallow /x", "Disallow\t/x # because"]
+)
+def test_misspelt_rules_are_rules(line: str) -> None:
+    rules = parse_robots(f"User agent: *\n{line}\n", "canonry")
+    assert not rules.allow("http://a.example/x")
+
+
+def test_a_sentence_is_no_rule() -> None:
+    text = "User-agent: canonry\nAllow us to explain\nUser-agent: b\nDisallow: /x"
+    assert not parse_robots(text, "canonry").allow("http://a.example/x")
+
+
+def test_sitemaps_belong_to_no_group() -> None:
+    text = "Sitemap: http://a.example/1\nUser-agent: b\nDisallow: /\nsite-map: /2\nSitemaps /3"
+    assert parse_robots(text, "canonry").sitemaps == ("http://a.example/1", "/2", "/3")
+
+
+_PIECES = st.sampled_from(
+    ["/", "a", "b", "ab", "*", "$", "%61", "%2a", "%2A", "%24", "?", "%", "é"]
+)
+
+
+@settings(max_examples=1000)
+@given(st.lists(_PIECES, max_size=8), st.lists(_PIECES, max_size=10))
+def test_patterns_match_as_the_expressions_that_they_stand_for(
+    pattern: list[str], path: list[str]
+) -> None:
+    written, target = "/" + "".join(pattern), encoded("/" + "".join(path))
+    stem = written.removesuffix("$")
+    expression = ".*".join(re.escape(encoded(piece)) for piece in stem.split("*"))
+    found = re.match(expression + ("$" if stem != written else ""), target)
+    rules = parse_robots(f"User-agent: *\nDisallow: {written}", "canonry")
+    assert rules.allow("http://a.example/" + "".join(path)) is (found is None)
+
+
+def encoded(path: str) -> str:
+    """Return a path in which everything is an escape but what is unreserved."""
+    return quote(unquote_to_bytes(path), safe="/?")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "".join(f"Disallow: /dir{n}/\n" for n in range(60_000)),
+        "".join(f"Disallow: /*{n}*x\n" for n in range(60_000)),
+        "".join(f"Disallow: {'*a' * 40}{n}\n" for n in range(60_000)),
+        "Disallow: /" + "*a" * 250_000,
+        "Disallow: /*" + "a*" * 250_000 + "b$",
+        "Disallow" + " " * 500_000,
+        " " * 500_000,
+        "Disallow: /" + "%" * 500_000,
+        "User-agent: a\n" * 40_000,
+    ],
+    ids=lambda text: text[:20].strip(),
+)
+def test_hostile_files_take_linear_time(rules: str) -> None:
+    start = time.process_time()
+    read = parse_robots(f"User-agent: *\n{rules[:512_000]}", "canonry")
+    read.allow("http://a.example/" + "a" * 2_000)
+    assert time.process_time() - start < 3
+
+
+async def _endless(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /x\n")
+    with suppress(ConnectionError):
+        while True:
+            writer.write(b"# filler\n" * 1_000)
+            await writer.drain()
+
+
+_BOMB = b"User-agent: *\nDisallow: /x\n" + bytes(50_000_000)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [_endless, ok(gzip.compress(_BOMB, 1), "Content-Encoding: gzip"), ok(_BOMB[:600_000])],
+    ids=["endless", "bomb", "long"],
+)
+def test_no_robots_txt_is_too_large(tmp_path: Path, sent: Answer) -> None:
+    def serve(head: bytes) -> Answer:
+        return sent if target_of(head) == "/robots.txt" else page("/x", "/y")
+
+    found, pages = crawl(tmp_path, serve)
+    assert {row["url"] for row in pages} == {SEED, f"{SEED}y"}
+    assert found["held"] == {"robots": 1}
 
 
 @pytest.mark.slow

@@ -1,0 +1,201 @@
+"""The rules of a robots.txt (RFC 9309 section 2.2), for one crawler.
+
+Libraries for robots.txt follow search engines where these depart from the RFC; this follows the
+RFC. Reading a file takes linear time, and so does asking it about a URL, whatever it holds.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from canonry.canon.syntax import Parts
+from canonry.canon.syntax.percent import (
+    GEN_DELIMS,
+    SUB_DELIMS,
+    UNRESERVED,
+    decode_unreserved,
+    encode,
+    encoder,
+    upper_hex,
+)
+
+# A line that counts. Beyond section 2.2, the usual misspellings are understood, and a space in the
+# place of the colon before a single word: it is plain what the site's owner wants. The first letter
+# tells the fields apart.
+_LINE = re.compile(
+    r"""^[ \t]*+
+    ( user[- ]?agent
+    | allow
+    | disallow | dissallow | dissalow | disalow | diasllow | disallaw
+    | crawl[- ]delay
+    | site-?maps?
+    )
+    (?: [ \t]*+ : [ \t]*+ ([^#\n]*+) | [ \t]++ ([^ \t#\n]++) [ \t]*+ (?=\#|$) )""",
+    re.ASCII | re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+_AGENT, _ALLOW, _DISALLOW, _DELAY, _SITEMAP = "uadcs"
+_TOKEN = re.compile(r"[A-Za-z_-]++|\*(?!\S)")  # section 2.2.1: the characters of a product token
+_ALL = "*"
+# What is encoded before a comparison: all but unreserved and reserved characters (section 2.2.2);
+# of these, "*" and "$", which a pattern can only write as "%2A" and "%24" (section 2.2.3).
+_ENCODED = encoder((UNRESERVED + GEN_DELIMS + SUB_DELIMS).translate({ord(c): None for c in "*$"}))
+_OWN_PATH = "/robots.txt"
+
+
+class _Pattern(NamedTuple):
+    """A path with special characters, split at each ``*`` (section 2.2.3)."""
+
+    length: int
+    allows: bool
+    pieces: tuple[str, ...]
+    ends: bool  # with "$"
+
+    @classmethod
+    def of(cls, path: str, *, allows: bool) -> "_Pattern":
+        """Split a path; a "$" that is not its last character is none of the special ones."""
+        ends = path.endswith("$")
+        pieces = tuple(_comparable(piece) for piece in path.removesuffix("$").split("*"))
+        return cls(sum(map(len, pieces)) + len(pieces) - 1 + ends, allows, pieces, ends)
+
+    def matches(self, target: str) -> bool:
+        """Return True if the pattern matches, beginning at the first octet.
+
+        The leftmost place is right for every piece: it leaves the most to those after it.
+        """
+        first, *others = self.pieces
+        if not target.startswith(first):
+            return False
+        if self.ends and not others:
+            return target == first
+        last = others.pop() if self.ends else ""
+        at = len(first)
+        for piece in others:
+            at = target.find(piece, at)
+            if at < 0:
+                return False
+            at += len(piece)
+        return len(target) - at >= len(last) and target.endswith(last)
+
+
+class RobotsRules:
+    """What one crawler may fetch from an origin."""
+
+    def __init__(
+        self, rules: Iterator[tuple[str, bool]], delay: float | None, sitemaps: tuple[str, ...]
+    ) -> None:
+        """Prepare.
+
+        Args:
+            rules: paths as in the file, and True where they are allowed.
+            delay: seconds between requests, or None.
+            sitemaps: references to sitemaps, as in the file.
+        """
+        self.delay = delay
+        self.sitemaps = sitemaps
+        self._prefixes: dict[str, bool] = {}
+        patterns: set[_Pattern] = set()
+        for path, allows in rules:
+            if "*" in path or path.endswith("$"):
+                patterns.add(_Pattern.of(path, allows=allows))
+            elif path:
+                prefix = _comparable(path)
+                self._prefixes[prefix] = allows or self._prefixes.get(prefix, False)
+        self._lengths = sorted({len(prefix) for prefix in self._prefixes}, reverse=True)
+        self._patterns = sorted(patterns, key=lambda pattern: pattern[:2], reverse=True)
+
+    def allow(self, url: str) -> bool:
+        """Return True if a URL may be fetched.
+
+        The longest rule counts, and "allow" of two that are as long (section 2.2.2).
+        """
+        parts = Parts.of(url)
+        path = parts.path or "/"
+        target = _comparable(path if parts.query is None else f"{path}?{parts.query}")
+        if target == _OWN_PATH:
+            return True
+        best = (0, True)
+        for length in self._lengths:
+            if length <= len(target) and target[:length] in self._prefixes:
+                best = (length, self._prefixes[target[:length]])
+                break
+        for pattern in self._patterns:
+            if pattern[:2] <= best:
+                break
+            if pattern.matches(target):
+                return pattern.allows
+        return best[1]
+
+
+def parse_robots(text: str, agent: str) -> RobotsRules:
+    """Read a robots.txt for one crawler.
+
+    Args:
+        text: the file, without byte order mark.
+        agent: the crawler's product token.
+    """
+    lines = [
+        (line[1][0].lower(), (line[2] or line[3] or "").rstrip(" \t"))
+        for line in _LINE.finditer(text.replace("\r\n", "\n").replace("\r", "\n"))
+    ]
+    own = _token(agent)
+    named = {_token(value) for field, value in lines if field == _AGENT}
+    token = own if own and own in named else _ALL
+    delays = list(_delays_for(token, lines))
+    return RobotsRules(
+        _rules_for(token, lines),
+        max(delays, default=None),
+        tuple(value for field, value in lines if field == _SITEMAP and value),
+    )
+
+
+def _rules_for(token: str, lines: list[tuple[str, str]]) -> Iterator[tuple[str, bool]]:
+    """Yield the rules of all groups for a token; only a rule ends the user-agent lines of a group.
+
+    "Parsing of other records MUST NOT interfere" with that (section 2.2.4).
+    """
+    applies, reads_names = False, False
+    for field, value in lines:
+        if field == _AGENT:
+            applies = (applies and reads_names) or _token(value) == token
+            reads_names = True
+        elif field in {_ALLOW, _DISALLOW}:
+            reads_names = False
+            if applies:
+                yield value, field == _ALLOW
+
+
+def _delays_for(token: str, lines: list[tuple[str, str]]) -> Iterator[float]:
+    """Yield the crawl delays for a token.
+
+    The RFC has no such line. One between user-agent lines is meant for those above it.
+    """
+    applies, reads_names = False, False
+    for field, value in lines:
+        if field == _AGENT:
+            applies = (applies and reads_names) or _token(value) == token
+            reads_names = True
+        elif field != _SITEMAP:
+            reads_names = False
+            if applies and field == _DELAY and (delay := _seconds(value)) is not None:
+                yield delay
+
+
+def _token(name: str) -> str:
+    """Return the product token that a name begins with, in lower case; "" for none."""
+    token = _TOKEN.match(name)
+    return token[0].lower() if token else ""
+
+
+def _seconds(text: str) -> float | None:
+    """Return a number of seconds, or None."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _comparable(path: str) -> str:
+    """Return a path as it is compared, octet by octet (section 2.2.2)."""
+    return decode_unreserved(upper_hex(encode(path, _ENCODED)))
