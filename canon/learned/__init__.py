@@ -1,10 +1,11 @@
 """Learned rules: their families, sets of them, and the checks that such a set has to pass."""
 
 from canonry.canon.learned.families import FAMILIES, ORDER, act, describe, names_of
-from canonry.canon.learned.family_fields import INDEX_FILE, is_host_name
+from canonry.canon.learned.family_fields import INDEX_FILE
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
 from canonry.canon.learned.rewrite import Rewrite, to_fields
 from canonry.canon.learned.ruleset import RuleSet, follow, loads
+from canonry.canon.learned.sites import is_host_name, is_site, site_in, site_of, without_port
 from canonry.canon.learned.validate import find_circle
 
 __all__ = [
@@ -22,7 +23,11 @@ __all__ = [
     "find_circle",
     "follow",
     "is_host_name",
+    "is_site",
     "loads",
     "names_of",
+    "site_in",
+    "site_of",
     "to_fields",
+    "without_port",
 ]

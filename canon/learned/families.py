@@ -12,11 +12,11 @@ from typing import Any
 
 from canonry.canon.learned import family_fields
 from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned.sites import site_of
 from canonry.canon.rules import practice
 from canonry.canon.rules.rule import Rule, Rung
 from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
-from canonry.canon.syntax.schemes import WEB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,8 @@ class Family(Rule):
         any_share: True if a rule may change any share of a host's URLs (see ``[gate]`` in
             ``config/learning.toml``).
         any_class_size: True if a rule may merge any number of URLs into one.
+        named: True if only hosts with a name and without a port can have it: what another scheme
+            or host name means for a port, or for an address, is not known.
     """
 
     apply: Callable[[Parts, Rewrite], Parts]
@@ -47,6 +49,7 @@ class Family(Rule):
     by_query: bool = False
     any_share: bool = False
     any_class_size: bool = False
+    named: bool = False
 
 
 _FILE = re.compile(r"[^/]+\.[^/.]+")
@@ -153,6 +156,7 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_none,
         describe=lambda _: "http is https",
         any_share=True,
+        named=True,
     ),
     "double-slash": _learned(
         "double-slash",
@@ -238,6 +242,7 @@ FAMILIES: dict[str, Family] = {
         moves_host=True,
         can_chain=True,
         any_share=True,
+        named=True,
     ),
     "host-alias": _learned(
         "host-alias",
@@ -251,20 +256,15 @@ FAMILIES: dict[str, Family] = {
         moves_host=True,
         can_chain=True,
         any_share=True,
+        named=True,
     ),
 }
 ORDER = {name: place for place, name in enumerate(FAMILIES)}
 
 
 def applies_to(rewrite: Rewrite, parts: Parts) -> bool:
-    """Return True if a rewrite covers a URL: on its host, below its path, without a port."""
-    return (
-        parts.scheme in WEB
-        and parts.port is None
-        and parts.userinfo is None
-        and parts.path.startswith(rewrite.below)
-        and rewrite.covers(parts.host or "")
-    )
+    """Return True if a rewrite covers a URL: on its site, below its path."""
+    return parts.path.startswith(rewrite.below) and rewrite.covers(site_of(parts))
 
 
 def act(rewrite: Rewrite, parts: Parts) -> Parts:

@@ -3,16 +3,10 @@
 import re
 
 from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned.sites import is_host_name
 from canonry.canon.syntax import grammar
 
 INDEX_FILE = re.compile(r"(?:index|default|home|main|welcome)(?:\.[A-Za-z0-9]{1,8})?")
-_HOST_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_\-]*[a-z0-9_])?\.)+[a-z](?:[a-z0-9\-]*[a-z0-9])?")
-_MAX_HOST = 253
-
-
-def is_host_name(text: str) -> bool:
-    """Return True if a text is a host name of two labels or more, in its canonical spelling."""
-    return len(text) <= _MAX_HOST and _HOST_NAME.fullmatch(text) is not None
 
 
 def is_directory(text: str) -> bool:

@@ -8,13 +8,13 @@ from msgspec.structs import astuple, fields
 
 
 class Rewrite(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
-    """One family with its fields filled in: which URLs of a host equal which others.
+    """One family with its fields filled in: which URLs of a site equal which others.
 
     A rewrite is typed: it fills in the fields of one family and is never a free pattern. So no
     file of rules can merge more than its families merge.
 
     Attributes:
-        host: a host name without a port; only URLs without a port are rewritten.
+        host: the site: a host, with its port if its URLs have one, as in ``h.example:8080``.
         family: a name in the table of families.
         below: the part of the host that the rewrite covers, a path that ends with a slash.
         old: what the family replaces or removes.
@@ -44,11 +44,11 @@ class Rewrite(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=Tru
         content = msgspec.json.encode((*astuple(self)[: _FIELDS - 1], ()))
         return hashlib.blake2b(content, digest_size=5).hexdigest()
 
-    def covers(self, host: str) -> bool:
-        """Return True if the rewrite covers a host."""
-        if host == self.host:
+    def covers(self, site: str) -> bool:
+        """Return True if the rewrite covers a site."""
+        if site == self.host:
             return True
-        return self.subdomains and host.endswith("." + self.host) and host not in self.but
+        return self.subdomains and site.endswith("." + self.host) and site not in self.but
 
 
 _FIELDS = len(Rewrite.__struct_fields__)

@@ -4,7 +4,6 @@ RFC 3986 section 6.2.4: a crawler that has seen redirects may treat two URLs as 
 then on. A learned rule says so for one host, and carries the evidence that it rests on.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -14,13 +13,13 @@ from canonry.canon.learned import rules_file
 from canonry.canon.learned.families import FAMILIES, ORDER
 from canonry.canon.learned.learned_rule import LearnedRule, RulesError
 from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned.sites import site_in, site_of
 from canonry.canon.learned.validate import fault, find_circle
 from canonry.canon.rules.rule import Change
 from canonry.canon.syntax.parts import Parts
 
-_HOST = re.compile(r"https?://([^/?#@:]+)(?=[/?#]|\Z)")  # without a port or userinfo
 _ROUNDS = 32  # more steps than any valid set takes on one URL
-_CACHED_HOSTS = 65_536
+_CACHED_SITES = 65_536
 
 
 def _name(rewrite: Rewrite) -> str:
@@ -82,25 +81,25 @@ class RuleSet:
         """Return True if any active rule also covers subdomains."""
         return any(rule.subdomains for rule in self.active)
 
-    def on(self, host: str) -> tuple[LearnedRule, ...]:
-        """Return the active rules that cover a host, in the order in which they run."""
-        if host not in self._own and not self.wide:
+    def on(self, site: str) -> tuple[LearnedRule, ...]:
+        """Return the active rules that cover a site, in the order in which they run."""
+        if site not in self._own and not self.wide:
             return ()
-        found = self._on.get(host)
+        found = self._on.get(site)
         if found is None:
-            found = tuple(sorted(self._find(host), key=lambda r: (ORDER[r.family], r.rewrite)))
-            if len(self._on) >= _CACHED_HOSTS:
+            found = tuple(sorted(self._find(site), key=lambda r: (ORDER[r.family], r.rewrite)))
+            if len(self._on) >= _CACHED_SITES:
                 self._on.clear()
-            self._on[host] = found
+            self._on[site] = found
         return found
 
-    def _find(self, host: str) -> Iterator[LearnedRule]:
-        """Yield the active rules that cover a host."""
-        yield from self._own.get(host, ())
-        labels = host.split(".")
+    def _find(self, site: str) -> Iterator[LearnedRule]:
+        """Yield the active rules that cover a site."""
+        yield from self._own.get(site, ())
+        labels = site.split(".")
         for start in range(1, len(labels) - 1):
             for rule in self._own.get(".".join(labels[start:]), ()):
-                if rule.covers(host):
+                if rule.covers(site):
                     yield rule
 
     def dumps(self) -> str:
@@ -156,14 +155,13 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
         identity: a canonical form under the rules' policy.
         normalize: returns canonical forms under that policy.
     """
-    found = _HOST.match(identity)
-    if found is None or not rules.on(found[1]):
+    if not rules.on(site_in(identity)):
         return Followed(identity)
     changes: list[tuple[LearnedRule, str, str]] = []
     text, parts = identity, Parts.of(identity)
     for _ in range(_ROUNDS):
         start = len(changes)
-        for rule in rules.on(parts.host or ""):
+        for rule in rules.on(site_of(parts)):
             family = FAMILIES[rule.family]
             after = family.apply(parts, rule)
             if after is not parts and parts.path.startswith(rule.below):

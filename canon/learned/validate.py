@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
-from canonry.canon.errors import InvalidURL
 from canonry.canon.learned.families import FAMILIES
-from canonry.canon.learned.family_fields import is_directory, is_host_name
+from canonry.canon.learned.family_fields import is_directory
 from canonry.canon.learned.rewrite import Rewrite
-from canonry.canon.references.whatwg import serialize
+from canonry.canon.learned.sites import is_host_name, is_site
 
 
 def fault(rewrite: Rewrite) -> str | None:
@@ -15,23 +14,23 @@ def fault(rewrite: Rewrite) -> str | None:
     family = FAMILIES.get(rewrite.family)
     if family is None:
         return f"there is no family {rewrite.family!r}; allowed: {', '.join(FAMILIES)}"
-    if not is_host_name(rewrite.host) or not _is_canonical(rewrite.host):
-        return "'host' has to be a host's name in lower case, of two labels or more, without port"
+    by_name = family.named or rewrite.subdomains
+    return _fault_of_place(rewrite, by_name=by_name) or family.check(rewrite)
+
+
+def _fault_of_place(rewrite: Rewrite, *, by_name: bool) -> str | None:
+    """Return what is wrong with the site, or the part of it, that a rewrite is about."""
+    if by_name and not is_host_name(rewrite.host):
+        return "here 'host' has to be a name in lower case, of two labels or more, without port"
+    if not is_site(rewrite.host):
+        return "'host' has to be a host in lower case; with its port, if that is no default port"
     if not is_directory(rewrite.below):
         return "'below' has to be a path that begins and ends with a slash"
     if rewrite.beside and rewrite.family != "parameter-irrelevant":
         return "'beside' is for the family parameter-irrelevant"
     if rewrite.but and not rewrite.subdomains:
         return "'but' is for rules with 'subdomains'"
-    return family.check(rewrite)
-
-
-def _is_canonical(host: str) -> bool:
-    """Return True if a host name is spelled as canonical URLs spell it."""
-    try:
-        return serialize(f"http://{host}/") == f"http://{host}/"
-    except InvalidURL:
-        return False
+    return None
 
 
 def find_circle(rewrites: Iterable[Rewrite]) -> Rewrite | None:

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from canonry.canon import RuleSet
-from canonry.canon.learned import RULE_STATES, describe
+from canonry.canon.learned import RULE_STATES, describe, without_port
 from canonry.crawler import opening
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
@@ -49,7 +49,9 @@ _named = click.argument("rule", metavar="ID")
 @click.option(
     "--state", type=click.Choice(RULE_STATES), multiple=True, help="Only rules in this state."
 )
-@click.option("--host", metavar="HOST", help="Only rules about this host.")
+@click.option(
+    "--host", metavar="HOST", help="Only rules about this host, on any port or on one (HOST:PORT)."
+)
 @json_option
 @with_exit_code
 def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
@@ -62,7 +64,7 @@ def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json:
         found = [
             rule
             for rule in rule_rows.in_states(connection, wanted)
-            if host in {None, rule.rewrite.host}
+            if host in {None, rule.rewrite.host, without_port(rule.rewrite.host)}
         ]
     if as_json:
         print_json([_as_json(rule) for rule in found])

@@ -6,8 +6,15 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, RuleSet, follow
-from canonry.crawler.admission.scope import host_of
+from canonry.canon.learned import (
+    FAMILIES,
+    LearnedRule,
+    Rewrite,
+    RuleSet,
+    follow,
+    site_in,
+    without_port,
+)
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
@@ -40,7 +47,7 @@ class RulesInForce:
         both = [replace(rule, state="active") for rule in known]
         self._active_or_suspended = RuleSet(both, label, SOURCE)
         targets = {rule.new for rule in known if FAMILIES[rule.family].moves_host}
-        self._hosts = frozenset({rule.host for rule in known} | targets)
+        self._sites = frozenset({rule.host for rule in known} | targets)
 
     @classmethod
     def load(cls, connection: Connection, canonicalizer: Canonicalizer) -> "RulesInForce":
@@ -53,7 +60,7 @@ class RulesInForce:
         return [self._by_id[name] for name in ids if name in self._by_id]
 
     def rewrite(self, url: str) -> Rewritten | None:
-        """Return what the active rules make of a URL; None if no rule is about its host."""
+        """Return what the active rules make of a URL; None if no rule is about its site."""
         return self._rewrite(self.active, url)
 
     def rewrite_held(self, url: str) -> Rewritten | None:
@@ -61,12 +68,12 @@ class RulesInForce:
         return self._rewrite(self._active_or_suspended, url)
 
     def concern(self, identity: str) -> bool:
-        """Return True if rules are about an identity's host, or move other hosts to it."""
+        """Return True if rules are about an identity's site, or move other hosts to it."""
         rules = self._active_or_suspended
         if not rules.active:
             return False
-        host = host_of(identity)
-        return host in self._hosts or (rules.wide and bool(rules.on(host)))
+        site = site_in(identity)
+        return site in self._sites or (rules.wide and bool(rules.on(site)))
 
     def _rewrite(self, rules: RuleSet, url: str) -> Rewritten | None:
         plain = self._canonicalizer(url)
@@ -79,7 +86,10 @@ class RulesInForce:
         return Rewritten(followed.identity, key, tuple(rule.id for rule in followed.rules))
 
     def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:
-        """Return the known hosts whose URLs a rule may change: its own, and those moved there."""
+        """Return the known hosts whose URLs a rule may change: its own, and those moved there.
+
+        The store knows hosts without their ports, so these are all ports of a site's host.
+        """
         found = {said.host}
         if said.subdomains:
             below = hosts.c.name.endswith("." + said.host, autoescape=True)
@@ -94,7 +104,7 @@ class RulesInForce:
                 for rule in self._active_or_suspended.rules
                 if FAMILIES[rule.family].moves_host and rule.new in found
             }
-        return found
+        return {without_port(site) for site in found}
 
 
 class StoredRules:
@@ -117,7 +127,7 @@ class StoredRules:
         """Do nothing: the next transaction loads the rules again."""
 
     def rewrite(self, url: str) -> Rewritten | None:
-        """Return what active rules make of a URL; None if no rule is about its host."""
+        """Return what active rules make of a URL; None if no rule is about its site."""
         return self._in_force.rewrite(url)
 
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite
+from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, is_host_name, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.body_comparison import Answered, BodyArchive, BodyComparison
 from canonry.crawler.learn.evidence.host_memory import Memory, RuleArchive
@@ -106,8 +106,9 @@ class Learner:
             self._observe_moved(news)
         else:
             if news.hsts:
-                host = Parts.of(news.url).host or ""
-                self._memory.rule(Rewrite(host, "scheme-upgrade")).hsts = True
+                site = site_of(Parts.of(news.url))
+                if is_host_name(site):
+                    self._memory.rule(Rewrite(site, "scheme-upgrade")).hsts = True
             self._comparison.observe(news)
 
     def observe_missing(self, host: str, digest: bytes) -> None:
@@ -183,9 +184,7 @@ class Learner:
         for rewrite in rewrites_from(target, source):
             self._count_reversed(rewrite, target.path)
         for rule, _after in list(self._memory.predictions(source)):
-            plain = replace(
-                rule.rewrite, below="/", host=source.host or "", subdomains=False, but=()
-            )
+            plain = replace(rule.rewrite, below="/", host=site_of(source), subdomains=False, but=())
             if plain not in shown:
                 self._memory.count(rule, source, pair, news.at, agrees=False)
             elif rule.rewrite.subdomains:
@@ -221,8 +220,10 @@ class Learner:
     def _extend_to_domain(self, rule: TrackedRule, now: float) -> None:
         """Add a rule for the whole domain, if several of its hosts have learned the same."""
         said = rule.rewrite
+        if FAMILIES[said.family].moves_host or said.subdomains or not is_host_name(said.host):
+            return
         domain = self._registrable(said.host)
-        if FAMILIES[said.family].moves_host or said.subdomains or said.host == domain:
+        if said.host == domain:
             return
         agreeing = 0
         for name, host in self._memory.hosts_of(domain):

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import describe
-from canonry.crawler.admission.scope import host_of, registrable
+from canonry.canon.learned import describe, site_in
+from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence.body_comparison import Answered
 from canonry.crawler.learn.evidence.probes import Probe, beside
 from canonry.crawler.learn.gate import reason_to_block
@@ -87,10 +87,10 @@ class LearningSession:
 
     def observe_missing(self, url: str, digest: bytes) -> None:
         """Remember the body with which a host answers 200 for what does not exist."""
-        self._learner.observe_missing(host_of(url), digest)
+        self._learner.observe_missing(site_in(self._canonicalizer.identity(url)), digest)
 
     def rewrite(self, url: str) -> Rewritten | None:
-        """Return what active rules make of a URL; None if no rule is about its host."""
+        """Return what active rules make of a URL; None if no rule is about its site."""
         return self._in_force.rewrite(url)
 
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:
@@ -100,7 +100,7 @@ class LearningSession:
     def _is_verified(self, now: float, in_force: RulesInForce, rewritten: Rewritten) -> bool:
         """Do what `is_verified` says, for some rules."""
         identity = rewritten.identity
-        rules = in_force.with_ids(rewritten.rules) or in_force.active.on(host_of(identity))[:1]
+        rules = in_force.with_ids(rewritten.rules) or in_force.active.on(site_in(identity))[:1]
         return self._learner.is_verified(rules, identity, now)
 
     def learn(
@@ -168,8 +168,8 @@ class LearningSession:
         """Return a probe beside a page, if the learner wants one for its host."""
         if outcome.page is None or outcome.page.status != OK:
             return []
-        host = host_of(self._canonicalizer.identity(outcome.queued.url))
-        return [beside(outcome.queued.url, now)] if self._learner.wants_probe(host) else []
+        site = site_in(self._canonicalizer.identity(outcome.queued.url))
+        return [beside(outcome.queued.url, now)] if self._learner.wants_probe(site) else []
 
     def _resolve(self, connection: Connection, ends: set[int]) -> set[int]:
         """Pass redirects whose ends have answered to the learner.

@@ -173,7 +173,7 @@ rules = Table(
     Column(
         "id", Text, primary_key=True, comment="ten hexadecimal digits of a hash of what it says"
     ),
-    Column("host", Words, nullable=False, comment="the host that it applies to, without port"),
+    Column("host", Words, nullable=False, comment="site: host and port, unless it is the default"),
     Column("lesson", Words, nullable=False, comment="family and parameters, as JSON"),
     Column("state", Text, nullable=False, comment="candidate, probation, active, suspended ..."),
     Column("agree", Integer, nullable=False, comment="distinct paths that agree"),

@@ -7,6 +7,7 @@ of those that they make it from, fetched earlier or later. Equal bodies also pro
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
+from canonry.canon.learned import site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.host_memory import HostMemory, Memory
 from canonry.crawler.learn.evidence.infer import rewrites_between, scopes
@@ -66,7 +67,7 @@ class BodyComparison:
     def observe(self, news: Answered) -> None:
         """Compare a body with those of the URLs that rules say are the same."""
         parts = Parts.of(news.url)
-        host = self._memory.host(parts.host or "")
+        host = self._memory.host(site_of(parts))
         equal = host.add_equal(news.url, news.digest)
         telling = host.is_telling(news.digest, equal)
         body = _Body(parts, news.url, news.digest, news.at, telling)
@@ -88,8 +89,8 @@ class BodyComparison:
         self, rule: TrackedRule, body: _Body, result: str, helping: Iterable[TrackedRule]
     ) -> None:
         """Compare a body with that of the URL that a rule, with others, makes of its URL."""
-        host = self._memory.host(body.parts.host or "")
-        other = self._memory.host(Parts.of(result).host or "").bodies.get(result)
+        host = self._memory.host(site_of(body.parts))
+        other = self._memory.host(site_in(result)).bodies.get(result)
         named = result
         if other is None:
             named, other = host.source(rule.rewrite, result) or (result, None)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, ORDER, Rewrite, act
+from canonry.canon.learned import FAMILIES, ORDER, Rewrite, act, is_host_name, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.storage.learned.tracked_rule import TrackedRule
@@ -169,9 +169,9 @@ class Memory:
 
     def predictions(self, parts: Parts) -> Iterator[tuple[TrackedRule, Parts]]:
         """Yield the rules that change a URL, and what each makes of it."""
-        name = parts.host or ""
+        name = site_of(parts)
         own = self.host(name).rules
-        domain = self._registrable(name)
+        domain = self._registrable(name) if is_host_name(name) else name
         wide = []
         if domain in self.wide_domains:
             wide = [r for r in self.host(domain).rules.values() if r.rewrite.subdomains]
@@ -216,7 +216,7 @@ class Memory:
         if FAMILIES[rule.rewrite.family].by_query:
             path = f"{path}?{parts.query}"
         if rule.rewrite.subdomains:
-            path = f"{parts.host}{path}"
+            path = f"{site_of(parts)}{path}"
         if rule.count(path, pair, at, agrees=agrees):
             self.mark_changed(rule)
 

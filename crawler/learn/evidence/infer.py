@@ -7,7 +7,15 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, INDEX_FILE, Rewrite, is_host_name, names_of
+from canonry.canon.learned import (
+    FAMILIES,
+    INDEX_FILE,
+    Rewrite,
+    is_host_name,
+    is_site,
+    names_of,
+    site_of,
+)
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.life.verification import first_directory
@@ -30,17 +38,17 @@ def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
         target: the identity that it led to.
 
     Returns:
-        Rewrites for the source's host, in the order in which they run; empty if both are equal, or
+        Rewrites for the source's site, in the order in which they run; empty if both are equal, or
         if no rewrites explain everything that differs.
     """
-    if not (_is_plain(source) and _is_plain(target)):
+    site = site_of(source)
+    if not (is_site(site) and is_site(site_of(target))):
         return ()
-    host = source.host or ""
     found: list[Rewrite] = []
     if source.scheme != target.scheme:
-        if source.scheme != "http":
+        if source.scheme != "http" or not is_host_name(site):
             return ()
-        found.append(Rewrite(host, "scheme-upgrade"))
+        found.append(Rewrite(site, "scheme-upgrade"))
     for read in (_of_paths, _of_queries, _of_hosts):
         rewrites = read(source, target)
         if rewrites is None:
@@ -52,24 +60,20 @@ def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
 
 
 def scopes(rewrite: Rewrite, path: str) -> Iterator[Rewrite]:
-    """Yield a rewrite for the whole host, and for the part of it that a path lies in."""
+    """Yield a rewrite for the whole site, and for the part of it that a path lies in."""
     yield rewrite
     below = first_directory(path)
     if below and rewrite.family != "path-prefix":
         yield replace(rewrite, below=below)
 
 
-def _is_plain(parts: Parts) -> bool:
-    """Return True if rewrites can cover a URL."""
-    web = parts.scheme in {"http", "https"} and parts.port is None and parts.userinfo is None
-    return web and is_host_name(parts.host or "")
-
-
 def _of_hosts(source: Parts, target: Parts) -> list[Rewrite] | None:
     """Return the rewrites that explain different hosts; None if none do."""
-    old, new = source.host or "", target.host or ""
+    old, new = site_of(source), site_of(target)
     if old == new:
         return []
+    if not (is_host_name(old) and is_host_name(new)):
+        return None
     if new == f"www.{old}" or old == f"www.{new}":
         return [Rewrite(old, "www", new=new)]
     if _WALL.fullmatch(new.partition(".")[0]) or _is_elsewhere(old, new):
@@ -96,12 +100,12 @@ def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
     """Return the rewrites that explain different paths; None if none do."""
     if source.path == target.path:
         return []
-    host = source.host or ""
+    site = site_of(source)
     options = [
-        Rewrite(host, "double-slash"),
+        Rewrite(site, "double-slash"),
         *_index_file(source),
-        Rewrite(host, "letter-case"),
-        *(Rewrite(host, "trailing-slash", new=new) for new in ("slash", "bare", "file")),
+        Rewrite(site, "letter-case"),
+        *(Rewrite(site, "trailing-slash", new=new) for new in ("slash", "bare", "file")),
     ]
     for size in (1, 2, 3):
         for chosen in combinations(options, size):
@@ -121,7 +125,7 @@ def _index_file(source: Parts) -> Iterator[Rewrite]:
     """Yield the rewrite for a default document, if a path ends with its name."""
     name = source.path.rpartition("/")[2]
     if source.query is None and INDEX_FILE.fullmatch(name):
-        yield Rewrite(source.host or "", "index-file", old=name)
+        yield Rewrite(site_of(source), "index-file", old=name)
 
 
 def _prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
@@ -135,7 +139,7 @@ def _prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
     old, new = old[1:-same], new[1:-same]
     if _without_locale(old) == _without_locale(new) or any(map(_WALL.fullmatch, new)):
         return None
-    rewrite = Rewrite(source.host or "", "path-prefix", old=_directory(old), new=_directory(new))
+    rewrite = Rewrite(site_of(source), "path-prefix", old=_directory(old), new=_directory(new))
     return None if FAMILIES["path-prefix"].check(rewrite) else [rewrite]
 
 
@@ -155,7 +159,7 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
     new = query.fields(target.query) if target.query else []
     if Counter(old) == Counter(new):
         ordered = sorted(old, key=query.name) == new
-        return [Rewrite(source.host or "", "parameter-order")] if ordered else None
+        return [Rewrite(site_of(source), "parameter-order")] if ordered else None
     dropped = sorted(set(names_of(old)) - set(names_of(new)))
     if not dropped or [field for field in old if query.name(field) not in dropped] != new:
         return None
@@ -170,7 +174,7 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
 def _irrelevant(parts: Parts, name: str, beside: set[str]) -> Rewrite | None:
     """Return the rewrite that drops a parameter; None if its name is not allowed."""
     rewrite = Rewrite(
-        parts.host or "", "parameter-irrelevant", old=name, beside=tuple(sorted(beside))
+        site_of(parts), "parameter-irrelevant", old=name, beside=tuple(sorted(beside))
     )
     return None if FAMILIES["parameter-irrelevant"].check(rewrite) else rewrite
 
@@ -195,7 +199,7 @@ def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     if list(map(query.name, here)) != list(map(query.name, there)):
         return ()
     names = {query.name(a) for a, b in zip(here, there, strict=True) if a != b}
-    if len(names) != 1 or not _is_plain(one):
+    if len(names) != 1 or not is_site(site_of(one)):
         return ()
     name = names.pop()
     rewrite = _irrelevant(one, name, set(names_of(here)) - {name})

@@ -32,7 +32,7 @@ def rewrite_of(text: str) -> Rewrite:
     family, *blanks = text.split(" ")
     given = dict(blank.split("=", 1) for blank in blanks)
     beside = tuple(given.pop("beside", "").split(",")) if "beside" in given else ()
-    return Rewrite("h.example", family, beside=beside, **given)
+    return Rewrite(given.pop("host", "h.example"), family, beside=beside, **given)
 
 
 def rule(family: str, host: str = "h.example", **blanks: object) -> LearnedRule:
@@ -75,6 +75,25 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("scheme-upgrade", host="h.example:80"), "without port"),
         (rule("scheme-upgrade", host="*.example"), "two labels"),
         (rule("scheme-upgrade", host="é.example"), "in lower case"),
+        (rule("scheme-upgrade", host="h.example:8080"), "without port"),
+        (rule("scheme-upgrade", host="127.0.0.1"), "two labels or more"),
+        (rule("www", host="h.example:8080", new="www.h.example:8080"), "without port"),
+        (rule("www", new="www.h.example:8080"), "'www.' before it, or without"),
+        (rule("host-alias", host="[::1]", new="h.example"), "two labels or more"),
+        (rule("host-alias", new="127.0.0.1"), "another host's name"),
+        (rule("letter-case", host="h.example:8080", subdomains=True), "without port"),
+        (rule("letter-case", host="0.0.1", subdomains=True), "two labels or more"),
+        (rule("letter-case", host="h.example:80"), "no default port"),
+        (rule("letter-case", host="h.example:443"), "no default port"),
+        (rule("letter-case", host="h.example:08080"), "in lower case"),
+        (rule("letter-case", host="h.example:"), "in lower case"),
+        (rule("letter-case", host="h.example:99999"), "in lower case"),
+        (rule("letter-case", host="LOCALHOST"), "in lower case"),
+        (rule("letter-case", host="256.0.0.1"), "in lower case"),
+        (rule("letter-case", host="[0::1]"), "in lower case"),
+        (rule("letter-case", host="::1"), "in lower case"),
+        (rule("letter-case", host="u@h.example"), "in lower case"),
+        (rule("letter-case", host="h.example/a"), "in lower case"),
         (rule("scheme-upgrade", new="https"), "neither 'old' nor 'new'"),
         (rule("scheme-upgrade", below="docs"), "begins and ends with a slash"),
         (rule("scheme-upgrade", beside=("a",)), "for the family parameter-irrelevant"),
@@ -174,6 +193,19 @@ def test_a_rule_for_subdomains_has_exceptions() -> None:
     assert make.identity("http://oh.example/") == "http://oh.example/"
 
 
+SITES = ["h.example", "h.example:8080", "localhost", "127.0.0.1", "127.0.0.1:8000", "[::1]:8000"]
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_a_rule_is_about_one_site_and_never_about_a_wider_one(site: str) -> None:
+    make = with_rules(rule("trailing-slash", site, new="bare"))
+    for scheme in ("http", "https"):
+        for other in [*SITES, "a.h.example", "a.localhost", "[::1]", "127.0.0.1:8001"]:
+            bare = f"{scheme}://{other}/a"
+            assert make.identity(f"{bare}/") == (bare if other == site else f"{bare}/")
+            assert make.identity(f"{scheme}://u@{other}/a/") == f"{scheme}://u@{other}/a/"
+
+
 def test_rules_of_another_policy_are_refused() -> None:
     rules = RuleSet([rule("scheme-upgrade")], "web/1", "r.json")
     with pytest.raises(RulesError, match=r"r\.json: learned under policy web/1, not search/1"):
@@ -237,7 +269,7 @@ def test_text_that_is_no_file_of_rules_is_refused(text: str | bytes) -> None:
         loads(text)
 
 
-HOSTS = ["h.example", "www.h.example", "o.example", "a.h.example"]
+HOSTS = ["h.example", "www.h.example", "o.example", "a.h.example", "h.example:8080", "127.0.0.1"]
 PREFIXES = ["/", "/a/", "/b/", "/a/b/", "/A/", "/c/"]
 BITS = ["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//"]
 rewrites = st.builds(

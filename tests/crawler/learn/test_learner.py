@@ -53,6 +53,10 @@ def read(source: str, target: str) -> list[str]:
         (f"{H}/a?id=1&ref=2", f"{H}/a?id=1", ["parameter-irrelevant ref id"]),
         (f"{H}/a?x=1&ref=2", f"{H}/a", ["parameter-irrelevant ref x", "parameter-irrelevant x"]),
         (f"{H}/a?b=1&a=2", f"{H}/a?a=2&b=1", ["parameter-order"]),
+        (f"{H}:8080/a", f"{H}:8080/a/", ["trailing-slash slash"]),
+        ("http://127.0.0.1:8000/a?s=1", "http://127.0.0.1:8000/a", ["parameter-irrelevant s"]),
+        ("https://[::1]/A", "https://[::1]/a", ["letter-case"]),
+        ("http://localhost/old/a", "http://localhost/new/a", ["path-prefix /old/ /new/"]),
         (
             f"{H}/A//b?s=1",
             "https://www.h.example/a/b/",
@@ -94,7 +98,14 @@ def test_rewrites_of_a_pair(source: str, target: str, rewrites: list[str]) -> No
         (f"{H}/a?id=1", f"{H}/a?id=1&session=9"),
         (f"{H}/a?b=1&a=2&c=3", f"{H}/a?c=3&b=1"),
         ("https://h.example/a", f"{H}/a"),  # down again
-        (f"{H}:8080/a", f"{H}/a"),  # a port: not covered by any rule
+        (f"{H}:8080/a", f"{H}/a"),  # a port, or an address, is a site of its own
+        (f"{H}/a", f"{H}:8080/a"),
+        (f"{H}:8080/a", "https://h.example:8443/a"),
+        (f"{H}:8080/a", "https://h.example:8080/a"),
+        (f"{H}:8080/a", "http://www.h.example:8080/a"),
+        ("http://127.0.0.1/a", "https://127.0.0.1/a"),
+        ("http://127.0.0.1/a", "http://127.0.0.2/a"),
+        ("http://localhost/a", "https://localhost/a"),
         ("http://u@h.example/a", f"{H}/a"),
         ("ftp://h.example/a", f"{H}/a"),
         ("http://127.0.0.1/a", f"{H}/a"),
@@ -121,9 +132,9 @@ _PATHS = st.lists(st.sampled_from(["a", "B", "index.html", "x.y", ""]), max_size
 )
 _QUERIES = st.sampled_from([None, "a=1", "b=1&a=1", "a=1&b=1", "a=1&b=2&c", "c"])
 _PARTS = st.builds(
-    lambda scheme, host, path, query: Parts(scheme, None, host, None, path, query, None),
+    lambda scheme, site, path, query: Parts.of(f"{scheme}://{site}{path}")._replace(query=query),
     st.sampled_from(["http", "https"]),
-    st.sampled_from(["h.example", "www.h.example", "o.example"]),
+    st.sampled_from(["h.example", "www.h.example", "o.example", "h.example:8080", "127.0.0.1"]),
     _PATHS,
     _QUERIES,
 )

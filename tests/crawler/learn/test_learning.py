@@ -123,6 +123,30 @@ def test_a_crawl_learns_spares_fetches_and_gives_reasons(tmp_path: Path) -> None
         assert url.partition("?")[0].rstrip("/") == edge["representative"].partition("?")[0]
 
 
+def test_a_site_with_an_address_and_a_port_learns_like_others(tmp_path: Path) -> None:
+    """Newcomers start on such a site."""
+    site = Site()
+    with served(site) as raw:
+        seed = f"http://127.0.0.1:{raw.port}/"
+        settings = ("--allow-private", "--delay", "0", "--concurrency", "8")
+        done = run_command("crawl", seed, *settings, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert site.pages == everything()
+    asked = site.asked.total()
+    assert asked < 0.6 * 3 * _PAGES, asked
+    there = f"127.0.0.1:{raw.port}"
+    for host in ("127.0.0.1", there):
+        listed = run_command("rules", "list", "--host", host, "--json", folder=tmp_path)
+        rules = [rule for rule in json.loads(listed.stdout) if rule["state"] == "active"]
+        assert {(rule["host"], rule["family"]) for rule in rules} == {
+            (there, "trailing-slash"),
+            (there, "parameter-irrelevant"),
+        }
+    with_store = ("--store", "sqlite:///canonry.db")
+    done = run_command("canon", *with_store, f"{seed}docs/p7/?ref=3", folder=tmp_path)
+    assert done.stdout.decode().split("\t")[0].strip() == f"{seed}docs/p7"
+
+
 def test_a_host_that_answers_everything_with_one_body_gives_no_evidence(tmp_path: Path) -> None:
     """All pages have the body of a missing page: no parameter is learned from that."""
 
