@@ -14,7 +14,7 @@ class HoldReason(Enum):
     REPEATING_PATH = "its path repeats a segment more than max_repeats times, as on endless sites"
     PATTERN_BUDGET = "the limit of URLs with its pattern is reached (max_per_pattern)"
     HOST_BUDGET = "the limit of URLs on its host is reached (max_per_host)"
-    PORT = "its port belongs to another protocol than HTTP (Fetch Standard)"
+    PORT = "its port belongs to another protocol than HTTP"
     ROBOTS = "the host's robots.txt disallows it (RFC 9309)"
     SCHEME = "its scheme is not http or https, and only those are fetched"
     LEARNED = "a learned rule says that another URL gives the same page (canonry rules)"

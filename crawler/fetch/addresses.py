@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from canonry.crawler.fetch.special_addresses import is_reachable
+
 _CONNECT_TO_PARTS = 4
 _CACHE_SECONDS, _CACHE_SIZE = 60.0, 20_000  # for answers of name servers
 _Name = tuple[str, socket.AddressFamily]
@@ -23,7 +25,8 @@ def is_public(address: str) -> bool:
     """Return True if an address belongs to the public internet.
 
     Loopback, private, link-local (also metadata services), multicast and reserved addresses do
-    not, nor do IPv6 addresses that contain such an IPv4 address (mapped, 6to4, NAT64).
+    not, nor do IPv6 addresses that contain such an IPv4 address (mapped, 6to4, NAT64), nor any of
+    Teredo.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
@@ -32,7 +35,7 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+    return is_reachable(ip)
 
 
 def is_literal(host: str) -> bool:

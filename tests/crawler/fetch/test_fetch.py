@@ -254,37 +254,6 @@ def test_certificates_are_checked_against_the_host_in_the_url(
 
 
 @pytest.mark.parametrize(
-    ("address", "public"),
-    [
-        ("93.184.215.14", True),
-        ("2606:2800:21f::1", True),
-        ("127.0.0.1", False),
-        ("0.0.0.0", False),  # noqa: S104 - an address to refuse
-        ("10.0.0.1", False),
-        ("172.16.0.1", False),
-        ("192.168.1.1", False),
-        ("169.254.169.254", False),
-        ("100.64.0.1", False),
-        ("224.0.0.1", False),
-        ("240.0.0.1", False),
-        ("255.255.255.255", False),
-        ("::", False),
-        ("::1", False),
-        ("fe80::1%eth0", False),
-        ("fc00::1", False),
-        ("ff02::1", False),
-        ("::ffff:10.0.0.1", False),
-        ("::ffff:93.184.215.14", True),
-        ("64:ff9b::7f00:1", False),
-        ("64:ff9b::5db8:d70e", True),
-        ("2002:7f00:1::", False),
-    ],
-)
-def test_which_addresses_are_public(address: str, public: bool) -> None:
-    assert addresses.is_public(address) is public
-
-
-@pytest.mark.parametrize(
     ("rule", "requested", "reached"),
     [
         ("a:80:b:81", ("a", 80), ("b", 81)),
