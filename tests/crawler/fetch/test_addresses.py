@@ -113,10 +113,28 @@ def test_no_request_goes_to_the_port_of_another_protocol(port: int) -> None:
 
 @pytest.mark.parametrize(
     "port",
-    "80 81 443 591 1024 3000 4000 4443 5000 7001 8000 8008 8080 8081 8443 8888 9000 9090".split(),
+    [
+        80,
+        81,
+        443,
+        591,
+        1024,
+        3000,
+        4000,
+        4443,
+        5000,
+        7001,
+        8000,
+        8008,
+        8080,
+        8443,
+        8888,
+        9000,
+        9090,
+    ],
 )
-def test_ports_that_web_servers_use_are_asked(port: str) -> None:
-    assert is_web_port(port)
+def test_ports_that_web_servers_use_are_asked(port: int) -> None:
+    assert is_web_port(str(port))
 
 
 @pytest.mark.parametrize("port", [None, ""])
