@@ -4,15 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast check docs bench clean help
+.PHONY: demo test test-fast trial-learning check docs bench clean help
 
 help:
-	@echo "make demo       crawl a site served on loopback, and see what was merged and why"
-	@echo "make test       run the whole test suite"
-	@echo "make test-fast  run the tests that together take under a minute"
-	@echo "make check      format, lint, types, import contracts, docs"
-	@echo "make docs       write the generated pages"
-	@echo "make bench      measure against other libraries"
+	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
+	@echo "make test            run the whole test suite"
+	@echo "make test-fast       run the tests that together take under a minute"
+	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
+	@echo "make check           format, lint, types, import contracts, docs"
+	@echo "make docs            write the generated pages"
+	@echo "make bench           measure against other libraries"
 
 $(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -32,6 +33,10 @@ test: $(READY)
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
 	    --hypothesis-profile=fast -m "not (postgresql or spark or processes or kills or slow)"
+
+# Not part of the tests: it downloads packages of Debian, and takes minutes.
+trial-learning: $(READY)
+	$(BIN)/python tests/trials/learning.py
 
 check: $(READY)
 	$(BIN)/ruff format --check .
