@@ -49,6 +49,7 @@ class Page(NamedTuple):
     charset: str | None = None
     etag: str | None = None
     modified: str | None = None
+    sketch: bytes | None = None
 
 
 class RefusedLink(NamedTuple):

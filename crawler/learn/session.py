@@ -85,9 +85,18 @@ class LearningSession:
         self._waiting.clear()
         self._generation = -1
 
-    def observe_missing(self, url: str, digest: bytes) -> None:
-        """Remember the body with which a host answers 200 for what does not exist."""
-        self._learner.observe_missing(site_in(self._canonicalizer.identity(url)), digest)
+    def observe_probe(self, probe: Probe, digest: bytes, sketch: bytes | None) -> None:
+        """Learn from the page with which a host answers a probe, with status 200.
+
+        Args:
+            probe: what was requested.
+            digest: of the body.
+            sketch: of the text; None if it is not text.
+        """
+        del sketch
+        if probe.kind == "missing":
+            site = site_in(self._canonicalizer.identity(probe.url))
+            self._learner.observe_missing(site, digest)
 
     def rewrite(self, url: str) -> Rewritten | None:
         """Return what active rules make of a URL; None if no rule is about its site."""

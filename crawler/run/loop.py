@@ -122,11 +122,11 @@ class Crawl:
                 self._recorder.put(outcome)
 
     async def _probe(self, host: str, probe: Probe) -> None:
-        """Send a probe and learn the body with which the host answers."""
+        """Send a probe and learn from the page with which the host answers."""
         try:
-            digest = await self._visitor.probe(probe, partial(self._scheduler.another_turn, host))
-            if digest is not None:
-                await self._store_session.observe_missing(probe.url, digest)
+            page = await self._visitor.probe(probe, partial(self._scheduler.another_turn, host))
+            if page is not None:
+                await self._store_session.observe_probe(probe, page.digest, page.sketch)
         except Exception as error:  # noqa: BLE001 - as for a visit
             self._survives(probe.url, error)
         finally:

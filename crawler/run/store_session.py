@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Admission, LeasedHost, Outcome, Store, StoreError
 from canonry.storage.rows import leases
@@ -114,10 +115,10 @@ class StoreSession:
 
         await self._writer.call(leave)
 
-    async def observe_missing(self, url: str, digest: bytes) -> None:
-        """Learn the body with which a host answers for a page that does not exist."""
+    async def observe_probe(self, probe: Probe, digest: bytes, sketch: bytes | None) -> None:
+        """Learn from the page with which a host answers a probe."""
         if self._learning is not None:
-            await self._writer.call(self._learning.observe_missing, url, digest)
+            await self._writer.call(self._learning.observe_probe, probe, digest, sketch)
 
     async def record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them, in one transaction."""

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from canonry.canon import InvalidURL, redact
 from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.fetch.faults import TRANSIENT, Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
@@ -70,11 +71,11 @@ class Visitor:
         except FetchError as error:
             return self._failed(queued, error)
 
-    async def probe(self, probe: Probe, turn: Turn) -> bytes | None:
-        """Fetch a URL that cannot exist; return the digest of the body that came with a 200.
+    async def probe(self, probe: Probe, turn: Turn) -> Page | None:
+        """Fetch a URL for the learning alone; return the page that came with a 200.
 
         Returns:
-            16 bytes; None where the host says in some way that there is no such page.
+            The page; None where the host says in some way that there is none.
         """
         try:
             if not await self._is_allowed(probe.url, turn):
@@ -83,7 +84,7 @@ class Visitor:
         except FetchError:
             return None
         page = outcome.page
-        return page.digest if page is not None and page.status == OK else None
+        return page if page is not None and page.status == OK else None
 
     async def _is_allowed(self, url: str, turn: Turn) -> bool:
         """Return True if robots.txt allows a URL; then it is the host's turn (again)."""
@@ -201,10 +202,11 @@ class Visitor:
         if canonical is not None:
             hops.append(Hop("canonical", response.status, canonical))
         document = found.document
+        content_type = response.headers.get("Content-Type")
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
-            content_type=response.headers.get("Content-Type"),
+            content_type=content_type,
             size=len(response.body),
             digest=hashlib.blake2b(response.body, digest_size=16).digest(),
             title=document.title if document else None,
@@ -213,6 +215,7 @@ class Visitor:
             charset=document.charset if document else None,
             etag=response.headers.get("ETag") if response.status == OK else None,
             modified=response.headers.get("Last-Modified") if response.status == OK else None,
+            sketch=encoded_sketch(response.body, content_type) if response.status == OK else None,
         )
         return Outcome(
             queued,

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, update
 from sqlalchemy.exc import DatabaseError
 
 from canonry.storage.facts import read_facts
-from canonry.storage.migrations import from_1, from_2, from_3
+from canonry.storage.migrations import from_1, from_2, from_3, from_4
 from canonry.storage.sql.engine import StoreError, open_engine
 from canonry.storage.sql.schema import VERSION, meta
 
@@ -17,6 +17,7 @@ _STEPS: dict[int, Callable[[Connection, Operations], None]] = {
     1: from_1.upgrade,
     2: from_2.upgrade,
     3: from_3.upgrade,
+    4: from_4.upgrade,
 }
 
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-VERSION = 4  # increase it with every change; CONTRIBUTING has the moves
+VERSION = 5  # increase it with every change; CONTRIBUTING has the moves
 
 
 class State(IntEnum):
@@ -146,6 +146,7 @@ pages = Table(
     Column("charset", Text, comment="encoding it was read in, as the Encoding Standard names it"),
     Column("etag", Words, comment="its entity tag, for conditional requests"),
     Column("modified", Words, comment="its Last-Modified, for conditional requests"),
+    Column("sketch", LargeBinary, comment="what its text says, in a few bytes; null: not text"),
     Index("pages_by_digest", "digest"),
 )
 

@@ -1,13 +1,18 @@
-"""Probes: requests for pages that cannot exist, to learn how a host answers for what is missing."""
+"""Probes: requests that tell how a host answers for what is missing, and what changes by itself."""
 
 import hashlib
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Probe(NamedTuple):
-    """A URL that cannot exist. It has no row in the store; a host gets it at most a few times."""
+    """A request whose answer only the learning needs. A host gets a few of them at most.
+
+    Of the kind ``missing`` is a URL that cannot exist, and has no row in the store; of the kind
+    ``again`` is a URL that was fetched before.
+    """
 
     url: str
+    kind: Literal["missing", "again"] = "missing"
     priority: int = 0  # as of a queued URL
 
 

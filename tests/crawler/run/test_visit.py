@@ -8,6 +8,7 @@ import pytest
 import canonry
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker
@@ -61,12 +62,21 @@ class Site:
         self.turns.append(delay)
 
 
-def test_a_probe_gives_the_digest_of_a_page_that_should_not_exist() -> None:
-    site = Site()
-    digest = asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn))
-    assert digest is not None
-    assert len(digest) == 16
+def test_a_probe_gives_the_page_that_should_not_exist() -> None:
+    site = Site(**{"Content-Type": "text/html"})
+    page = asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn))
+    assert page is not None
+    assert len(page.digest) == 16
+    assert page.sketch == encoded_sketch(b"body", "text/html")
     assert site.turns == [None], "robots.txt took the first turn"
+
+
+def test_only_a_page_that_answers_200_has_a_sketch() -> None:
+    for status, expected in ((200, encoded_sketch(b"body", "text/html")), (404, None), (203, None)):
+        site = Site(status, **{"Content-Type": "text/html"})
+        page = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.turn)).page
+        assert page is not None
+        assert page.sketch == expected
 
 
 @pytest.mark.parametrize("status", [404, 503, 0])

@@ -1,0 +1,3 @@
+VERSION: int
+
+def scan(body: bytes, markup: bool, /) -> bytes: ...

@@ -1,0 +1,208 @@
+"""Scanning a page for its sketch, in plain Python: what the compiled `_sketch` does, byte for byte.
+
+Text is what stands outside tags, comments, scripts and styles. It is read as bytes in any encoding
+that extends ASCII. A word is a run of ASCII letters, digits and bytes from 0x80 up. Words with a
+digit are kept apart as *numbers*: prices, codes, dates, clocks and tokens.
+"""
+
+import re
+import struct
+from bisect import insort
+from functools import lru_cache
+
+VERSION = 1  # the compiled kernel has the same: raise both when sketches change
+MOST_SHINGLES = 18
+NUMBERS = 32  # buckets; the first one is for the numbers in headings
+
+_64 = 0xFFFFFFFFFFFFFFFF
+_M = 0x9E3779B97F4A7C15
+_K1, _K2, _K3 = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB
+_WORDS_IN_SHINGLE = 4
+_FIRST_NUMBER = 1
+_IN_HEADINGS = 64  # words of them that count
+_NEXT = re.compile(rb"[0-9A-Za-z\x80-\xff]+|<")
+_NEXT_PLAIN = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
+_DIGIT = re.compile(rb"[0-9]")
+_NAME = re.compile(rb"[A-Za-z][0-9A-Za-z]*")
+_SPACE = rb"[ \t\n\r\f]"
+_TAG_END = re.compile(rb"(?:[^=>]++|=" + _SPACE + rb"*+(?:\"[^\"]*+\"|'[^']*+')?+)*+>")
+_VALUE = re.compile(_SPACE + rb"*+(?:\"([^\"]*+)\"|'([^']*+)'|([^ \t\n\r\f>]*+))")
+_HIDDEN = {
+    name: re.compile(b"(?i)</" + name) for name in (b"script", b"style", b"noscript", b"template")
+}
+
+
+def scan(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled function
+    """Return the encoded sketch of a body.
+
+    Args:
+        body: the bytes.
+        markup: True for HTML and XML, False for plain text.
+    """
+    text = _Text()
+    at = 0
+    search = (_NEXT if markup else _NEXT_PLAIN).search
+    while (found := search(body, at)) is not None:
+        start, at = found.span()
+        if body[start] == ord("<"):
+            at = _skip(body, start, text)
+        elif not _is_entity(body, start, at):
+            text.add(body[start:at].lower())
+    return text.encoded()
+
+
+def _is_entity(body: bytes, start: int, end: int) -> bool:
+    """Return True if a word is the name or the number of a character reference."""
+    if body[end : end + 1] != b";":
+        return False
+    return body[max(start - 1, 0) : start] == b"&" or body[max(start - 2, 0) : start] == b"&#"
+
+
+def _skip(body: bytes, at: int, text: "_Text") -> int:
+    """Return where the text goes on after a ``<``: after a tag, a comment, or what is hidden."""
+    after = body[at + 1 : at + 2]
+    name = _NAME.match(body, at + 1 + (after == b"/"))
+    if name is not None:
+        return _skip_tag(body, name, text, is_end=after == b"/")
+    if body.startswith(b"<!--", at):
+        return _after(b"-->", body, at + 2)
+    if body.startswith(b"<![CDATA[", at):
+        return at + 9
+    return _after(b">", body, at + 2) if after in {b"!", b"?", b"/"} else at + 1
+
+
+def _after(ending: bytes, body: bytes, at: int) -> int:
+    """Return where an ending ends; the end of the body if there is none."""
+    found = body.find(ending, at)
+    return len(body) if found < 0 else found + len(ending)
+
+
+def _skip_tag(body: bytes, name: re.Match[bytes], text: "_Text", *, is_end: bool) -> int:
+    """Return where the text goes on after the name of a tag."""
+    kind = name[0].lower()
+    if kind == b"img" and not is_end:
+        return _image_tag(body, name.end(), text)
+    found = _TAG_END.match(body, name.end())
+    if found is None:
+        return len(body)
+    if kind in {b"title", b"h1"}:
+        text.heading(kind, opened=not is_end)
+    elif kind in _HIDDEN and not is_end:
+        end_tag = _HIDDEN[kind].search(body, found.end())
+        return len(body) if end_tag is None else end_tag.start()
+    return found.end()
+
+
+def _image_tag(body: bytes, at: int, text: "_Text") -> int:
+    """Add the sources of an image; return the end of its tag."""
+    begin = at
+    while at < len(body):
+        if body[at] == ord(">"):
+            return at + 1
+        at += 1
+        if body[at - 1] != ord("="):
+            continue
+        value = _VALUE.match(body, at)
+        quoted = value is not None and value[3] is None
+        if value is not None and at - 4 >= begin and body[at - 4 : at - 1].lower() == b"src":
+            unclosed = not quoted and value[3][:1] in {b'"', b"'"}
+            if not unclosed:
+                text.add_image(value[value.lastindex or 0])
+        if quoted and value is not None:
+            at = value.end()
+    return at
+
+
+@lru_cache(1 << 14)
+def _hash(word: bytes) -> int:
+    """Return the hash of a lower-cased word."""
+    mixed = len(word) * _K3 & _64
+    for at in range(0, len(word), 8):
+        mixed = (mixed ^ int.from_bytes(word[at : at + 8], "little")) * _M & _64
+        mixed ^= mixed >> 32
+    return mixed
+
+
+def _mix(x: int) -> int:
+    """Return 64 mixed bits, of which the high ones are the best."""
+    return (x ^ x >> 32) * _M & _64
+
+
+class _Text:
+    """The words of a page, as they come, and what the sketch keeps of them."""
+
+    def __init__(self) -> None:
+        self._words = (0, 0, 0, 0)
+        self._count = 0
+        self._run = 0  # hash of the numbers directly before
+        self._text = 0
+        self._numbers = bytearray(NUMBERS)
+        self._shingles: list[int] = []
+        self._whole = True
+        self._heading = 0
+        self._in_heading = 0  # words of it that still count
+        self._seen: set[bytes] = set()
+
+    def heading(self, kind: bytes, *, opened: bool) -> None:
+        """Note the start or the end of a title or an h1; only the first of each counts."""
+        self._in_heading = _IN_HEADINGS if opened and kind not in self._seen else 0
+        if opened:
+            self._seen.add(kind)
+
+    def add(self, word: bytes) -> None:
+        """Add a word, lower-cased."""
+        mixed = _hash(word)
+        self._text = (self._text ^ mixed) * _M & _64
+        in_heading = self._in_heading > 0
+        if in_heading:
+            self._in_heading -= 1
+        if _DIGIT.search(word):
+            self._run = _mix(mixed + self._run & _64)
+            self._add_number(self._run, self._bucket() if not in_heading else 0)
+            return
+        self._run = 0
+        if in_heading:
+            self._heading = (self._heading ^ mixed) * _M & _64
+        *_, b, c, d = self._words
+        self._words = (b, c, d, mixed)
+        self._count += 1
+        if self._count >= _WORDS_IN_SHINGLE:
+            self._add_shingle(_mix(b * _K3 + c * _K2 + d * _K1 + mixed & _64) >> 40)
+
+    def add_image(self, source: bytes) -> None:
+        """Add an image: the last segment of its path is a number of the page."""
+        if source[:5].lower() == b"data:":
+            return
+        path = re.split(rb"[?#;]", source, maxsplit=1)[0]
+        if name := path[path.rfind(b"/") + 1 :]:
+            self._add_number(_mix(_hash(name.lower())), self._bucket())
+
+    def _bucket(self) -> int:
+        """Return the bucket of numbers after the last two words."""
+        label = _mix(self._words[2] * _K1 + self._words[3] & _64) >> 32
+        return _FIRST_NUMBER + (label * (NUMBERS - _FIRST_NUMBER) >> 32)
+
+    def _add_number(self, mixed: int, bucket: int) -> None:
+        self._numbers[bucket] = (self._numbers[bucket] + (mixed >> 56)) & 0xFF
+
+    def _add_shingle(self, shingle: int) -> None:
+        kept = self._shingles
+        if len(kept) == MOST_SHINGLES and shingle > kept[-1]:
+            self._whole = False
+        elif shingle not in kept:
+            insort(kept, shingle)
+            if len(kept) > MOST_SHINGLES:
+                kept.pop()
+                self._whole = False
+
+    def encoded(self) -> bytes:
+        """Return the encoded sketch."""
+        first = len(self._shingles) | (0x80 if self._whole else 0)
+        head = struct.pack(
+            f">BII{NUMBERS}s",
+            first,
+            self._heading >> 32,
+            self._text >> 32,
+            bytes(self._numbers),
+        )
+        return head + b"".join(shingle.to_bytes(3) for shingle in self._shingles)

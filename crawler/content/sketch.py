@@ -1,0 +1,78 @@
+"""The sketch of a page: what its visible text says, in 95 bytes at most."""
+
+import struct
+from collections.abc import Callable
+from typing import NamedTuple
+
+from canonry.crawler.content.plain_scan import MOST_SHINGLES, NUMBERS, VERSION, scan
+
+try:
+    from canonry.crawler.content import _sketch
+except ImportError:  # Canonry was installed without a C compiler: the same sketches, but slower
+    _scan: Callable[[bytes, bool], bytes] = scan
+else:
+    # A kernel compiled from another version of the source is ignored.
+    _scan = _sketch.scan if _sketch.VERSION == VERSION else scan
+
+_HEAD = struct.Struct(f">BII{NUMBERS}s")
+_WHOLE = 0x80
+_LARGEST = 0xFFFFFF
+_PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
+_SNIFFED = 1024  # bytes of an answer without a content type
+
+
+class Sketch(NamedTuple):
+    """The sketch of a page."""
+
+    shingles: tuple[int, ...]  # the smallest hashes of four words in a row, ascending; 24 bits
+    whole: bool  # True if the page has no other shingles than these
+    numbers: bytes  # for each bucket, a sum of hashes; the first one is for the headings
+    heading: int  # hash of the words of <title> and <h1>
+    text: int  # hash of the whole visible text
+
+    @property
+    def end(self) -> int:
+        """Up to which hash the shingles are all that the page has."""
+        return _LARGEST if self.whole else self.shingles[-1]
+
+    def encode(self) -> bytes:
+        """Return the sketch as the store keeps it, in 95 bytes at most."""
+        first = len(self.shingles) | (_WHOLE if self.whole else 0)
+        head = _HEAD.pack(first, self.heading, self.text, self.numbers)
+        return head + b"".join(shingle.to_bytes(3) for shingle in self.shingles)
+
+    @classmethod
+    def decode(cls, encoded: bytes) -> "Sketch":
+        """Return the sketch that `encode` was called on."""
+        first, heading, text, numbers = _HEAD.unpack_from(encoded)
+        size = _HEAD.size
+        found = [int.from_bytes(encoded[at : at + 3]) for at in range(size, len(encoded), 3)]
+        return cls(tuple(found), bool(first & _WHOLE), numbers, heading, text)
+
+
+def sketch(body: bytes, content_type: str | None) -> Sketch | None:
+    """Return the sketch of a body; None if it is not text.
+
+    Args:
+        body: the body, decoded from its content encoding.
+        content_type: the ``Content-Type`` header, as sent.
+    """
+    encoded = encoded_sketch(body, content_type)
+    return None if encoded is None else Sketch.decode(encoded)
+
+
+def encoded_sketch(body: bytes, content_type: str | None) -> bytes | None:
+    """Return the sketch of a body as the store keeps it; None if it is not text."""
+    kind = (content_type or "").partition(";")[0].strip().lower()
+    if not kind:
+        if not body or b"\0" in body[:_SNIFFED]:
+            return None
+        return _scan(body, body.lstrip()[:1] == b"<")
+    if kind in {"text/html", "text/xml", "application/xml"} or kind.endswith("+xml"):
+        return _scan(body, True)  # noqa: FBT003 - the compiled function takes positions only
+    if kind.startswith("text/") or kind in _PLAIN or kind.endswith("+json"):
+        return _scan(body, False)  # noqa: FBT003 - the same
+    return None
+
+
+__all__ = ["MOST_SHINGLES", "Sketch", "encoded_sketch", "sketch"]
