@@ -1,8 +1,16 @@
 """Records: the plain values that go into the store and come out of it."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from canonry.storage.sql.schema import State
+
+# Priorities: a host's URLs with a smaller one are requested first. Those of URLs that the settings
+# put first are odd. When such a URL is promoted, it stays odd, so that a recrawl knows what it was.
+ORDINARY = 0
+FIRST = -1  # the settings put it first
+QUESTION = -2  # its answer decides what a learned rule is worth
+TARGET = -4  # another URL has redirected to it
 
 
 class Candidate(NamedTuple):
@@ -17,7 +25,7 @@ class Candidate(NamedTuple):
     source: int | None = None
     held: str | None = None  # the reason to hold it; None queues it
     listed: bool = False  # from a list: it has no source, but a learned rule may hold it
-    priority: int = 0  # a host's URLs with a smaller one are fetched first
+    priority: int = ORDINARY
 
 
 class Admission(NamedTuple):
@@ -69,7 +77,7 @@ class Queued(NamedTuple):
     attempts: int
     etag: str | None = None  # of the page that the store has
     modified: str | None = None
-    priority: int = 0
+    priority: int = ORDINARY
 
 
 class Outcome(NamedTuple):
@@ -121,3 +129,18 @@ class Budget(NamedTuple):
     pattern: str
     most: int  # URLs that may be queued
     reason: str  # for which further ones are held
+
+
+def redirect_targets(
+    outcomes: Iterable[Outcome], admissions: Iterable[Sequence[Admission]]
+) -> Iterator[Admission]:
+    """Yield the admissions of URLs to which others have redirected.
+
+    Args:
+        outcomes: of visits.
+        admissions: for each outcome the admissions, first of its hops' targets.
+    """
+    for outcome, admitted in zip(outcomes, admissions, strict=True):
+        for hop, admission in zip(outcome.hops, admitted, strict=False):
+            if hop.kind == "redirect":
+                yield admission

@@ -10,7 +10,14 @@ from sqlalchemy.exc import DatabaseError
 from canonry.storage.facts import establish
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.learned import classes
-from canonry.storage.records import Admission, Candidate, Outcome
+from canonry.storage.records import (
+    TARGET,
+    Admission,
+    Candidate,
+    Hop,
+    Outcome,
+    redirect_targets,
+)
 from canonry.storage.rows import budgets, pages, urls
 from canonry.storage.rows.merges import MergeCounter, MergingRules
 from canonry.storage.seen.filter_file import FilterFile
@@ -153,8 +160,12 @@ class Store:
     def record_in(
         self, connection: Connection, outcomes: Sequence[Outcome], now: float
     ) -> list[list[Admission]]:
-        """Record outcomes as `record` does, inside the caller's `transaction`."""
-        given = [[*(hop.target for hop in o.hops), *o.links] for o in outcomes]
+        """Record outcomes as `record` does, inside the caller's `transaction`.
+
+        The targets of redirects are to be requested next on their hosts, also those that are
+        queued already.
+        """
+        given = [[*map(_target, o.hops), *o.links] for o in outcomes]
         flat = [candidate for group in given for candidate in group]
         answers = iter(self.admit_in(connection, flat, now))
         admissions = [[next(answers) for _ in group] for group in given]
@@ -173,6 +184,8 @@ class Store:
         pages.put_refusals(connection, refused)
         if self.rules is not None:
             _release(connection, outcomes, admissions)
+        known = [to.row for to in redirect_targets(outcomes, admissions) if not to.new]
+        urls.promote(connection, known, TARGET)
         return admissions
 
     def begin_job(self, command: str, settings: str, now: float) -> int:
@@ -199,6 +212,14 @@ class Store:
         self._engine.dispose()
 
 
+def _target(hop: Hop) -> Candidate:
+    """Return the URL that another names; the target of a redirect gets a better priority."""
+    target = hop.target
+    if hop.kind != "redirect":
+        return target
+    return target._replace(priority=target.priority + TARGET)
+
+
 def _release(
     connection: Connection, outcomes: Sequence[Outcome], admissions: Sequence[Sequence[Admission]]
 ) -> None:
@@ -206,13 +227,7 @@ def _release(
 
     These are the targets of redirects, and URLs that were held for a page that is not there.
     """
-    targets = [
-        admitted.row
-        for outcome, answers in zip(outcomes, admissions, strict=True)
-        for hop, admitted in zip(outcome.hops, answers, strict=False)
-        if hop.kind == "redirect"
-    ]
-    classes.release(connection, targets)
+    classes.release(connection, [to.row for to in redirect_targets(outcomes, admissions)])
     gone = [
         o.row
         for o in outcomes

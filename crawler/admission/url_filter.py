@@ -16,7 +16,7 @@ from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate
-from canonry.storage.records import Budget
+from canonry.storage.records import FIRST, ORDINARY, Budget
 
 _FETCHED = ("http://", "https://")
 _ANY_BASE = "http://any.invalid/"
@@ -92,7 +92,8 @@ class URLFilter:
         canonical = self.canonicalizer(reference, base)
         url = canonical.url
         hold = self._reason_in(url)
-        priority = -1 if self._first is not None and self._first.match(url) else 0
+        is_first = self._first is not None and self._first.match(url)
+        priority = FIRST if is_first else ORDINARY
         return _Target(url, canonical.key, host_of(url), hold, spelled(reference, url), priority)
 
     def reason_to_hold(self, url: str, depth: int, hops: int) -> HoldReason | None:

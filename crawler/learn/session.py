@@ -43,6 +43,7 @@ class Learned(NamedTuple):
 
     held: tuple[int, ...] = ()  # rows that a new rule took out of the queue
     probes: tuple[Probe, ...] = ()  # to be fetched once
+    sooner: tuple[int, ...] = ()  # queued rows whose answers decide an open question; promoted
 
 
 class LearningSession:

@@ -1,6 +1,5 @@
 """The frontier in memory: what to request from a host next. Pure: it knows no clock."""
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -15,18 +14,43 @@ FrontierItem = Queued | Probe  # what the next request is for
 class _Host:
     """One host's queue, and what of it is loaded."""
 
-    queue: deque[FrontierItem] = field(default_factory=deque)  # as long as the turns it waits for
+    # By priority, in the order of arrival; as much as the turns it waits for. No queue is empty.
+    queues: dict[int, dict[int | Probe, FrontierItem]] = field(default_factory=dict)
     rows: set[int] = field(default_factory=set)  # loaded and not yet recorded
     probes: int = 0  # put and not yet answered
 
+    def add(self, key: int | Probe, work: FrontierItem) -> None:
+        """Add work behind what is as urgent."""
+        self.queues.setdefault(work.priority, {})[key] = work
 
-def _enqueue(queue: deque[FrontierItem], work: FrontierItem) -> None:
-    """Insert work behind what is as urgent: almost always at the end."""
-    if not queue or queue[-1].priority <= work.priority:
-        queue.append(work)
-        return
-    place = next(n for n, one in enumerate(queue) if one.priority > work.priority)
-    queue.insert(place, work)
+    def take(self) -> FrontierItem:
+        """Remove and return the most urgent work."""
+        priority = min(self.queues)
+        return self._remove(priority, next(iter(self.queues[priority])))
+
+    def promote(self, url: Queued) -> None:
+        """Move a URL to its new priority, unless it has a better one or was taken."""
+        for priority in self.queues:
+            if priority > url.priority and url.row in self.queues[priority]:
+                self._remove(priority, url.row)
+                self.add(url.row, url)
+                return
+
+    def drop(self, rows: set[int]) -> int:
+        """Forget those of some URLs that were not taken; return how many."""
+        found = [(p, row) for p, queue in self.queues.items() for row in rows & queue.keys()]
+        for priority, row in found:
+            self._remove(priority, row)
+            self.rows.discard(row)
+        return len(found)
+
+    def _remove(self, priority: int, key: int | Probe) -> FrontierItem:
+        """Remove work from the queue of its priority."""
+        queue = self.queues[priority]
+        work = queue.pop(key)
+        if not queue:
+            del self.queues[priority]
+        return work
 
 
 class Frontier:
@@ -54,31 +78,39 @@ class Frontier:
         *,
         ready_at: float = 0.0,
         delay: float | None = None,
-    ) -> None:
-        """Queue URLs of a host.
+    ) -> int:
+        """Queue URLs of a host, or promote those that are loaded already.
 
         Args:
             name: the host.
             urls: in the order of their requests; those of smaller priority go before what is
-                there. Rows that are loaded already are skipped.
+                there. A row that is loaded already moves, where its priority is better now.
             ready_at: no request before, as for `Turns.want`.
             delay: the delay that the host's robots.txt asks for, if that is known.
+
+        Returns:
+            How many were not loaded.
         """
         host = self._host(name)
-        count = -len(host.queue)
+        count = 0
         for url in urls:
-            if url.row not in host.rows:
+            if url.row in host.rows:
+                host.promote(url)
+            else:
                 host.rows.add(url.row)
-                _enqueue(host.queue, url)
-        count += len(host.queue)
+                host.add(url.row, url)
+                count += 1
         self.waiting += count
         self.loaded += count
         self._turns.want(name, count, ready_at=ready_at, delay=delay)
+        return count
 
     def put_probe(self, name: str, probe: Probe) -> None:
-        """Queue a probe of a host, behind its URLs."""
+        """Queue a probe of a host, before its ordinary URLs."""
         host = self._host(name)
-        _enqueue(host.queue, probe)
+        if probe in host.queues.get(probe.priority, ()):
+            return
+        host.add(probe, probe)
         host.probes += 1
         self.waiting += 1
         self.loaded += 1
@@ -97,7 +129,7 @@ class Frontier:
         if name is None:
             return None
         self.waiting -= 1
-        return name, self._hosts[name].queue.popleft()
+        return name, self._hosts[name].take()
 
     def recorded(self, name: str, row: int) -> None:
         """Forget a URL whose outcome is in the store."""
@@ -115,14 +147,10 @@ class Frontier:
         for name, host in self._hosts.items():
             if gone.isdisjoint(host.rows):
                 continue
-            dropped = {one.row for one in host.queue if isinstance(one, Queued)} & gone
-            host.queue = deque(
-                one for one in host.queue if isinstance(one, Probe) or one.row not in dropped
-            )
-            self._turns.cancel(name, len(dropped))
-            self.waiting -= len(dropped)
-            self.loaded -= len(dropped)
-            host.rows -= dropped
+            dropped = host.drop(gone)
+            self._turns.cancel(name, dropped)
+            self.waiting -= dropped
+            self.loaded -= dropped
 
     def retire(self, now: float) -> None:
         """Forget hosts that have nothing left and could get a request at once."""
@@ -130,9 +158,13 @@ class Frontier:
         for name in self._turns.retire(idle, now):
             del self._hosts[name]
 
+    def is_loaded(self, name: str) -> bool:
+        """Return True if a host was put and not retired."""
+        return name in self._hosts
+
     def hosts_waiting(self) -> int:
         """Return how many hosts have something that was not taken yet."""
-        return sum(bool(host.queue) for host in self._hosts.values())
+        return sum(bool(host.queues) for host in self._hosts.values())
 
     def rows(self) -> Mapping[str, set[int]]:
         """Return for each host the rows that are loaded and not yet recorded."""

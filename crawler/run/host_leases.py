@@ -57,10 +57,9 @@ class HostLeases:
         loaded = {name: frozenset(rows) for name, rows in self._frontier.rows().items()}
         limit = max(self._enough, len(loaded) + 16)
         leased = await self._store_session.lease(now, limit, loaded, self._pace())
-        for host in leased:
-            self._frontier.put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
-        full = any(len(host.urls) == PER_HOST for host in leased)
-        self.maybe_more |= full or len(leased) == limit
+        put = self._frontier.put
+        new = [put(h.name, h.urls, ready_at=h.ready_at, delay=h.delay) for h in leased]
+        self.maybe_more |= PER_HOST in new or len(leased) == limit
         self._frontier.retire(now)
 
     async def _renew(self, now: float) -> None:

@@ -64,15 +64,15 @@ class Recorder:
 
     async def _record(self, group: Sequence[Outcome]) -> None:
         """Record a group of outcomes, count and log them."""
-        admissions, learned = await self._store_session.record(group, self._clock())
+        answer = await self._store_session.record(group, self._clock())
         more = False
-        for outcome, admitted in zip(group, admissions, strict=True):
+        for outcome, admitted in zip(group, answer.admissions, strict=True):
             new = sum(admission.new for admission in admitted)
             more |= bool(new) or outcome.retry_at is not None
             self._count(outcome, admitted, new)
             if self._log is not None:
                 self._log.outcome(outcome, admitted)
-        self._scheduler.recorded(group, learned, queued=more)
+        self._scheduler.recorded(group, answer, queued=more)
         self.refresh()
 
     def refresh(self) -> None:

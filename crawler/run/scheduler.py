@@ -6,10 +6,9 @@ from contextlib import suppress
 
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.evidence.probes import Probe
-from canonry.crawler.learn.session import Learned
 from canonry.crawler.run.frontier import Frontier, FrontierItem
 from canonry.crawler.run.host_leases import HostLeases
-from canonry.crawler.run.store_session import StoreSession
+from canonry.crawler.run.store_session import Recorded, StoreSession
 from canonry.crawler.run.turns import Politeness, Turns
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome
@@ -150,19 +149,23 @@ class Scheduler:
         self._turns.done(host)
         self._wake.set()
 
-    def recorded(self, outcomes: Iterable[Outcome], learned: Learned, *, queued: bool) -> None:
+    def recorded(self, outcomes: Iterable[Outcome], answer: Recorded, *, queued: bool) -> None:
         """Take over what the store answered to recorded outcomes.
 
         Args:
             outcomes: of visits.
-            learned: URLs that are not to be fetched any more, and probes to send.
+            answer: with URLs to request next, URLs that are not to be fetched any more, and probes
+                to send.
             queued: True if the outcomes put URLs into the store's queue.
         """
         for outcome in outcomes:
             self._frontier.recorded(self._out.pop(outcome.row), outcome.row)
-        if learned.held:
-            self._frontier.drop(learned.held)
-        for probe in learned.probes:
+        if answer.learned.held:
+            self._frontier.drop(answer.learned.held)
+        for host, urls in answer.promoted.items():
+            if self._frontier.is_loaded(host):  # else it may not be leased to us
+                self._frontier.put(host, urls)
+        for probe in answer.learned.probes:
             self._frontier.put_probe(host_of(probe.url), probe)
         self._leases.maybe_more |= queued
         self._wake.set()

@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.learn.session import Learned, LearningSession
-from canonry.storage import Admission, LeasedHost, Outcome, Store, StoreError
+from canonry.storage import Admission, LeasedHost, Outcome, Queued, Store, StoreError
+from canonry.storage.records import redirect_targets
 from canonry.storage.rows import leases
 from canonry.storage.sql.writer import Writer
 
@@ -27,6 +28,7 @@ class Recorded(NamedTuple):
     """What the store answers to recorded outcomes."""
 
     admissions: list[list[Admission]]  # for each outcome, as `Store.record` returns them
+    promoted: dict[str, list[Queued]]  # by host: to be requested before ordinary URLs
     learned: Learned = Learned()
 
 
@@ -145,11 +147,18 @@ class StoreSession:
         with self._store.transaction() as connection:
             admissions = self._store.record_in(connection, outcomes, now)
             self._count(connection)
-            if self._learning is None:
-                return Recorded(admissions)
-            learned = self._learning.learn(connection, outcomes, admissions, now)
-        self.learning_seconds = round(self._learning.seconds, 3)
-        return Recorded(admissions, learned)
+            learned = Learned()
+            if self._learning is not None:
+                learned = self._learning.learn(connection, outcomes, admissions, now)
+                self.learning_seconds = round(self._learning.seconds, 3)
+            sooner = {to.row for to in redirect_targets(outcomes, admissions)}
+            promoted = leases.promoted(
+                connection,
+                sooner.union(learned.sooner),
+                now=now,
+                level_by_level=self._level_by_level,
+            )
+        return Recorded(admissions, promoted, learned)
 
     def _count(self, connection: Connection) -> None:
         """Read how many URLs are queued, and how many pages there are."""

@@ -4,14 +4,18 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
-from canonry.storage.records import LeasedHost, Queued
+from canonry.storage.records import FIRST, LeasedHost, Queued
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.schema import State, hosts, pages, urls
 
 _QUEUED_COLUMNS = (
     *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
     *(pages.c.etag, pages.c.modified, urls.c.priority),
+)
+_BY_ROW = (
+    "SELECT hosts.name, state, due, urls.id, url, depth, hops, attempts, etag, modified, priority "
+    "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
 _FEW = 1_000  # queued URLs; so many are searched for the earliest
 _FAR = 86_400.0  # seconds; no URL and no host has to wait longer
@@ -41,7 +45,8 @@ def lease(
         seconds: length of the lease.
         limit: largest number of hosts.
         per_host: largest number of URLs of each host.
-        loaded: for each host the rows that the worker has in memory.
+        loaded: for each host the rows that the worker has in memory. Of these, only such as were
+            promoted are returned again, beside the others.
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
     """
     mine = hosts.c.lease_owner == owner
@@ -70,11 +75,38 @@ def lease(
         )
         if level is not None:
             queue = queue.where(urls.c.depth <= level)
-        rows = [Queued(*row) for row in connection.execute(queue) if row[0] not in in_memory]
-        if rows or in_memory:
-            leased[host_id] = LeasedHost(name, ready_at, delay, tuple(rows[:per_host]))
+        rows = [Queued(*row) for row in connection.execute(queue)]
+        new = [one for one in rows if one.row not in in_memory]
+        again = [one for one in rows if one.row in in_memory and one.priority < FIRST]
+        if new or in_memory:
+            leased[host_id] = LeasedHost(name, ready_at, delay, (*again, *new[:per_host]))
     _extend(connection, owner, leased, now + seconds)
     return list(leased.values())
+
+
+def promoted(
+    connection: Connection, rows: Collection[int], *, now: float, level_by_level: bool
+) -> dict[str, list[Queued]]:
+    """Return by host those of some URLs that `lease` could return now, in its order.
+
+    Args:
+        connection: in a transaction.
+        rows: of URLs in any state, of hosts in any lease.
+        now: seconds since 1970.
+        level_by_level: as for `lease`.
+    """
+    found: dict[str, list[Queued]] = {}
+    if not rows:
+        return found
+    level = _level(connection) if level_by_level else None
+    for host, state, due, *columns in rows_of(connection, _BY_ROW, list(rows)):
+        url = Queued(*columns)
+        is_due = due <= now or due > now + _FAR
+        if state == State.QUEUED and is_due and (level is None or url.depth <= level):
+            found.setdefault(host, []).append(url)
+    for queue in found.values():
+        queue.sort(key=lambda url: (url.priority, url.depth, url.row))
+    return found
 
 
 def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> None:

@@ -39,6 +39,13 @@ _learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
 _OPEN = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
     urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _learned)
 )
+_GIVEN = -(func.abs(urls.c.priority) % 2)  # the priority before any promotion
+_PROMOTE = (
+    update(urls)
+    .where(urls.c.id.in_(bindparam("rows", expanding=True)))
+    .where(urls.c.state == State.QUEUED, urls.c.priority > bindparam("to"))
+    .values(priority=_GIVEN + bindparam("to"))
+)
 
 
 def admit(
@@ -147,6 +154,18 @@ def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float)
         connection.execute(_POSTPONE, postponed)
 
 
+def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
+    """Let queued URLs be requested sooner, where they have a worse priority.
+
+    Args:
+        connection: in a writing transaction.
+        rows: of URLs in any state; those that are not queued keep their priority.
+        priority: `QUESTION` or `TARGET`.
+    """
+    for part in chunks(list(rows)):
+        connection.execute(_PROMOTE, {"rows": part, "to": priority})
+
+
 def requeue(connection: Connection, before: float) -> int:
     """Put URLs that were fetched before a time back in the queue: pages, redirects and failures.
 
@@ -167,7 +186,9 @@ def requeue(connection: Connection, before: float) -> int:
         for host_id, depth, state, reason, number in found
     }
     connection.execute(
-        update(urls).where(old).values(state=State.QUEUED, reason=None, attempts=0, due=0.0)
+        update(urls)
+        .where(old)
+        .values(state=State.QUEUED, reason=None, attempts=0, due=0.0, priority=_GIVEN)
     )
     transitions.count(connection, moved)
     return sum(moved.values())

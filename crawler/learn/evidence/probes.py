@@ -3,6 +3,8 @@
 import hashlib
 from typing import Literal, NamedTuple
 
+from canonry.storage.records import QUESTION
+
 
 class Probe(NamedTuple):
     """A request whose answer only the learning needs. A host gets a few of them at most.
@@ -13,7 +15,7 @@ class Probe(NamedTuple):
 
     url: str
     kind: Literal["missing", "again"] = "missing"
-    priority: int = 0  # as of a queued URL
+    priority: int = QUESTION  # as of a queued URL: its answer decides something
 
 
 def beside(url: str, now: float) -> Probe:

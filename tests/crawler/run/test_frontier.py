@@ -1,6 +1,7 @@
 """The frontier in memory: nothing is lost, politeness is never broken, no host starves."""
 
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.frontier import Frontier
 from canonry.crawler.run.turns import Politeness, Turns
 from canonry.storage import Queued
+from canonry.storage.records import FIRST, ORDINARY, QUESTION, TARGET
 
 
 def queued(row: int) -> Queued:
@@ -225,7 +227,7 @@ def test_urgent_urls_go_before_those_that_are_loaded() -> None:
     assert taken == [*urgent, queued(1), queued(2), queued(3)]
 
 
-def test_a_probe_waits_behind_the_urls_of_its_host_and_stays_loaded_until_it_is_answered() -> None:
+def test_a_probe_goes_before_the_urls_of_its_host_and_stays_loaded_until_it_is_answered() -> None:
     turns = Turns(Politeness(1.0, 9))
     frontier = Frontier(turns)
     probe = Probe("http://h/none")
@@ -233,14 +235,84 @@ def test_a_probe_waits_behind_the_urls_of_its_host_and_stays_loaded_until_it_is_
     frontier.put_probe("h", probe)
     frontier.drop([2])
     assert (frontier.loaded, frontier.rows()) == (2, {"h": {1}})
-    assert frontier.take(0.0) == ("h", queued(1))
+    frontier.put_probe("h", probe)
+    assert frontier.loaded == 2, "one probe waits once"
+    assert frontier.take(0.0) == ("h", probe)
+    turns.done("h")
+    assert frontier.take(0.5) is None, "a probe is as polite as a visit"
+    assert frontier.take(1.0) == ("h", queued(1))
     turns.done("h")
     frontier.recorded("h", 1)
-    assert frontier.take(0.5) is None, "a probe is as polite as a visit"
-    assert frontier.take(1.0) == ("h", probe)
-    turns.done("h")
     frontier.retire(9.0)
     assert frontier.loaded == 1
     frontier.probed("h")
     frontier.retire(9.0)
     assert (frontier.loaded, frontier.waiting, frontier.rows()) == (0, 0, {})
+
+
+def test_a_loaded_url_is_promoted_unless_it_was_taken() -> None:
+    turns = Turns(Politeness(0.0, 9))
+    frontier = Frontier(turns)
+    assert frontier.put("h", [queued(n) for n in range(5)]) == 5
+    assert frontier.take(0.0) == ("h", queued(0))
+    targets = [queued(n)._replace(priority=TARGET) for n in (3, 0, 9)]
+    question = queued(4)._replace(priority=QUESTION)
+    assert frontier.put("h", [question, *targets]) == 1, "of these only 9 is new"
+    worse = [queued(3), queued(4)._replace(priority=FIRST)]
+    assert frontier.put("h", worse) == 0
+    assert (frontier.waiting, frontier.loaded) == (5, 6)
+    taken = [work[1] for work in iter(lambda: frontier.take(0.0), None)]
+    assert taken == [targets[0], targets[2], question, queued(1), queued(2)]
+    assert (frontier.waiting, frontier.loaded) == (0, 6)
+
+
+_STEP = st.one_of(
+    st.tuples(
+        st.just("put"),
+        st.lists(
+            st.tuples(st.integers(0, 12), st.sampled_from([ORDINARY, FIRST, QUESTION, TARGET]))
+        ),
+    ),
+    st.tuples(st.just("take"), st.integers(1, 4)),
+    st.tuples(st.just("record"), st.integers(1, 4)),
+    st.tuples(st.just("drop"), st.sets(st.integers(0, 12), max_size=4)),
+)
+
+
+@given(st.lists(_STEP, max_size=30))
+def test_nothing_that_is_put_promoted_or_dropped_is_lost_or_taken_twice(
+    steps: list[tuple[str, Any]],
+) -> None:
+    """The frontier does what a list does that is sorted for each request."""
+    turns = Turns(Politeness(0.0, 99))
+    frontier = Frontier(turns)
+    waiting: dict[int, tuple[int, int]] = {}  # by row: the priority, and the order of arrival
+    out: list[int] = []
+    for now, (step, value) in enumerate([*steps, ("take", 99)]):
+        if step == "put":
+            for place, (row, priority) in enumerate(value):
+                fresh = row not in out and row not in waiting
+                if fresh or (row in waiting and priority < waiting[row][0]):
+                    waiting[row] = (priority, now * 1000 + place)
+            urls = [queued(row)._replace(priority=priority) for row, priority in value]
+            frontier.put("h", urls)
+        elif step == "take":
+            for _ in range(value):
+                work = frontier.take(0.0)
+                best = min(waiting, key=waiting.__getitem__, default=None)
+                assert (work[1].row if work and isinstance(work[1], Queued) else None) == best
+                if best is not None:
+                    out.append(best)
+                    del waiting[best]
+        elif step == "record":
+            for row in out[:value]:
+                turns.done("h")
+                frontier.recorded("h", row)
+            del out[:value]
+        else:
+            frontier.drop(value)
+            waiting = {row: rank for row, rank in waiting.items() if row not in value}
+        assert frontier.waiting == len(waiting)
+        assert frontier.loaded == len(waiting) + len(out)
+        assert frontier.hosts_waiting() == bool(waiting)
+    assert frontier.waiting == 0
