@@ -1,6 +1,7 @@
 """Learned rules: their families, sets of them, and the checks that such a set has to pass."""
 
-from canonry.canon.learned.families import FAMILIES, ORDER, act, describe, names_of
+from canonry.canon.learned.actions import names_of
+from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
 from canonry.canon.learned.family_fields import INDEX_FILE
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
 from canonry.canon.learned.rewrite import Rewrite, to_fields

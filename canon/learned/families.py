@@ -5,17 +5,14 @@ The families run in the order of the table. Those that change the host name come
 other rules of a host run first.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from canonry.canon.learned import family_fields
+from canonry.canon.learned import actions, family_fields
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.sites import site_of
-from canonry.canon.rules import practice
 from canonry.canon.rules.rule import Rule, Rung
-from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
 
 
@@ -52,82 +49,11 @@ class Family(Rule):
     named: bool = False
 
 
-_FILE = re.compile(r"[^/]+\.[^/.]+")
 _SLASHES = {
     "slash": "a path is the same with a slash behind it",
     "bare": "a path is the same without the slash behind it",
     "file": "a file is the same without the slash behind it",
 }
-
-
-def upgrade_scheme(parts: Parts, _rewrite: Rewrite) -> Parts:
-    """Replace http with https."""
-    return parts._replace(scheme="https") if parts.scheme == "http" else parts
-
-
-def rename_host(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Replace one host name with another."""
-    return parts._replace(host=rewrite.new) if parts.host == rewrite.host else parts
-
-
-def fold_slashes(parts: Parts, _rewrite: Rewrite) -> Parts:
-    """Replace several slashes in a path with one."""
-    return practice.fold_slashes(parts)
-
-
-def move_prefix(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Replace the beginning of a path."""
-    if not parts.path.startswith(rewrite.old):
-        return parts
-    return parts._replace(path=rewrite.new + parts.path[len(rewrite.old) :])
-
-
-def drop_index_file(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Remove the name of a directory's default document, if the URL has no query."""
-    directory, slash, name = parts.path.rpartition("/")
-    if name != rewrite.old or parts.query is not None:
-        return parts
-    return parts._replace(path=directory + slash)
-
-
-def lower_path(parts: Parts, _rewrite: Rewrite) -> Parts:
-    """Convert a path to lower case, except for the digits of percent-escapes."""
-    path = practice.lower_letters(Parts(None, None, None, None, parts.path, None, None)).path
-    return parts if path == parts.path else parts._replace(path=path)
-
-
-def set_final_slash(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Add or remove the slash at the end of a path that is not the root."""
-    path = parts.path
-    bare = path.removesuffix("/")
-    if not bare or bare.endswith("/"):
-        return parts
-    is_file = _FILE.fullmatch(bare.rpartition("/")[2]) is not None
-    wanted = bare + "/" if rewrite.new == "slash" else bare
-    if is_file is not (rewrite.new == "file") or wanted == path:
-        return parts
-    return parts._replace(path=wanted)
-
-
-def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Remove a parameter, if the names of all others are those in ``beside``."""
-    if not parts.query or rewrite.old not in parts.query:
-        return parts
-    fields = query.fields(parts.query)
-    rest = [field for field in fields if query.name(field) != rewrite.old]
-    if len(rest) == len(fields) or names_of(rest) != rewrite.beside:
-        return parts
-    return parts._replace(query="&".join(rest) if rest else None)
-
-
-def names_of(fields: list[str]) -> tuple[str, ...]:
-    """Return the distinct names of form fields, sorted."""
-    return tuple(sorted({query.name(field) for field in fields}))
-
-
-def sort_parameters(parts: Parts, _rewrite: Rewrite) -> Parts:
-    """Sort the fields of a form by name; fields with the same name keep their order."""
-    return practice.sort_query(parts)
 
 
 def _describe_parameter(rewrite: Rewrite) -> str:
@@ -152,18 +78,30 @@ FAMILIES: dict[str, Family] = {
         why="The host answers http with the same page on https.",
         before="http://example.com/a",
         after="https://example.com/a",
-        apply=upgrade_scheme,
+        apply=actions.upgrade_scheme,
         check=family_fields.takes_none,
         describe=lambda _: "http is https",
         any_share=True,
         named=True,
+    ),
+    "path-parameter": _learned(
+        "path-parameter",
+        why="The parameter in the path selects nothing on this host, as a session's identifier.",
+        before="http://example.com/a;sid=1/b;sid=1",
+        after="http://example.com/a/b",
+        example={"old": "sid"},
+        apply=actions.drop_path_parameter,
+        check=family_fields.takes_path_parameter,
+        describe=lambda rewrite: f"path parameter {rewrite.old} selects nothing",
+        by_query=True,
+        any_class_size=True,
     ),
     "double-slash": _learned(
         "double-slash",
         why="The host takes several slashes in a path for one.",
         before="http://example.com/a//b",
         after="http://example.com/a/b",
-        apply=fold_slashes,
+        apply=actions.fold_slashes,
         check=family_fields.takes_none,
         describe=lambda _: "several slashes are one",
     ),
@@ -173,7 +111,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/old/a",
         after="http://example.com/new/a",
         example={"old": "/old/", "new": "/new/"},
-        apply=move_prefix,
+        apply=actions.move_prefix,
         check=family_fields.takes_prefixes,
         describe=lambda rewrite: f"{rewrite.old} is {rewrite.new}",
         can_chain=True,
@@ -184,7 +122,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a/home.php",
         after="http://example.com/a/",
         example={"old": "home.php"},
-        apply=drop_index_file,
+        apply=actions.drop_index_file,
         check=family_fields.takes_index_file,
         describe=lambda rewrite: f"{rewrite.old} is its directory",
     ),
@@ -193,7 +131,7 @@ FAMILIES: dict[str, Family] = {
         why="The host does not tell upper from lower case in paths.",
         before="http://example.com/About",
         after="http://example.com/about",
-        apply=lower_path,
+        apply=actions.lower_path,
         check=family_fields.takes_none,
         describe=lambda _: "upper case is lower case in paths",
     ),
@@ -203,7 +141,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a",
         after="http://example.com/a/",
         example={"new": "slash"},
-        apply=set_final_slash,
+        apply=actions.set_final_slash,
         check=family_fields.takes_slash,
         describe=lambda rewrite: _SLASHES[rewrite.new],
     ),
@@ -213,7 +151,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a?id=1&ref=x",
         after="http://example.com/a?id=1",
         example={"old": "ref", "beside": ("id",)},
-        apply=drop_parameter,
+        apply=actions.drop_parameter,
         check=family_fields.takes_parameter,
         describe=_describe_parameter,
         by_query=True,
@@ -224,7 +162,7 @@ FAMILIES: dict[str, Family] = {
         why="The order of parameters means nothing on this host.",
         before="http://example.com/a?b=1&a=2",
         after="http://example.com/a?a=2&b=1",
-        apply=sort_parameters,
+        apply=actions.sort_parameters,
         check=family_fields.takes_none,
         describe=lambda _: "the order of parameters means nothing",
         by_query=True,
@@ -236,7 +174,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a",
         after="http://www.example.com/a",
         example={"new": "www.example.com"},
-        apply=rename_host,
+        apply=actions.rename_host,
         check=family_fields.takes_www,
         describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,
@@ -250,7 +188,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a",
         after="http://example.org/a",
         example={"new": "example.org"},
-        apply=rename_host,
+        apply=actions.rename_host,
         check=family_fields.takes_host,
         describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,

@@ -73,3 +73,10 @@ def takes_parameter(rewrite: Rewrite) -> str | None:
     if list(rewrite.beside) != sorted(set(rewrite.beside) - {rewrite.old}):
         return "'beside' has to be the names of the other parameters, sorted"
     return None
+
+
+def takes_path_parameter(rewrite: Rewrite) -> str | None:
+    """Allow the name of a parameter in a path as ``old``."""
+    if rewrite.new or not rewrite.old or any(mark in rewrite.old for mark in "/;=?#"):
+        return "'old' has to be the name of a parameter in a path, and 'new' empty"
+    return None

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from canonry.canon.learned import site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.host_memory import HostMemory, Memory
-from canonry.crawler.learn.evidence.infer import rewrites_between, scopes
+from canonry.crawler.learn.evidence.infer import scoped_between
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -131,9 +131,8 @@ class BodyComparison:
 
     def _propose(self, one: Parts, body: _Body) -> None:
         """Add candidates that would explain why two URLs answer with the same body."""
-        for rewrite in rewrites_between(one, body.parts):
-            for scoped in scopes(rewrite, one.path):
-                if scoped not in self._memory.host(rewrite.host).rules:
-                    rule = self._memory.rule(scoped)
-                    pair = (str(one), str(body.parts))
-                    self._memory.count(rule, body.parts, pair, body.at, agrees=True)
+        for scoped in scoped_between(one, body.parts):
+            if scoped not in self._memory.host(scoped.host).rules:
+                rule = self._memory.rule(scoped)
+                pair = (str(one), str(body.parts))
+                self._memory.count(rule, body.parts, pair, body.at, agrees=True)

@@ -11,6 +11,7 @@ from canonry.canon.learned import (
     FAMILIES,
     INDEX_FILE,
     Rewrite,
+    act,
     is_host_name,
     is_site,
     names_of,
@@ -27,6 +28,7 @@ _WALL = re.compile(
     r"captcha|challenge|verify|register|subscribe|paywall|maintenance|error|404|status|unavailable",
     re.IGNORECASE,
 )
+_MOST_PARAMETERS = 3  # in a path: of more, none is looked at
 _LOCALE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{2}|[a-z]{4}|[0-9]{3}))?", re.IGNORECASE)
 
 
@@ -62,8 +64,8 @@ def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
 def scopes(rewrite: Rewrite, path: str) -> Iterator[Rewrite]:
     """Yield a rewrite for the whole site, and for the part of it that a path lies in."""
     yield rewrite
-    below = first_directory(path)
-    if below and rewrite.family != "path-prefix":
+    below = first_directory(path.rstrip("/"))  # "/a/" lies at the root
+    if below and ";" not in below and rewrite.family != "path-prefix":
         yield replace(rewrite, below=below)
 
 
@@ -102,6 +104,7 @@ def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
         return []
     site = site_of(source)
     options = [
+        *_path_parameters(source, target),
         Rewrite(site, "double-slash"),
         *_index_file(source),
         Rewrite(site, "letter-case"),
@@ -121,9 +124,21 @@ def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
     return _prefix(source, target)
 
 
+def _path_parameters(source: Parts, target: Parts) -> Iterator[Rewrite]:
+    """Yield the rewrites that drop the parameters which only the source's path has."""
+    if ";" in source.path:
+        for name in sorted(_names_in(source.path) - _names_in(target.path))[:_MOST_PARAMETERS]:
+            yield Rewrite(site_of(source), "path-parameter", old=name)
+
+
+def _names_in(path: str) -> set[str]:
+    """Return the names of the parameters in a path's segments (RFC 3986 section 3.3)."""
+    return {query.name(one) for segment in path.split("/") for one in segment.split(";")[1:]} - {""}
+
+
 def _index_file(source: Parts) -> Iterator[Rewrite]:
-    """Yield the rewrite for a default document, if a path ends with its name."""
-    name = source.path.rpartition("/")[2]
+    """Yield the rewrite for a default document, if a path ends with its name, or parameters."""
+    name = source.path.rpartition("/")[2].partition(";")[0]
     if source.query is None and INDEX_FILE.fullmatch(name):
         yield Rewrite(site_of(source), "index-file", old=name)
 
@@ -137,6 +152,8 @@ def _prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
     if not same or not any(old[-same:]):
         return None
     old, new = old[1:-same], new[1:-same]
+    if any(";" in segment for segment in (*old, *new)):
+        return None  # parameters of a path are no directories
     if _without_locale(old) == _without_locale(new) or any(map(_WALL.fullmatch, new)):
         return None
     rewrite = Rewrite(site_of(source), "path-prefix", old=_directory(old), new=_directory(new))
@@ -158,10 +175,11 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
     old = query.fields(source.query) if source.query else []
     new = query.fields(target.query) if target.query else []
     if Counter(old) == Counter(new):
-        ordered = sorted(old, key=query.name) == new
+        ordered = old != new == sorted(old, key=query.name)
         return [Rewrite(site_of(source), "parameter-order")] if ordered else None
     dropped = sorted(set(names_of(old)) - set(names_of(new)))
-    if not dropped or [field for field in old if query.name(field) not in dropped] != new:
+    kept = [field for field in old if query.name(field) not in dropped]
+    if not dropped or ("&".join(kept) or None) != target.query:
         return None
     rewrites = []
     names = set(names_of(old))
@@ -180,19 +198,35 @@ def _irrelevant(parts: Parts, name: str, beside: set[str]) -> Rewrite | None:
 
 
 def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
-    """Return the rewrites that explain why two URLs answer with the same body.
+    """Return the rewrites that explain why two URLs have the same content, in either order.
 
     Of the two directions, the one that makes URLs shorter is preferred. If the URLs differ only in
     the value of one parameter, that parameter selects nothing.
     """
-    if found := _differing_value(one, other):
-        return found
-    pair = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
-    return rewrites_from(pair[0], pair[1]) or rewrites_from(pair[1], pair[0])
+    return _explain(one, other)[1]
+
+
+def scoped_between(one: Parts, other: Parts) -> Iterator[Rewrite]:
+    """Yield what `rewrites_between` returns, each for the whole site and for a part of it.
+
+    That is the part in which the URL lies that the rewrites change.
+    """
+    source, rewrites = _explain(one, other)
+    for rewrite in rewrites:
+        yield from scopes(rewrite, source.path)
+
+
+def _explain(one: Parts, other: Parts) -> tuple[Parts, tuple[Rewrite, ...]]:
+    """Return of two URLs the one that rewrites change into the other, and the rewrites."""
+    first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
+    found = _differing_value(first, second) or _differing_path_parameter(first, second)
+    if found := found or rewrites_from(first, second):
+        return first, found
+    return second, rewrites_from(second, first)
 
 
 def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
-    """Return the rewrite that drops a parameter, if only its value differs."""
+    """Return the rewrite that drops a parameter of the query, if only its value differs."""
     if one._replace(query=None) != other._replace(query=None) or not (one.query and other.query):
         return ()
     here, there = query.fields(one.query), query.fields(other.query)
@@ -204,3 +238,16 @@ def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     name = names.pop()
     rewrite = _irrelevant(one, name, set(names_of(here)) - {name})
     return () if rewrite is None else (rewrite,)
+
+
+def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
+    """Return the rewrite that drops a parameter of the path, if only its value differs."""
+    if ";" not in one.path or one._replace(path=other.path) != other:
+        return ()
+    if not is_site(site_of(one)):
+        return ()
+    for name in sorted(_names_in(one.path) & _names_in(other.path)):
+        rewrite = Rewrite(site_of(one), "path-parameter", old=name)
+        if act(rewrite, one) == act(rewrite, other) != one:
+            return (rewrite,)
+    return ()

@@ -98,7 +98,7 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("scheme-upgrade", below="docs"), "begins and ends with a slash"),
         (rule("scheme-upgrade", beside=("a",)), "for the family parameter-irrelevant"),
         (rule("scheme-upgrade", but=("a.h.example",)), "for rules with 'subdomains'"),
-        (rule("everything"), "no family 'everything'; allowed: scheme-upgrade, double-slash"),
+        (rule("everything"), "no family 'everything'; allowed: scheme-upgrade, path-parameter"),
         (rule("host-alias", new="h.example"), "another host's name"),
         (rule("host-alias", new="h.example/x"), "another host's name"),
         (rule("host-alias", new="other.example", subdomains=True), "cannot cover subdomains"),
@@ -111,6 +111,11 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("index-file", old="page.html"), "such as index.html"),
         (rule("index-file", old=".*"), "such as index.html"),
         (rule("trailing-slash"), "'slash' (it is added)"),
+        (rule("path-parameter"), "the name of a parameter in a path"),
+        (rule("path-parameter", old=";sid"), "the name of a parameter in a path"),
+        (rule("path-parameter", old="sid=1"), "the name of a parameter in a path"),
+        (rule("path-parameter", old="sid", new="id"), "and 'new' empty"),
+        (rule("path-parameter", old="sid", beside=("a",)), "for the family parameter-irrelevant"),
         (rule("parameter-irrelevant"), "a parameter's name"),
         (rule("parameter-irrelevant", old="a=b"), "a parameter's name"),
         (rule("parameter-irrelevant", old="a", beside=("c", "b")), "sorted"),
@@ -271,7 +276,7 @@ def test_text_that_is_no_file_of_rules_is_refused(text: str | bytes) -> None:
 
 HOSTS = ["h.example", "www.h.example", "o.example", "a.h.example", "h.example:8080", "127.0.0.1"]
 PREFIXES = ["/", "/a/", "/b/", "/a/b/", "/A/", "/c/"]
-BITS = ["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//"]
+BITS = ["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//", ";a=1", ";b", "/..;a"]
 rewrites = st.builds(
     Rewrite,
     host=st.sampled_from(HOSTS),

@@ -3,17 +3,10 @@
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.strategies import share, tries
 
-from canonry.canon.learned.families import act
 from canonry.canon.learned.rewrite import Rewrite
-from canonry.canon.learned.validate import fault
-from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence.body_comparison import Answered
-from canonry.crawler.learn.evidence.infer import rewrites_between, rewrites_from
 from canonry.crawler.learn.learner import Learner, Moved
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound, next_state
@@ -22,140 +15,6 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 LIMITS = thresholds.load()
 H = "http://h.example"
-
-
-def read(source: str, target: str) -> list[str]:
-    """Return the rewrites of a pair, abbreviated."""
-    return [
-        " ".join([rewrite.family, *filter(None, (rewrite.old, rewrite.new)), *rewrite.beside])
-        for rewrite in rewrites_from(Parts.of(source), Parts.of(target))
-    ]
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "rewrites"),
-    [
-        (f"{H}/a", "https://h.example/a", ["scheme-upgrade"]),
-        (f"{H}/a", "http://www.h.example/a", ["www www.h.example"]),
-        ("http://www.h.example/a", f"{H}/a", ["www h.example"]),
-        (f"{H}/a", "http://other.example/a", ["host-alias other.example"]),
-        ("http://old.shop.com/a", "http://new.shop.com/a", ["host-alias new.shop.com"]),
-        ("http://shop.com/a", "http://shop.org/a", ["host-alias shop.org"]),
-        (f"{H}/a", f"{H}/a/", ["trailing-slash slash"]),
-        (f"{H}/a/", f"{H}/a", ["trailing-slash bare"]),
-        (f"{H}/a.html/", f"{H}/a.html", ["trailing-slash file"]),
-        (f"{H}/a/index.php", f"{H}/a/", ["index-file index.php"]),
-        (f"{H}/a/index.php", f"{H}/a", ["index-file index.php", "trailing-slash bare"]),
-        (f"{H}/About", f"{H}/about", ["letter-case"]),
-        (f"{H}/a//b", f"{H}/a/b", ["double-slash"]),
-        (f"{H}/old/a/b", f"{H}/new/a/b", ["path-prefix /old/ /new/"]),
-        (f"{H}/cms/a", f"{H}/a", ["path-prefix /cms/ /"]),
-        (f"{H}/a?id=1&ref=2", f"{H}/a?id=1", ["parameter-irrelevant ref id"]),
-        (f"{H}/a?x=1&ref=2", f"{H}/a", ["parameter-irrelevant ref x", "parameter-irrelevant x"]),
-        (f"{H}/a?b=1&a=2", f"{H}/a?a=2&b=1", ["parameter-order"]),
-        (f"{H}:8080/a", f"{H}:8080/a/", ["trailing-slash slash"]),
-        ("http://127.0.0.1:8000/a?s=1", "http://127.0.0.1:8000/a", ["parameter-irrelevant s"]),
-        ("https://[::1]/A", "https://[::1]/a", ["letter-case"]),
-        ("http://localhost/old/a", "http://localhost/new/a", ["path-prefix /old/ /new/"]),
-        (
-            f"{H}/A//b?s=1",
-            "https://www.h.example/a/b/",
-            [
-                "scheme-upgrade",
-                "double-slash",
-                "letter-case",
-                "trailing-slash slash",
-                "parameter-irrelevant s",
-                "www www.h.example",
-            ],
-        ),
-    ],
-)
-def test_rewrites_of_a_pair(source: str, target: str, rewrites: list[str]) -> None:
-    assert read(source, target) == rewrites
-
-
-@pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        (f"{H}/deep/page", f"{H}/"),  # home
-        (f"{H}/deep/page", "https://h.example/"),
-        (f"{H}/a", f"{H}/b"),
-        (f"{H}/a", f"{H}/login?next=%2Fa"),  # walls
-        (f"{H}/a/b", f"{H}/login/a/b"),
-        (f"{H}/a", "http://consent.example/a"),
-        (f"{H}/a", "http://login.h.example/a"),
-        (f"{H}/a", f"{H}/en/a"),  # languages and places
-        (f"{H}/en/a", f"{H}/de/a"),
-        (f"{H}/x/en/a", f"{H}/x/en-gb/a"),
-        (f"{H}/a", "http://de.h.example/a"),
-        ("http://en.wiki.example/a", "http://de.wiki.example/a"),
-        ("http://example.com/a", "http://example.de/a"),
-        ("http://example.co.uk/a", "http://example.fr/a"),
-        ("http://www.example.com/a", "http://example.fr/a"),
-        (f"{H}/docs/x.pdf", "http://other.example/files/77/x.pdf"),  # page by page
-        (f"{H}/a?id=1", f"{H}/a?id=2"),
-        (f"{H}/a?id=1", f"{H}/a?id=1&session=9"),
-        (f"{H}/a?b=1&a=2&c=3", f"{H}/a?c=3&b=1"),
-        ("https://h.example/a", f"{H}/a"),  # down again
-        (f"{H}:8080/a", f"{H}/a"),  # a port, or an address, is a site of its own
-        (f"{H}/a", f"{H}:8080/a"),
-        (f"{H}:8080/a", "https://h.example:8443/a"),
-        (f"{H}:8080/a", "https://h.example:8080/a"),
-        (f"{H}:8080/a", "http://www.h.example:8080/a"),
-        ("http://127.0.0.1/a", "https://127.0.0.1/a"),
-        ("http://127.0.0.1/a", "http://127.0.0.2/a"),
-        ("http://localhost/a", "https://localhost/a"),
-        ("http://u@h.example/a", f"{H}/a"),
-        ("ftp://h.example/a", f"{H}/a"),
-        ("http://127.0.0.1/a", f"{H}/a"),
-        (f"{H}/a", f"{H}/a"),
-    ],
-)
-def test_pairs_that_no_rewrite_explains(source: str, target: str) -> None:
-    assert read(source, target) == []
-
-
-def test_equal_bodies_lead_to_rewrites_in_one_direction() -> None:
-    one, other = Parts.of(f"{H}/a?id=1&s=x"), Parts.of(f"{H}/a?id=1&s=y")
-    assert rewrites_between(one, other) == rewrites_between(other, one)
-    assert rewrites_between(one, other)[0] == Rewrite(
-        "h.example", "parameter-irrelevant", old="s", beside=("id",)
-    )
-    one, other = Parts.of(f"{H}/a"), Parts.of(f"{H}/a/")
-    assert rewrites_between(one, other) == rewrites_between(other, one)
-    assert rewrites_between(Parts.of(f"{H}/a?x=1&y=1"), Parts.of(f"{H}/a?x=2&y=2")) == ()
-
-
-_PATHS = st.lists(st.sampled_from(["a", "B", "index.html", "x.y", ""]), max_size=4).map(
-    lambda segments: "/" + "/".join(segments)
-)
-_QUERIES = st.sampled_from([None, "a=1", "b=1&a=1", "a=1&b=1", "a=1&b=2&c", "c"])
-_PARTS = st.builds(
-    lambda scheme, site, path, query: Parts.of(f"{scheme}://{site}{path}")._replace(query=query),
-    st.sampled_from(["http", "https"]),
-    st.sampled_from(["h.example", "www.h.example", "o.example", "h.example:8080", "127.0.0.1"]),
-    _PATHS,
-    _QUERIES,
-)
-
-
-def test_many_pairs_have_rewrites() -> None:
-    """Otherwise the law below would test nothing."""
-    assert share(st.tuples(_PARTS, _PARTS), lambda pair: bool(rewrites_from(*pair))) > 0.08
-
-
-@given(_PARTS, _PARTS)
-@settings(max_examples=tries(3))
-def test_rewrites_lead_from_the_source_to_the_target(source: Parts, target: Parts) -> None:
-    parts = source
-    for rewrite in rewrites_from(source, target):
-        assert fault(rewrite) is None
-        after = act(rewrite, parts)
-        assert after is not parts
-        parts = after
-    if parts is not source:
-        assert parts == target
 
 
 def test_the_bound_is_wilsons() -> None:
