@@ -56,7 +56,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/dedup.py
 	$(BIN)/python benchmarks/crawl.py
-	$(BIN)/python benchmarks/learning.py --seeds 2
+	$(BIN)/python benchmarks/learning.py --seeds 1
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

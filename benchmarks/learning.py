@@ -4,21 +4,17 @@ import argparse
 import gzip
 import hashlib
 import random
-import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
 import crawl
 import msgspec
+import simulated
 from measure import keep
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from support import simweb
 
 from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
 from canonry.canon.learned import Rewrite, act, to_fields
@@ -38,12 +34,33 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", help="redirects: file, old URL, new URL, status; tabs, gzip")
-    parser.add_argument("--seeds", type=int, default=20, help="simulated webs")
-    parser.add_argument("--hosts", type=int, default=200, help="honest hosts in each of them")
+    parser.add_argument("--seeds", type=int, default=1, help="simulated webs")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--hosts", type=int, default=44, help="hosts of each, without adversaries")
+    parser.add_argument("--resources", type=int, default=400, help="of each host")
+    parser.add_argument("--big", type=int, default=0, help="resources of one more host")
+    parser.add_argument("--minutes", type=float, default=10, help="a crawl is stopped after these")
+    parser.add_argument("--only-web", action="store_true", help="measure nothing but the webs")
+    parser.add_argument("--only-learning", action="store_true", help="do not crawl with --no-learn")
+    parser.add_argument("--serve", type=int, metavar="PORT", help="serve a web to another crawler")
+    parser.add_argument("--folder", default="simulated-web", help="for --serve: log, seeds ...")
+    parser.add_argument("--judge", metavar="LOG", help="judge the log of a served web")
     parser.add_argument("--redirects", type=int, default=1_000_000)
     parser.add_argument("--keep", action="store_true", help="write the raw run to benchmarks/runs/")
     given = parser.parse_args()
-    results: dict[str, Any] = {"simulated": simulated(given.seeds, given.hosts)}
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    specs = [simulated.Spec(seed, given.hosts, given.resources, given.big) for seed in seeds]
+    if given.judge is not None:
+        simulated.judge(given.judge)
+        return
+    if given.serve is not None:
+        simulated.serve(specs[0], given.serve, Path(given.folder))
+        return
+    found = simulated.simulated(specs, given.minutes, plain=not given.only_learning)
+    results: dict[str, Any] = {"simulated": found}
+    if given.only_web:
+        keep(given, "learning", [], results)
+        return
     results["cost"] = cost(given.redirects)
     results["crawl"] = share()
     urls: list[str] = []
@@ -52,56 +69,6 @@ def main() -> None:
         urls = [old for old, _new in pairs]
         results["real"] = real(pairs)
     keep(given, "learning", urls, results)
-
-
-def _one_web(job: tuple[int, int]) -> tuple[int, int, int, int, int, Counter[str], Counter[str]]:
-    """Crawl one simulated web."""
-    seed, size = job
-    found = simweb.crawl(simweb.web(seed, size))
-    wrong = Counter(kind for kind, _url, _one in found.wrong)
-    return (
-        found.merged,
-        found.avoided,
-        found.repeated,
-        found.fetched,
-        len(found.lost),
-        wrong,
-        found.active,
-    )
-
-
-def simulated(seeds: int, size: int) -> dict[str, Any]:
-    """Crawl simulated webs; count right and wrong merges, and spared fetches."""
-    with Pool(2) as pool:
-        runs = pool.map(_one_web, [(seed, size) for seed in range(seeds)], chunksize=1)
-    merged, avoided, repeated, fetched, lost = (sum(run[n] for run in runs) for n in range(5))
-    wrong = sum((run[5] for run in runs), Counter[str]())
-    active = sum((run[6] for run in runs), Counter[str]())
-    right = merged - wrong.total()
-    honest = {"honest", "exceptions", "mixed", "turning"}
-    fooled = sum(count for kind, count in active.items() if kind not in honest)
-    found = {
-        "seeds": seeds,
-        "hosts": len(simweb.web(0, size)),
-        "merged": merged,
-        "wrong": dict(wrong),
-        "precision": right / merged,
-        "precision_at_least": lower_bound(right, merged - right),
-        "avoided": avoided / (avoided + repeated),
-        "fetched": fetched,
-        "lost": lost,
-        "rules_on_adversaries": fooled,
-    }
-    print(
-        f"{seeds} simulated webs of {found['hosts']} hosts: {fetched:,} fetches, "
-        f"{merged:,} merged, {merged - right:,} of them wrongly {dict(wrong)}"
-    )
-    least = 100 * found["precision_at_least"]
-    print(f"  right: {100 * right / merged:.3f} % (with 95 % confidence at least {least:.3f} %)")
-    spared = 100 * found["avoided"]
-    print(f"  of what could be spared after a host's first 200 fetches: {spared:.1f} %")
-    print(f"  rules learned on adversaries: {fooled}; pages lost: {lost}")
-    return found
 
 
 def cost(count: int) -> dict[str, Any]:

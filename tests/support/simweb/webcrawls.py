@@ -1,0 +1,78 @@
+"""Crawls of a simulated web inside the process of a test, without sockets."""
+
+import asyncio
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from multidict import CIMultiDict
+from support.simweb.web import Line, Web
+from support.simweb.webjudge import Tally, judge
+from support.simweb.websites import Site
+from support.simweb.webstore import Decisions, decisions
+
+from canonry.crawler.fetch.client import Client
+from canonry.crawler.fetch.response import Get, Response
+from canonry.crawler.run import wiring
+from canonry.crawler.settings import Settings, load
+
+
+class Judged(NamedTuple):
+    """What a crawl did, site by site, and what it decided."""
+
+    tallies: list[Tally]
+    decisions: list[Decisions]
+
+
+class _Wire(Client):
+    """An HTTP client without a network: a web answers at once."""
+
+    def __init__(self, web: Web, settings: Settings) -> None:
+        super().__init__(settings)
+        self._web = web
+
+    async def get(self, url: str, *_more: object) -> Response:
+        """Return the web's answer."""
+        reply = self._web.answer_url(url)
+        headers = CIMultiDict({"Content-Type": "text/html; charset=utf-8"})
+        if reply.location is not None:
+            headers["Location"] = reply.location
+        return Response(url, reply.status, headers, {}, reply.body, 0.0)
+
+    def cutting(self, _size: int) -> Get:
+        """Return the same: no body is that long."""
+        return self.get
+
+    async def address_of(self, _host: str) -> str | None:
+        """Return None: there are no addresses."""
+        return None
+
+
+def crawl(
+    folder: Path, sites: list[Site], patch: pytest.MonkeyPatch, thresholds: str = ""
+) -> Judged:
+    """Crawl sites to the end, with all the objects of a crawl but the HTTP client.
+
+    Args:
+        folder: gets the store.
+        sites: what is there.
+        patch: puts the web in place of the client.
+        thresholds: TOML, in place of config/learning.toml.
+    """
+    store = f"sqlite:///{folder / 'store.db'}"
+    file = folder / "learning.toml"
+    file.write_text(thresholds, encoding="utf-8")
+    lines: list[Line] = []
+    notices: list[str] = []
+    web = Web(sites, lines.append)
+    patch.setattr(wiring, "Client", lambda settings: _Wire(web, settings))
+    flags = {
+        "crawl": {"delay": 0.0, "address_delay": 0.0, "scope": "any"},
+        "fetch": {"retries": 0, "allow_private": True},
+        "learn": {"thresholds": str(file)},
+    }
+    done = asyncio.run(wiring.crawl(web.seeds, store, load(None, flags), notify=notices.append))
+    assert done.finished
+    tallies = judge(sites, lines)
+    turns = {tally.site.home: tally.fetches for tally in tallies}
+    return Judged(tallies, decisions(sites, store, notices, turns))

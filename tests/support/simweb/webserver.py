@@ -1,0 +1,151 @@
+"""Serves a simulated web on loopback, over http and https, to one crawler."""
+
+import asyncio
+import multiprocessing
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import trustme
+from support.simweb.web import Line, Reply, Spec, Web, sites
+from support.simweb.webjudge import write, write_head
+
+_REASONS = {200: "OK", 301: "Moved Permanently", 302: "Found", 404: "Not Found", 410: "Gone"}
+_SLOW = 300.0  # seconds to make a big web
+
+
+class Serving(NamedTuple):
+    """Where a web is served."""
+
+    http: int  # a port of 127.0.0.1
+    https: int
+    ca_file: Path
+    seeds_file: Path  # home pages, one a line
+    log_file: Path
+
+    @property
+    def connect_to(self) -> list[str]:
+        """Return what makes curl and canonry connect here, whatever the host."""
+        return [f":80:127.0.0.1:{self.http}", f":443:127.0.0.1:{self.https}"]
+
+    @property
+    def seeds(self) -> list[str]:
+        """Return the home pages."""
+        return self.seeds_file.read_text(encoding="utf-8").split()
+
+
+class _Connection(asyncio.Protocol):
+    """Answers GET requests, one after the other."""
+
+    def __init__(self, web: Web, scheme: str) -> None:
+        self._web = web
+        self._scheme = scheme
+        self._received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answer the requests whose heads are complete."""
+        self._received += data
+        while b"\r\n\r\n" in self._received:
+            head, _, self._received = self._received.partition(b"\r\n\r\n")
+            lines = head.decode("latin-1").split("\r\n")
+            method, target, _version = lines[0].split(" ")
+            fields = dict(line.split(": ", 1) for line in lines[1:] if ": " in line)
+            host = {name.lower(): value for name, value in fields.items()}.get("host", "")
+            scheme = self._scheme
+            if "://" in target:  # as to a proxy
+                scheme, _, rest = target.partition("://")
+                host, slash, target = rest.partition("/")
+                target = slash + target or "/"
+            name = host.lower().partition(":")[0]
+            self._transport.write(_bytes_of(self._web.answer(scheme, name, target), method))
+
+
+def _bytes_of(reply: Reply, method: str) -> bytes:
+    """Return an answer as it goes over the wire."""
+    location = "" if reply.location is None else f"Location: {reply.location}\r\n"
+    head = (
+        f"HTTP/1.1 {reply.status} {_REASONS[reply.status]}\r\n{location}"
+        f"Content-Type: text/html; charset=utf-8\r\nContent-Length: {len(reply.body)}\r\n\r\n"
+    )
+    return head.encode() + (reply.body if method != "HEAD" else b"")
+
+
+async def _listen(web: Web, tls: ssl.SSLContext | None, port: int) -> asyncio.Server:
+    """Listen on a port; 0 is any."""
+    loop = asyncio.get_running_loop()
+    scheme = "http" if tls is None else "https"
+    return await loop.create_server(lambda: _Connection(web, scheme), "127.0.0.1", port, ssl=tls)
+
+
+def _tls(web: Web, ca_file: Path) -> ssl.SSLContext:
+    """Return what makes all hosts of a web trusted by whoever trusts the authority in a file."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(ca_file))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    secure = {
+        url.split("/")[2]
+        for site in web.sites
+        for url in (site.home, *site.names)
+        if url.startswith("https")
+    }
+    secure |= {host for site in web.sites if site.home.startswith("https") for host in site.hosts}
+    authority.issue_cert(*sorted(secure | {"localhost"})).configure_cert(context)
+    return context
+
+
+def serve(
+    spec: Spec, folder: Path, ports: tuple[int, int], ready: "multiprocessing.Queue[Serving]"
+) -> None:
+    """Serve a web until the process is killed, and write its log.
+
+    Args:
+        spec: what the web is made of.
+        folder: gets the log, the seeds and the authority's certificate.
+        ports: for http and https; 0 is any.
+        ready: receives where it is served.
+    """
+    with (folder / "requests.log").open("w", encoding="utf-8", buffering=1 << 16) as log:
+        log.write(write_head(spec))
+        asyncio.run(_serve(spec, folder, ports, ready, log))
+
+
+async def _serve(
+    spec: Spec,
+    folder: Path,
+    ports: tuple[int, int],
+    ready: "multiprocessing.Queue[Serving]",
+    log: TextIO,
+) -> None:
+    def note(line: Line) -> None:
+        log.write(write(line))
+
+    web = Web(list(sites(spec)), note, spec.seed)
+    ca_file, seeds_file = folder / "ca.pem", folder / "seeds.txt"
+    seeds_file.write_text("".join(f"{url}\n" for url in web.seeds), encoding="utf-8")
+    plain = await _listen(web, None, ports[0])
+    secure = await _listen(web, _tls(web, ca_file), ports[1])
+    where = (server.sockets[0].getsockname()[1] for server in (plain, secure))
+    ready.put(Serving(*where, ca_file, seeds_file, folder / "requests.log"))
+    while True:  # the log is complete half a second after the last request
+        await asyncio.sleep(0.5)
+        log.flush()
+
+
+@contextmanager
+def served(spec: Spec, folder: Path, ports: tuple[int, int] = (0, 0)) -> Iterator[Serving]:
+    """Serve a web from a process of its own."""
+    ready: multiprocessing.Queue[Serving] = multiprocessing.Queue()
+    server = multiprocessing.Process(target=serve, args=(spec, folder, ports, ready), daemon=True)
+    server.start()
+    try:
+        yield ready.get(timeout=_SLOW)
+    finally:
+        server.kill()
+        server.join()
