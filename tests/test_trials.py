@@ -12,7 +12,8 @@ from trials.judging import Truth
 def tree(tmp_path: Path) -> Path:
     pages = {
         "index.html": '<a href="a.html#x">a</a> <a href="sub">sub</a> <a href="gone.html">gone</a>',
-        "a.html": '<a href="../index.html">up</a> <a href="https://other.example/b.html">b</a>',
+        "a.html": '<a href="../index.html">up</a> <a href="https://other.example/b.html">b</a>'
+        '<a rel="external nofollow" href="never-linked.html">no</a>',
         "sub/index.html": '<a href="../other.html">other name</a>',
         "never-linked.html": "nothing",
     }

@@ -3,6 +3,7 @@
 import argparse
 import json
 import platform
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -80,6 +81,7 @@ def main() -> int:
     result = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": " ".join(["tests/trials/learning.py", *sys.argv[1:]]),
+        "commit": _commit(),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {platform.system()}",
         "versions": {"canonry": version("canonry"), **versions},
@@ -91,6 +93,16 @@ def main() -> int:
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return int(any(_bad(row) for row in crawls))
+
+
+def _commit() -> str | None:
+    """Return the commit of the checkout, or None if there is none."""
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.decode().strip()
 
 
 def _arguments() -> argparse.Namespace:

@@ -79,7 +79,7 @@ def unpacked(packages: Iterable[str], cache: Path) -> dict[str, str]:
 
 
 class _Links(HTMLParser):
-    """Collects what a page links to."""
+    """Collects what a page links to, but for ``rel=nofollow``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,8 @@ class _Links(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         name = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}.get(tag)
-        self.found += [value for key, value in attrs if key == name and value]
+        if "nofollow" not in (dict(attrs).get("rel") or "").lower().split():
+            self.found += [value for key, value in attrs if key == name and value]
 
 
 class Reachable(NamedTuple):
