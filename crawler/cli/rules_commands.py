@@ -25,6 +25,7 @@ from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine, rule_store
 from canonry.crawler.learn.life import thresholds as learning
+from canonry.crawler.learn.rule_listing import listing
 from canonry.storage import report
 from canonry.storage.facts import read_facts
 from canonry.storage.learned import rule_rows
@@ -52,15 +53,20 @@ _named = click.argument("rule", metavar="ID")
 @click.option(
     "--host", metavar="HOST", help="Only rules about this host, on any port or on one (HOST:PORT)."
 )
+@click.option("--all", "everything", is_flag=True, help="All rules, also candidates and parts.")
 @json_option
 @with_exit_code
-def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
+def list_rules(
+    store: str, state: tuple[str, ...], host: str | None, *, everything: bool, as_json: bool
+) -> int:
     """List the rules: what they say, their evidence, and how many fetches they spared.
 
-    Without --state, candidates are not listed: they have no effect yet.
+    Without --state or --all, candidates are not listed: they have no effect yet. Rules for parts of
+    a host that say the same as a rule for all of it are counted there; --all and --json list them.
     """
+    every = RULE_STATES if everything else tuple(s for s in RULE_STATES if s != "candidate")
     with report.reading(store) as connection:
-        wanted = state or tuple(s for s in RULE_STATES if s != "candidate")
+        wanted = state or every
         found = [
             rule
             for rule in rule_rows.in_states(connection, wanted)
@@ -76,13 +82,13 @@ def list_rules(store: str, state: tuple[str, ...], host: str | None, *, as_json:
             (
                 rule.id,
                 rule.state,
-                describe(rule.rewrite),
+                describe(rule.rewrite) + (f", and {folded:,} more for its folders" * bool(folded)),
                 rule.agree,
                 rule.disagree,
                 rule.spared,
                 render.moment(rule.verified_at),
             )
-            for rule in found
+            for rule, folded in listing(found, everything=everything)
         ],
     )
     if not found:

@@ -1,0 +1,82 @@
+"""The list of rules that people see."""
+
+import json
+from pathlib import Path
+
+from msgspec.structs import replace
+from support.sites import run_command
+
+from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, RuleState, to_fields
+from canonry.canon.policies import preset
+from canonry.crawler.learn.rule_listing import listing
+from canonry.storage import Store
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+SLASH = Rewrite("h.example", "trailing-slash", new="slash")
+
+
+def tracked(state: RuleState, rewrite: Rewrite, below: str = "/", spared: int = 0) -> TrackedRule:
+    return TrackedRule(replace(rewrite, below=below), state=state, spared=spared)
+
+
+def listed(*rules: TrackedRule, everything: bool = False) -> list[tuple[str, str, str, int]]:
+    return [
+        (rule.rewrite.host, rule.rewrite.below, rule.state, folded)
+        for rule, folded in listing(rules, everything=everything)
+    ]
+
+
+def test_rules_for_folders_are_folded_into_the_rule_of_their_site() -> None:
+    folders = [tracked("probation", SLASH, f"/{n}/") for n in range(6)]
+    whole, candidate = tracked("active", SLASH), tracked("candidate", SLASH, "/c/")
+    everything = [*folders, whole, candidate, tracked("active", SLASH, "/d/")]
+    assert listed(*everything) == [("h.example", "/", "active", 8)]
+    assert len(listed(*everything, everything=True)) == 9
+    assert all(folded == 0 for *_, folded in listed(*everything, everything=True))
+
+
+def test_a_rule_for_a_folder_is_listed_if_it_tells_something_else() -> None:
+    whole = tracked("probation", SLASH)
+    assert listed(tracked("active", SLASH, "/a/"), whole, tracked("revoked", SLASH, "/b/")) == [
+        ("h.example", "/a/", "active", 0),
+        ("h.example", "/", "probation", 0),
+        ("h.example", "/b/", "revoked", 0),
+    ]
+    other = replace(SLASH, new="bare")
+    assert len(listed(whole, tracked("probation", other, "/a/"))) == 2, "it says another thing"
+    assert len(listed(whole, tracked("probation", replace(SLASH, host="o.example"), "/a/"))) == 2
+
+
+def test_what_spares_most_comes_first_and_what_has_no_effect_last() -> None:
+    states: list[RuleState] = [
+        "candidate", "revoked", "frozen", "probation", "suspended", "active",
+    ]  # fmt: skip
+    rules = [tracked(state, replace(SLASH, host=f"{state}.example")) for state in states]
+    much = tracked("active", replace(SLASH, host="z.example"), spared=9)
+    hosts = [host.partition(".")[0] for host, *_ in listed(*rules, much)]
+    assert hosts == ["z", "active", "suspended", "probation", "frozen", "revoked", "candidate"]
+
+
+def test_the_command_folds_rules_for_folders_and_json_keeps_them(tmp_path: Path) -> None:
+    policy = preset("web")
+    store = f"sqlite:///{tmp_path / 'canonry.db'}"
+    Store(store, policy=policy.label, fingerprint=policy.fingerprint).close()
+    said = [replace(SLASH, below=below) for below in ("/", "/a/", "/b/", "/c/")]
+    rules = [LearnedRule(**to_fields(one)) for one in said]
+    rules.append(LearnedRule(**to_fields(replace(SLASH, new="bare")), state="candidate"))
+    text = RuleSet(rules, policy.label).dumps()
+    (tmp_path / "rules.json").write_text(text, encoding="utf-8")
+    assert run_command("rules", "import", "rules.json", folder=tmp_path).returncode == 0
+
+    def lines(*words: str) -> list[str]:
+        done = run_command("rules", "list", *words, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return [" ".join(line.split()) for line in done.stdout.decode().splitlines()]
+
+    assert sum(" active " in line for line in lines()) == 1
+    assert "3 more for its folders" in " ".join(lines())
+    assert sum(" active " in line for line in lines("--all")) == 4
+    assert "candidate" in " ".join(lines("--all"))
+    assert "candidate" not in " ".join(lines())
+    assert len(json.loads("".join(lines("--json")))) == 4
+    assert len(json.loads("".join(lines("--json", "--all")))) == 5
