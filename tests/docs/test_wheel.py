@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -36,6 +37,14 @@ def test_the_wheel_has_one_name_at_the_top(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"canonry"}
     assert {"canonry/config/policies/web.toml", "canonry/py.typed"} <= names
+
+
+def test_the_wheel_has_both_kernels(wheel: Path) -> None:
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    kernels = {
+        f"canonry/{name}{suffix}" for name in ("canon/pipeline/_kernel", "crawler/content/_sketch")
+    }
+    assert kernels <= names_in(wheel)
 
 
 def test_an_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
