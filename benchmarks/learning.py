@@ -24,7 +24,8 @@ from canonry.crawler.learn import mine
 from canonry.crawler.learn.evidence.infer import rewrites_from
 from canonry.crawler.learn.learner import Learner, Moved
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.life.lifecycle import lower_bound
+from canonry.crawler.learn.life.lifecycle import is_proven, lower_bound
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 _WEB = Canonicalizer("web")
 Pairs = list[tuple[str, str]]
@@ -179,11 +180,11 @@ def _half(url: str) -> int:
 
 
 def _would_be_active(rule: LearnedRule) -> bool:
-    """Return True if the evidence is enough for an active rule."""
+    """Return True if the evidence, all of it redirects, is enough for an active rule."""
     limits = thresholds.load().family[rule.family]
     seen = rule.evidence
-    needed = limits.doubted if seen.disagree else limits.active
-    return lower_bound(seen.agree, seen.disagree) >= needed
+    tracked = TrackedRule(rule.rewrite, agree=seen.agree, disagree=seen.disagree, moved=seen.agree)
+    return is_proven(tracked, limits, limits.prior)
 
 
 def _naive(train: Pairs) -> list[LearnedRule]:

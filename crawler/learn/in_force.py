@@ -81,9 +81,10 @@ class RulesInForce:
             return None
         followed = follow(rules, plain.identity, self._canonicalizer.identity)
         if not followed.changes:
-            return Rewritten(plain.identity, plain.key, ())
+            return Rewritten(plain.identity, plain.key, (), plain.identity)
         key = self._canonicalizer.key_of(followed.identity)
-        return Rewritten(followed.identity, key, tuple(rule.id for rule in followed.rules))
+        used = tuple(rule.id for rule in followed.rules)
+        return Rewritten(followed.identity, key, used, plain.identity)
 
     def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:
         """Return the known hosts whose URLs a rule may change: its own, and those moved there.

@@ -66,7 +66,11 @@ class _Nothing:
 
 
 class Learner:
-    """Learns the rules of hosts from evidence. One thread at a time may call it."""
+    """Learns the rules of hosts from evidence. One thread at a time may call it.
+
+    Attributes:
+        priors: what is expected of each family before a host has said anything.
+    """
 
     def __init__(
         self,
@@ -86,7 +90,8 @@ class Learner:
         archive = archive or _Nothing()
         self._memory = Memory(registrable, archive)
         self._comparison = BodyComparison(self._memory, archive)
-        self._sampler = Sampler()
+        self._sampler = Sampler(thresholds.verification)
+        self.priors = {name: limits.prior for name, limits in thresholds.family.items()}
 
     def rules(self, host: str) -> Collection[TrackedRule]:
         """Return the rules of a host."""
@@ -102,6 +107,8 @@ class Learner:
 
     def observe(self, news: Moved | Answered) -> None:
         """Compare an answer with what the rules of its host predict."""
+        url = news.source if isinstance(news, Moved) else news.url
+        self._sampler.fetched(Parts.of(url).host or "")
         if isinstance(news, Moved):
             self._observe_moved(news)
         else:
@@ -123,7 +130,8 @@ class Learner:
         changed = self._memory.take_changed()
         changes = []
         for rule in changed:
-            state = next_state(rule, self._thresholds.family[rule.rewrite.family])
+            family = rule.rewrite.family
+            state = next_state(rule, self._thresholds.family[family], self.priors[family])
             if state == "active" and self._is_covered(rule):
                 state = rule.state
             if state != rule.state:
@@ -137,20 +145,22 @@ class Learner:
         removed = self._memory.take_removed()
         return Decisions([*changed, *self._memory.changed], changes, removed)
 
-    def is_verified(self, rules: Iterable[LearnedRule], identity: str, now: float) -> bool:
+    def is_verified(
+        self, rules: Iterable[LearnedRule], identity: str, now: float, source: str = ""
+    ) -> bool:
         """Return True if a prediction of active rules is to be fetched, to verify them.
 
         Args:
             rules: the rules that made the identity.
             identity: what they made of a URL.
             now: seconds since 1970.
+            source: the URL's identity without rules, if it is known.
         """
         for rule in rules:
             tracked = self._memory.host(rule.host).rules.get(rule.rewrite)
             since = None if tracked is None else now - tracked.verified_at
-            if self._sampler.is_chosen(
-                rule.id, identity, since, self._thresholds.family[rule.family]
-            ):
+            limits = self._thresholds.family[rule.family]
+            if self._sampler.is_chosen(rule.id, source or identity, identity, since, limits):
                 return True
         return False
 

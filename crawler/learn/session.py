@@ -111,7 +111,7 @@ class LearningSession:
         """Do what `is_verified` says, for some rules."""
         identity = rewritten.identity
         rules = in_force.with_ids(rewritten.rules) or in_force.active.on(site_in(identity))[:1]
-        return self._learner.is_verified(rules, identity, now)
+        return self._learner.is_verified(rules, identity, now, rewritten.source)
 
     def learn(
         self,

@@ -29,6 +29,7 @@ class Rewritten(NamedTuple):
     identity: str
     key: bytes
     rules: tuple[str, ...]
+    source: str = ""  # the identity without rules
 
 
 class RuleSource(Protocol):

@@ -27,6 +27,7 @@ _COUNTERS = (  # columns that are attributes of a rule, under the same names
     "verified_at",
     "spared",
 )
+_SETTLED = 8  # paths, from which on the end of a rule is experience
 _COLUMNS = ("id", "host", "lesson", "hsts", *_COUNTERS)
 _SELECT = select(*(rules.c[name] for name in _COLUMNS))
 
@@ -94,6 +95,22 @@ def activated_since(connection: Connection, moment: float) -> list[Rewrite]:
     query = select(rules.c.host, rules.c.lesson).where(rules.c.state == "active")
     recent = connection.execute(query.where(rules.c.entered_at >= moment))
     return [_rewrite(host, fields) for host, fields in recent]
+
+
+def outcomes(connection: Connection) -> dict[str, list[tuple[int, int]]]:
+    """Return how rules for whole hosts ended: by family, the paths for and against each of them.
+
+    Rules with few paths are left out, and those for subdomains, which speak for many hosts.
+    """
+    paths = rules.c.agree + rules.c.disagree
+    query = select(rules.c.lesson, rules.c.agree, rules.c.disagree).where(paths >= _SETTLED)
+    for name in ("below", "subdomains"):  # fields that have their defaults are not written
+        query = query.where(~rules.c.lesson.contains(f'"{name}":', autoescape=True))
+    found: dict[str, list[tuple[int, int]]] = {}
+    for fields, agree, disagree in connection.execute(query):
+        family = msgspec.json.decode(fields)["family"]
+        found.setdefault(family, []).append((agree, disagree))
+    return found
 
 
 def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:

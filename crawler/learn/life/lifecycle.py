@@ -1,14 +1,31 @@
-"""The life of a rule: which state its evidence puts it in."""
+"""The life of a rule: which state its evidence puts it in. Pure functions of the evidence."""
 
 from math import sqrt
+from typing import NamedTuple
 
 from canonry.canon.learned import RuleState
+from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Threshold
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 IN_FORCE: tuple[RuleState, ...] = ("active", "suspended")  # these rules hold URLs
 _Z = 1.959964  # of 95 % of a normal distribution
 _REHABILITATION = 16  # agreeing paths in a row that make a suspended rule active again
+_SECOND = 2  # the disagreement that revokes a rule
+
+
+class Standing(NamedTuple):
+    """How sure the evidence of a rule makes us, and how sure an active rule has to be.
+
+    Attributes:
+        bound: the share of true predictions is above it, with 97.5 % probability.
+        needed: the bound of an active rule.
+        by_prior: True if experience with other hosts counted.
+    """
+
+    bound: float
+    needed: float
+    by_prior: bool
 
 
 def lower_bound(agree: int, disagree: int) -> float:
@@ -21,43 +38,86 @@ def lower_bound(agree: int, disagree: int) -> float:
     return max(0.0, (share + z2 / (2 * n) - spread) / (1 + z2 / n))
 
 
-def next_state(rule: TrackedRule, threshold: Threshold) -> RuleState:
+def clean_paths(bound: float) -> float:
+    """Return how many agreeing paths, and none against, have a bound by `lower_bound`."""
+    return bound / (1 - bound) * _Z * _Z
+
+
+def standing(rule: TrackedRule, threshold: Threshold, prior: Prior) -> Standing:
+    """Return how sure the evidence of a rule makes us.
+
+    Experience with other hosts counts only for rules for a whole host. A rule for a part of a host
+    matters where the rule for the whole host has failed; one for subdomains speaks for hosts that
+    have not been asked. Once anything contradicts a rule, experience counts at most against it.
+    """
+    own = lower_bound(rule.agree, rule.disagree)
+    whole = rule.rewrite.below == "/" and not rule.rewrite.subdomains
+    experienced = prior.bound(rule.agree, rule.disagree) if whole else own
+    if rule.disagree:
+        return Standing(min(own, experienced), threshold.doubted, by_prior=False)
+    if whole:
+        return Standing(experienced, threshold.active, by_prior=True)
+    return Standing(own, threshold.alone, by_prior=False)
+
+
+def has_paths(rule: TrackedRule, threshold: Threshold) -> bool:
+    """Return True if a rule has the fewest agreeing paths that an active rule may have.
+
+    A redirect is the server's own word; equal content is our judgement, and needs more paths.
+    """
+    return min(rule.moved, rule.agree) >= threshold.floor or rule.agree >= threshold.content_floor
+
+
+def is_proven(rule: TrackedRule, threshold: Threshold, prior: Prior) -> bool:
+    """Return True if the evidence of a rule is enough for an active rule, apart from its trial."""
+    found = standing(rule, threshold, prior)
+    return has_paths(rule, threshold) and found.bound >= found.needed
+
+
+def next_state(rule: TrackedRule, threshold: Threshold, prior: Prior) -> RuleState:
     """Return the state that a rule's evidence puts it in.
 
     candidate → probation → active → suspended → revoked; a rule whose redirects go both ways is
-    frozen. Only people can bring a rule back from revoked and frozen.
+    frozen. Only people can bring a rule back from revoked and frozen. Evidence may come late or
+    be judged anew, so its counters may grow and shrink between two calls.
+
+    Args:
+        rule: with its evidence and its state.
+        threshold: of its family.
+        prior: of its family.
     """
     if rule.state in {"revoked", "frozen"}:
         return rule.state
     if rule.reversed and rule.reversed * 10 >= rule.agree:
         return "frozen"
-    bound = lower_bound(rule.agree, rule.disagree)
-    needed = threshold.doubted if rule.disagree else threshold.active
-    if rule.state == "candidate":
-        return "probation" if bound >= threshold.probation else "candidate"
-    if rule.state == "probation":
-        return _after_probation(rule, threshold, bound, needed)
-    return _after_activation(rule, bound, needed)
-
-
-def _after_probation(
-    rule: TrackedRule, threshold: Threshold, bound: float, needed: float
-) -> RuleState:
-    """Return the next state of a rule on probation: candidate, probation or active."""
-    if bound < threshold.probation:
+    if rule.state in IN_FORCE:
+        return _after_activation(rule, threshold, prior)
+    found = standing(rule, threshold, prior)
+    if rule.agree < threshold.probation_floor or found.bound < threshold.probation:
         return "candidate"
-    trial = lower_bound(rule.trial_agree, rule.trial_disagree)
+    if rule.state == "candidate":
+        return "probation"
+    return _after_probation(rule, threshold, prior)
+
+
+def _after_probation(rule: TrackedRule, threshold: Threshold, prior: Prior) -> RuleState:
+    """Return the next state of a rule on probation that stays above its bound."""
     if rule.hsts and not rule.disagree:  # the host itself says so: a short trial is enough
         return "active" if rule.trial_agree >= 1 else "probation"
-    passed = bound >= needed and trial >= threshold.trial
+    by_prior = standing(rule, threshold, prior).by_prior
+    tried = rule.trial_agree >= (threshold.trial_floor if by_prior else threshold.trial_alone)
     lasted = rule.last_seen - rule.first_seen >= threshold.span
-    return "active" if passed and lasted else "probation"
+    passed = tried and lasted and is_proven(rule, threshold, prior)
+    return "active" if passed else "probation"
 
 
-def _after_activation(rule: TrackedRule, bound: float, needed: float) -> RuleState:
+def _after_activation(rule: TrackedRule, threshold: Threshold, prior: Prior) -> RuleState:
     """Return the next state of a rule that was active: a failure suspends, another revokes it."""
-    if rule.trial_disagree:
-        return "suspended" if rule.state == "active" else "revoked"
-    if rule.state == "suspended" and rule.trial_agree >= _REHABILITATION and bound >= needed:
-        return "active"
-    return rule.state
+    contradicted = rule.disagree > 0 and lower_bound(rule.agree, rule.disagree) < threshold.doubted
+    if rule.state == "active":
+        return "suspended" if rule.trial_disagree or contradicted else "active"
+    if rule.trial_disagree or (contradicted and rule.disagree >= _SECOND):
+        return "revoked"
+    trial = _REHABILITATION if rule.disagree else threshold.trial_floor
+    again = rule.trial_agree >= trial and is_proven(rule, threshold, prior)
+    return "active" if again else "suspended"

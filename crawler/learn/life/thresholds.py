@@ -1,6 +1,7 @@
 """Thresholds: how much evidence makes a rule; read from ``config/learning.toml``."""
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,23 +10,50 @@ from msgspec import Meta
 
 from canonry.canon.learned import FAMILIES
 from canonry.canon.policies import read_shipped
+from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.settings import SettingsError
 
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Seconds = Annotated[float, Meta(ge=0)]
+_Paths = Annotated[int, Meta(ge=1)]
+_REPLACED = {  # keys of earlier versions
+    "trial": "its successors are 'trial_floor' and 'trial_alone', numbers of paths",
+}
 
 
 class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The thresholds of one family; each key is explained in ``config/learning.toml``."""
 
+    probation_floor: _Paths
     probation: _Share
+    floor: _Paths
+    content_floor: _Paths
     active: _Share
+    alone: _Share
     doubted: _Share
-    trial: _Share
+    trial_floor: _Paths
+    trial_alone: _Paths
     span: _Seconds
+    expected: Annotated[float, Meta(ge=0.02, le=0.99)]
+    strength: Annotated[float, Meta(ge=0.5, le=40)]
+    hosts: Annotated[float, Meta(gt=0)]
     verified: _Share
     first: Annotated[int, Meta(ge=0)]
     verify_again: _Seconds
+
+    @property
+    def prior(self) -> Prior:
+        """Return the shipped experience with the family."""
+        return Prior.of(self.expected, self.strength)
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many predictions are fetched all the same; explained in ``config/learning.toml``."""
+
+    share: _Share
+    advance: Annotated[int, Meta(ge=0)]
+    early: _Share
+    early_for: Annotated[int, Meta(ge=0)]
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,9 +66,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The thresholds of every family, and the gate."""
+    """The thresholds of every family, how rules are verified, and the gate."""
 
     family: dict[str, Threshold]
+    verification: Verification
     gate: Gate
 
 
@@ -63,17 +92,42 @@ def load(file: str | None = None) -> Thresholds:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingsError(f"{file}: not TOML: {error}") from None
     source = file or "config/learning.toml"
-    for name in (*given, *given.get("family", {})):
-        if name not in {"default", "family", "gate", *FAMILIES}:
-            allowed = ", ".join(("default", "gate", *(f"family.{name}" for name in FAMILIES)))
-            raise SettingsError(f"{source}: no section [{name}]; allowed are {allowed}")
+    for fault in _faults(given):
+        raise SettingsError(f"{source}: {fault}")
     default = shipped["default"] | given.get("default", {})
     families = {
         name: default | shipped["family"].get(name, {}) | given.get("family", {}).get(name, {})
         for name in FAMILIES
     }
-    whole = {"family": families, "gate": shipped["gate"] | given.get("gate", {})}
+    whole = {name: shipped[name] | given.get(name, {}) for name in ("verification", "gate")}
     try:
-        return msgspec.convert(whole, Thresholds)
+        return msgspec.convert({"family": families, **whole}, Thresholds)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{source}: {error}") from None
+
+
+def _faults(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the sections and the keys of a file."""
+    keys: dict[str, type[msgspec.Struct]] = {
+        "default": Threshold,
+        "verification": Verification,
+        "gate": Gate,
+        **{f"family.{name}": Threshold for name in FAMILIES},
+    }
+    families = given.get("family", {})
+    if not isinstance(families, dict):
+        yield "'family' has to be a section for each family, such as [family.www]"
+        return
+    others = {name: section for name, section in given.items() if name != "family"}
+    sections = others | {f"family.{name}": section for name, section in families.items()}
+    for name, section in sections.items():
+        if name not in keys:
+            yield f"no section [{name}]; allowed are {', '.join(keys)}"
+        elif not isinstance(section, dict):
+            yield f"'{name}' has to be a section, [{name}]"
+        else:
+            allowed = keys[name].__struct_encode_fields__
+            for key in section:
+                if key not in allowed:
+                    hint = _REPLACED.get(key, f"allowed are {', '.join(allowed)}")
+                    yield f"no key '{key}' in [{name}]; {hint}"

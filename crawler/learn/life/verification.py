@@ -2,47 +2,102 @@
 
 import hashlib
 from collections import OrderedDict
+from typing import TypeVar
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.life.thresholds import Threshold
+from canonry.crawler.learn.life.thresholds import Threshold, Verification
 
-_PLACES = 65_536
+_REMEMBERED = 65_536
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class Sampler:
-    """Chooses predictions to verify. Remembers how often it was asked for each part of a host."""
+    """Chooses predictions to verify, within a share of the requests of each host.
 
-    def __init__(self) -> None:
-        """Start without any memory."""
-        self._first: OrderedDict[tuple[str, str], int] = OrderedDict()
+    So a host whose pages have a hundred names each is not asked more often than one with two.
+    """
+
+    def __init__(self, limits: Verification) -> None:
+        """Start without any memory.
+
+        Args:
+            limits: how much is verified in all.
+        """
+        self._limits = limits
+        self._requests: OrderedDict[str, int] = OrderedDict()  # to hosts
+        self._spent: OrderedDict[str, int] = OrderedDict()  # of these, on verification
+        self._predicted: OrderedDict[str, int] = OrderedDict()  # by rules
+        self._first: OrderedDict[tuple[str, str], int] = OrderedDict()  # by rules in their parts
+        self._chosen: OrderedDict[tuple[str, str], bool] = OrderedDict()
+
+    def fetched(self, host: str) -> None:
+        """Count a request to a host."""
+        _set(self._requests, host, self._requests.get(host, 0) + 1)
 
     def is_chosen(
-        self, rule_id: str, identity: str, since_verified: float | None, threshold: Threshold
+        self,
+        rule_id: str,
+        url: str,
+        identity: str,
+        since_verified: float | None,
+        threshold: Threshold,
+        *,
+        known: bool = False,
     ) -> bool:
         """Return True if a prediction is to be fetched, although the rule could spare it.
 
-        Chosen are a share of all predictions, by a hash, so that the choice is the same on every
-        machine and at any time; the first predictions in each part of a host; and the next
-        prediction of a rule that was not verified for long.
+        Chosen are a share of all predictions, by a hash of the URL, and more of a rule's first;
+        the first predictions in each new part of a host; and the next prediction of a rule that
+        was not verified for long. What was chosen once stays chosen.
 
         Args:
             rule_id: the id of the rule.
-            identity: what the rule makes of the URL.
+            url: the identity of the URL, without the rule.
+            identity: what the rule makes of it.
             since_verified: seconds since the rule was last verified; None if that is not known.
             threshold: of the rule's family.
+            known: True if the rule has evidence in that part of the host.
         """
-        chance = int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=4).digest()) / 2**32
-        if chance < threshold.verified:
+        if (rule_id, url) in self._chosen:
             return True
-        path = Parts.of(identity).path
+        overdue = since_verified is not None and since_verified > threshold.verify_again
+        parts = Parts.of(identity)
+        wanted = self._is_in_share(rule_id, url, threshold)
+        wanted |= not known and self._is_first(rule_id, parts.path, threshold)
+        host = parts.host or ""
+        spent = self._spent.get(host, 0) + 1
+        earned = self._limits.share * self._requests.get(host, 0)
+        if not (wanted or overdue) or spent > earned + (self._limits.advance if overdue else 0):
+            return False
+        _set(self._spent, host, spent)
+        _set(self._chosen, (rule_id, url), True)  # noqa: FBT003 - a value, not a flag
+        return True
+
+    def _is_in_share(self, rule_id: str, url: str, threshold: Threshold) -> bool:
+        """Count a prediction; return True if it is in the share that is verified."""
+        before = self._predicted.get(rule_id, 0)
+        _set(self._predicted, rule_id, before + 1)
+        share = threshold.verified
+        if before < self._limits.early_for:
+            share = max(share, self._limits.early)
+        digest = hashlib.blake2b(url.encode(), digest_size=4).digest()
+        return int.from_bytes(digest) / 2**32 < share
+
+    def _is_first(self, rule_id: str, path: str, threshold: Threshold) -> bool:
+        """Count a prediction in its part of a host; return True if it is one of the first."""
         place = first_directory(path) or path
-        seen = self._first.pop((rule_id, place), 0)
-        self._first[rule_id, place] = seen + 1
-        if len(self._first) > _PLACES:
-            self._first.popitem(last=False)
-        if seen < threshold.first and place.endswith("/"):
-            return True
-        return since_verified is not None and since_verified > threshold.verify_again
+        before = self._first.get((rule_id, place), 0)
+        _set(self._first, (rule_id, place), before + 1)
+        return before < threshold.first and place.endswith("/")
+
+
+def _set(memory: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Remember a value; forget the one that was not set for longest."""
+    memory[key] = value
+    memory.move_to_end(key)
+    if len(memory) > _REMEMBERED:
+        memory.popitem(last=False)
 
 
 def first_directory(path: str) -> str:

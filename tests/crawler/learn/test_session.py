@@ -128,26 +128,26 @@ def test_a_rule_that_would_form_a_circle_is_blocked(tmp_path: Path) -> None:
 
 def test_evidence_survives_a_restart(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
-    learn_slashes(crawl, 20)
+    learn_slashes(crawl, 5)
     crawl.store.close()
     again = Crawl(tmp_path)
-    learn_slashes(again, 14, start=20)
+    learn_slashes(again, 4, start=5)
     assert again.states()["trailing-slash", "/"] == "probation"
-    learn_slashes(again, 1, start=34)
+    learn_slashes(again, 1, start=9)
     assert again.states()["trailing-slash", "/"] == "active"
     again.store.close()
 
 
 def test_nothing_is_learned_from_a_transaction_that_fails(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
-    learn_slashes(crawl, 34)
+    learn_slashes(crawl, 9)
     with pytest.raises(KeyError), crawl.store.transaction() as connection:
         hop = Hop("redirect", 301, candidate(f"{H}/x/"))
         outcome = Outcome(Queued(1, f"{H}/x", 1, 0, 0), State.REDIRECTED, hops=(hop,))
         crawl.session.learn(connection, [outcome], [[]], crawl.now)
         raise KeyError
     assert crawl.states()["trailing-slash", "/"] == "probation"
-    learn_slashes(crawl, 1, start=34)
+    learn_slashes(crawl, 1, start=9)
     assert crawl.states()["trailing-slash", "/"] == "active"
     crawl.store.close()
 

@@ -1,0 +1,70 @@
+"""Experience: how rules of each family ended on the hosts of a store, as priors and for people."""
+
+from sqlalchemy import Connection
+
+from canonry.crawler.learn.life.lifecycle import clean_paths, has_paths, standing
+from canonry.crawler.learn.life.prior import Prior, fit
+from canonry.crawler.learn.life.thresholds import Threshold, Thresholds
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+
+def priors_for(connection: Connection, thresholds: Thresholds) -> dict[str, Prior]:
+    """Return what is expected of each family: the shipped experience, and that of a store.
+
+    Args:
+        connection: of the store.
+        thresholds: with the shipped experience.
+    """
+    cases = rule_rows.outcomes(connection)
+    return {
+        name: fit(cases.get(name, ()), limits.prior, limits.hosts)
+        for name, limits in thresholds.family.items()
+    }
+
+
+def explain(rule: TrackedRule, threshold: Threshold, prior: Prior) -> str:
+    """Return a sentence for people that says how experience counted for a rule.
+
+    Args:
+        rule: with its evidence.
+        threshold: of its family.
+        prior: of its family.
+    """
+    found = standing(rule, threshold, prior)
+    if rule.disagree:
+        verb = "disagrees" if rule.disagree == 1 else "disagree"
+        agree = "1 path agrees" if rule.agree == 1 else f"{rule.agree:,} paths agree"
+        said = [f"{agree} and {rule.disagree:,} {verb}, so experience does not count"]
+    else:
+        said = [_counted(rule.agree, "clean path")]
+        if found.by_prior:
+            said.append(_of_others(rule, prior, clean_paths(found.bound) - rule.agree))
+        else:
+            where = "subdomains" if rule.rewrite.subdomains else "a part of a host"
+            said.append(f"experience does not count for {where}")
+    said.append(f"lower bound {_share(found.bound)} of {_share(found.needed)} needed")
+    if not has_paths(rule, threshold):
+        said.append(
+            f"an active rule needs {threshold.floor} paths by redirects, "
+            f"or {threshold.content_floor} in all"
+        )
+    return "; ".join(said)
+
+
+def _of_others(rule: TrackedRule, prior: Prior, more: float) -> str:
+    """Return a sentence about the experience with other hosts."""
+    who = "the shipped experience"
+    if prior.hosts:
+        family = rule.rewrite.family
+        who = f"{_counted(prior.hosts, 'case')} of {family} in this store, and {who},"
+    verb = "count" if prior.hosts else "counts"
+    return f"{who} {verb} like {abs(more):.0f} {'more' if more >= 0 else 'fewer'}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _share(number: float) -> str:
+    return f"{number:.2f}".removeprefix("0")

@@ -1,0 +1,92 @@
+"""Verification: which predictions are fetched all the same, and how many at most."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import tries
+
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.life.verification import Sampler
+
+LIMITS = thresholds.load()
+LIMIT = LIMITS.family["www"]
+H = "http://h.example"
+
+
+def sampler(requests: int = 0) -> Sampler:
+    one = Sampler(LIMITS.verification)
+    for _ in range(requests):
+        one.fetched("h.example")
+    return one
+
+
+def asks(one: Sampler, name: str, since: float | None = 1.0, *, known: bool = True) -> bool:
+    """Return whether a prediction is verified."""
+    return one.is_chosen("rule", f"{H}/{name}?s", f"{H}/{name}", since, LIMIT, known=known)
+
+
+def test_early_predictions_are_verified_more_often() -> None:
+    one = sampler(10_000)
+    early = sum(asks(one, f"docs/{n}") for n in range(LIMITS.verification.early_for))
+    later = sum(asks(one, f"docs/{n}") for n in range(1000, 6000))
+    assert 2 <= early <= 14
+    assert 0.015 < later / 5000 < 0.025
+
+
+def test_new_parts_of_a_host_are_verified_first() -> None:
+    one = sampler(10_000)
+    assert all(asks(one, f"new/{n}", known=False) for n in range(LIMIT.first))
+    before = sum(asks(one, f"new/{n}", known=False) for n in range(100, 600))
+    assert before < 60, "only the first"
+    one = sampler(10_000)
+    assert not all(asks(one, f"old/{n}") for n in range(LIMIT.first)), "it has evidence there"
+
+
+def test_a_host_with_many_names_for_a_page_is_not_asked_for_more() -> None:
+    one = sampler(1000)
+    chosen = sum(asks(one, f"docs/{n}") for n in range(100_000))
+    assert chosen == 1000 * LIMITS.verification.share
+
+
+def test_an_overdue_verification_may_be_taken_in_advance() -> None:
+    one = sampler()
+    late = LIMIT.verify_again + 1
+    assert not any(asks(one, f"docs/{n}") for n in range(100))
+    chosen = [asks(one, f"more/{n}", late) for n in range(100)]
+    assert sum(chosen) == LIMITS.verification.advance
+    assert chosen[0]
+
+
+def test_what_was_chosen_stays_chosen_and_costs_once() -> None:
+    one = sampler(1000)
+    first = {n for n in range(500) if asks(one, f"docs/{n}")}
+    assert len(first) > 5
+    assert all(asks(one, f"docs/{n}") for n in first for _ in range(100))
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.just(None),
+            st.tuples(st.integers(0, 400), st.sampled_from([1.0, 1e9]), st.booleans()),
+        ),
+        max_size=400,
+    )
+)
+@settings(max_examples=tries(1))
+def test_verification_is_a_share_of_the_requests_of_a_host(
+    steps: list[tuple[int, float, bool] | None],
+) -> None:
+    def run() -> tuple[list[int], int]:
+        one, requests = sampler(), 0
+        chosen: set[int] = set()
+        for step in steps:
+            if step is None:
+                requests += 1
+                one.fetched("h.example")
+            elif asks(one, f"a/{step[0]}", step[1], known=step[2]):
+                chosen.add(step[0])
+            allowed = LIMITS.verification.advance + LIMITS.verification.share * requests
+            assert len(chosen) <= allowed + 1e-6
+        return sorted(chosen), requests
+
+    assert run() == run()
