@@ -107,8 +107,7 @@ class Learner:
 
     def observe(self, news: Moved | Answered) -> None:
         """Compare an answer with what the rules of its host predict."""
-        url = news.source if isinstance(news, Moved) else news.url
-        self._sampler.fetched(Parts.of(url).host or "")
+        self._sampler.fetched(news.source if isinstance(news, Moved) else news.url)
         if isinstance(news, Moved):
             self._observe_moved(news)
         else:

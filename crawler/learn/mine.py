@@ -21,7 +21,6 @@ from canonry.storage.http_status import PERMANENT_REDIRECTS
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _PERMANENT = frozenset(map(str, PERMANENT_REDIRECTS))
-_WORTH = frozenset({"probation", "active"})
 
 
 class Pair(NamedTuple):
@@ -51,7 +50,6 @@ def mine(pairs: Iterable[Pair], canonicalizer: Canonicalizer, thresholds: Thresh
         thresholds: how much evidence makes a rule.
     """
     learner = Learner(thresholds, registrable)
-    found: dict[str, TrackedRule] = {}
     refused: dict[str, int] = {}
     used = other = 0
     for number, old, new, status in pairs:
@@ -69,9 +67,8 @@ def mine(pairs: Iterable[Pair], canonicalizer: Canonicalizer, thresholds: Thresh
         if source == target:
             continue
         learner.observe(Moved(source, target, float(number)))
-        for rule in learner.decide(float(number)).changed:
-            found[rule.id] = rule
-    rules = [_candidate(rule) for rule in found.values() if rule.state in _WORTH]
+    # One decision, at the end: a rule that is contradicted later is no less worth a probation.
+    rules = [_candidate(rule) for rule in learner.decide(0.0).changed if rule.state == "probation"]
     return Mined(tuple(sorted(rules, key=lambda rule: rule.rewrite)), used, other, refused)
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections import OrderedDict
 from typing import TypeVar
 
+from canonry.canon.learned import site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.life.thresholds import Threshold, Verification
 
@@ -31,8 +32,9 @@ class Sampler:
         self._first: OrderedDict[tuple[str, str], int] = OrderedDict()  # by rules in their parts
         self._chosen: OrderedDict[tuple[str, str], bool] = OrderedDict()
 
-    def fetched(self, host: str) -> None:
-        """Count a request to a host."""
+    def fetched(self, url: str) -> None:
+        """Count a request, by its identity."""
+        host = site_in(url)
         _set(self._requests, host, self._requests.get(host, 0) + 1)
 
     def is_chosen(
@@ -62,13 +64,12 @@ class Sampler:
         if (rule_id, url) in self._chosen:
             return True
         overdue = since_verified is not None and since_verified > threshold.verify_again
-        parts = Parts.of(identity)
         wanted = self._is_in_share(rule_id, url, threshold)
-        wanted |= not known and self._is_first(rule_id, parts.path, threshold)
-        host = parts.host or ""
+        wanted |= not known and self._is_first(rule_id, Parts.of(identity).path, threshold)
+        host = site_in(identity)
         spent = self._spent.get(host, 0) + 1
-        earned = self._limits.share * self._requests.get(host, 0)
-        if not (wanted or overdue) or spent > earned + (self._limits.advance if overdue else 0):
+        allowed = self._limits.advance + self._limits.share * self._requests.get(host, 0)
+        if not (wanted or overdue) or spent > allowed + (threshold.first if overdue else 0):
             return False
         _set(self._spent, host, spent)
         _set(self._chosen, (rule_id, url), True)  # noqa: FBT003 - a value, not a flag
