@@ -24,7 +24,7 @@ from canonry.crawler.learn import mine
 from canonry.crawler.learn.evidence.infer import rewrites_from
 from canonry.crawler.learn.learner import Learner, Moved
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.life.lifecycle import is_proven, lower_bound
+from canonry.crawler.learn.life.lifecycle import is_proven
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _WEB = Canonicalizer("web")

@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from canonry.canon.learned.rewrite import Rewrite
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence.body_comparison import Answered
 from canonry.crawler.learn.learner import Learner, Moved
