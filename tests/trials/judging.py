@@ -30,14 +30,14 @@ class Truth(NamedTuple):
         real = file.resolve()
         return real, part if real in self.cuts and part in {"1", "2", "3"} else ""
 
-    def page_of(self, url: str) -> Page | None:
-        """Return the page of a URL, or None if there is none."""
+    def page_of(self, url: str) -> Page:
+        """Return the page of a URL; of one that leads to nothing, the file that it would be."""
         split = urlsplit(url)
         file = self.root / unquote(split.path).lstrip("/")
         if file.is_dir():
             file /= "index.html"
         part = parse_qs(split.query).get("part", [""])[0]
-        return self.page(file, part) if file.is_file() else None
+        return self.page(file, part)
 
 
 def requests(log: Path) -> Iterator[dict[str, Any]]:
@@ -93,11 +93,11 @@ def merges(aliases: Iterable[dict[str, Any]], truth: Truth) -> dict[str, Any]:
         if alias["kind"] != "rule":
             continue
         one, other = truth.page_of(alias["url"]), truth.page_of(alias["same_as"])
-        if one == other and one is not None:
+        if one == other:
             right += 1
         else:
             wrong.append([alias["url"], alias["same_as"]])
-            parts += one is not None and other is not None and one[0] == other[0]
+            parts += one[0] == other[0]
     return {
         "merged": right + len(wrong),
         "wrongly_merged": len(wrong),
