@@ -51,6 +51,8 @@ def simulated(specs: list[Spec], minutes: float, *, plain: bool) -> dict[str, An
         tallies = [tally for one in done for tally in one.tallies]
         print(f"{len(specs)} webs, canonry crawl {word}:")
         print("\n".join(webjudge.table(tallies)))
+        if not all(one.finished for one in done):
+            print("stopped before its end: what was not fetched is neither avoided nor lost")
         found[word.removeprefix("--")] = _as_json(done, tallies)
         if word == "--learn":
             found["decisions"] = _print_decisions([row for one in done for row in one.decisions])

@@ -1,6 +1,9 @@
 """Learning on a simulated web: merges are right, and nothing untrue is learned from adversaries."""
 
+import http.client
 import random
+import socket
+import ssl
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,9 @@ from support.simweb.web import HABITS, Line, Spec, Web, sites
 from support.simweb.webadversaries import KINDS, adversary
 from support.simweb.webcrawls import Judged
 from support.simweb.webhabits import habits
+from support.simweb.webserver import served
 from support.simweb.websites import Doubt, Manner, honest
+from support.sites import wait_for
 
 # What a crawl of honest hosts has to reach: the share of what could be avoided after a host's first
 # 200 requests, on static and on dynamic hosts; and how many fetches a page are wasted at most.
@@ -126,6 +131,37 @@ def test_a_redirect_alone_is_no_page() -> None:
     (tally,) = webjudge.replayed([site], [site.home, name])
     assert site.truth(name) in tally.lost
     assert tally.again == 0
+
+
+def test_a_web_is_served_to_any_crawler(tmp_path: Path) -> None:
+    """Over http, over https, and as a proxy for both; connections are used again."""
+    spec = Spec(seed=1, hosts=2, resources=10, adversaries=False)  # of one habit: the scheme
+    (site, *_more) = sites(spec)
+    host = site.home.split("/")[2]
+    with served(spec, tmp_path) as serving:
+        assert serving.seeds[0] == site.home
+        tls = ssl.create_default_context(cafile=str(serving.ca_file))
+        plain = http.client.HTTPConnection("127.0.0.1", serving.http)
+        secure = http.client.HTTPSConnection("127.0.0.1", serving.http, context=tls)
+        secure.set_tunnel(host)
+        direct = socket.create_connection(("127.0.0.1", serving.https))
+        with tls.wrap_socket(direct, server_hostname=host) as wrapped:
+            wrapped.sendall(f"GET / HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
+            assert wrapped.recv(15) == b"HTTP/1.1 200 OK"
+        for target in ("/", f"http://{host}/", "/robots.txt"):
+            plain.request("GET", target, headers={"Host": host})
+            answer = plain.getresponse()
+            assert answer.status in {200, 301, 404}
+            answer.read()
+        secure.request("GET", "/")
+        assert b"<a href=" in secure.getresponse().read()
+        plain.close()
+        secure.close()
+        log = serving.log_file
+        wait_for(lambda: log.read_text(encoding="utf-8").count("\n") == 6)
+    (tally, _other) = webjudge.judge_log(log.read_text(encoding="utf-8").splitlines())
+    assert tally.fetches == 4, "robots.txt does not count"
+    assert tally.again == 3
 
 
 def test_a_log_is_read_as_it_was_written() -> None:

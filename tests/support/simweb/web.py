@@ -30,7 +30,7 @@ _MANNERS = tuple(  # what a static or dynamic site with one habit may do
     for deep in (False, True)
 )
 _EXCEPTIONS = (0.002, 0.01, 0.03, 0.1)
-_PART = 3  # an adversary has this part of the pages of an honest site
+_PART = 4  # an adversary has this part of the pages of an honest site
 ROBOTS = "/robots.txt"
 
 

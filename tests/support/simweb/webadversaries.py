@@ -1,60 +1,15 @@
 """Adversaries: sites from which something seems to be learnable, and what they do with a URL."""
 
-import random
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
+from support.simweb.webground import Ground
 from support.simweb.webhabits import raised, slashed, unslashed, without
 from support.simweb.websites import NOTHING, SECTIONS, Found, Site
-from support.simweb.webtexts import Frame, Page, number_of, own_text, rare_words
+from support.simweb.webtexts import Frame, number_of
 
 _PERMANENT, _TEMPORARY, _GONE = 301, 302, 410
-_CORE = re.compile(r"https?://(?:spare-)?([^/]+)(?:/(?:de|fr|us|gb))?(/[^?]*?)/?(?:\?.*)?")
-_ITEMS = 12  # of a list
-
-
-class Ground:
-    """What the answers of an adversary are made from; its pages are http URLs."""
-
-    def __init__(self, kind: str, name: str, size: int, *, dynamic: bool) -> None:
-        """Make the pages."""
-        self.rng = random.Random(number_of(kind, name))
-        self.home = f"http://{name}/"
-        self.dynamic = dynamic
-        self.pages = [self.home + self._slug(n) for n in range(size)]
-
-    def _slug(self, n: int) -> str:
-        return f"{self.rng.choice(SECTIONS)}/{'-'.join(rare_words(self.rng, 2))}-{n}"
-
-    def core(self, url: str) -> str:
-        """Return the page that a URL is another name of, or seems to be."""
-        found = _CORE.fullmatch(url)
-        return "" if found is None else f"http://{found[1]}{found[2].lower()}"
-
-    def text(self, resource: str) -> Page:
-        """Return the text of a resource."""
-        return own_text(self.home, resource)
-
-    def own(self, url: str) -> Found:
-        """Return a page of its own."""
-        return Found(url, self.text(url))
-
-    def items(self, url: str, start: int = 0) -> list[str]:
-        """Return items of the list that a page has; each is a few words and a price."""
-        rng = random.Random(number_of("items", self.core(url), start))
-        return [
-            f"{' '.join(rare_words(rng, rng.randrange(3, 9))).capitalize()}, "
-            f"{rng.choice(('red', 'blue'))}, {rng.randrange(100, 9999) / 100:.2f}"
-            for _ in range(_ITEMS)
-        ]
-
-    def list_of(self, url: str, items: Iterable[str]) -> Found:
-        """Return a page of its own with a list of items, under the heading of all such pages."""
-        page = self.text(self.core(url))
-        shown = "".join(f"<li>{item}</li>" for item in items)
-        return Found(url, page._replace(blocks=(page.blocks[0], f"<ol>{shown}</ol>")))
-
 
 Answer = Callable[[Ground, str, int], Found]
 

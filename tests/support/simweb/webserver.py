@@ -37,12 +37,14 @@ class Serving(NamedTuple):
 
 
 class _Connection(asyncio.Protocol):
-    """Answers GET requests, one after the other."""
+    """Answers requests, one after the other: as a host does, or as a proxy."""
 
-    def __init__(self, web: Web, scheme: str) -> None:
+    def __init__(self, web: Web, scheme: str, tls: ssl.SSLContext) -> None:
         self._web = web
         self._scheme = scheme
+        self._tls = tls
         self._received = b""
+        self._upgrading: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
@@ -50,21 +52,42 @@ class _Connection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer the requests whose heads are complete."""
+        """Answer the requests whose heads are complete, unless a tunnel is being made."""
         self._received += data
+        if self._upgrading is None:
+            self._answer()
+
+    def _answer(self) -> None:
         while b"\r\n\r\n" in self._received:
             head, _, self._received = self._received.partition(b"\r\n\r\n")
             lines = head.decode("latin-1").split("\r\n")
             method, target, _version = lines[0].split(" ")
-            fields = dict(line.split(": ", 1) for line in lines[1:] if ": " in line)
-            host = {name.lower(): value for name, value in fields.items()}.get("host", "")
-            scheme = self._scheme
+            if method == "CONNECT":
+                self._transport.pause_reading()
+                self._transport.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+                self._upgrading = asyncio.create_task(self._upgrade())
+                return
+            scheme, host = self._scheme, _host_of(lines)
             if "://" in target:  # as to a proxy
                 scheme, _, rest = target.partition("://")
                 host, slash, target = rest.partition("/")
                 target = slash + target or "/"
             name = host.lower().partition(":")[0]
             self._transport.write(_bytes_of(self._web.answer(scheme, name, target), method))
+
+    async def _upgrade(self) -> None:
+        """Speak TLS from now on, as the host at the other end of a proxy's tunnel would."""
+        loop = asyncio.get_running_loop()
+        found = await loop.start_tls(self._transport, self, self._tls, server_side=True)
+        if found is not None:
+            self._transport, self._scheme, self._upgrading = found, "https", None
+            self._answer()
+
+
+def _host_of(lines: list[str]) -> str:
+    """Return the Host field of a request's head."""
+    fields = (line.partition(":") for line in lines[1:])
+    return next((value.strip() for name, _, value in fields if name.lower() == "host"), "")
 
 
 def _bytes_of(reply: Reply, method: str) -> bytes:
@@ -77,11 +100,14 @@ def _bytes_of(reply: Reply, method: str) -> bytes:
     return head.encode() + (reply.body if method != "HEAD" else b"")
 
 
-async def _listen(web: Web, tls: ssl.SSLContext | None, port: int) -> asyncio.Server:
+async def _listen(web: Web, scheme: str, tls: ssl.SSLContext, port: int) -> asyncio.Server:
     """Listen on a port; 0 is any."""
-    loop = asyncio.get_running_loop()
-    scheme = "http" if tls is None else "https"
-    return await loop.create_server(lambda: _Connection(web, scheme), "127.0.0.1", port, ssl=tls)
+    return await asyncio.get_running_loop().create_server(
+        lambda: _Connection(web, scheme, tls),
+        "127.0.0.1",
+        port,
+        ssl=tls if scheme == "https" else None,
+    )
 
 
 def _tls(web: Web, ca_file: Path) -> ssl.SSLContext:
@@ -129,8 +155,9 @@ async def _serve(
     web = Web(list(sites(spec)), note, spec.seed)
     ca_file, seeds_file = folder / "ca.pem", folder / "seeds.txt"
     seeds_file.write_text("".join(f"{url}\n" for url in web.seeds), encoding="utf-8")
-    plain = await _listen(web, None, ports[0])
-    secure = await _listen(web, _tls(web, ca_file), ports[1])
+    tls = _tls(web, ca_file)
+    plain = await _listen(web, "http", tls, ports[0])
+    secure = await _listen(web, "https", tls, ports[1])
     where = (server.sockets[0].getsockname()[1] for server in (plain, secure))
     ready.put(Serving(*where, ca_file, seeds_file, folder / "requests.log"))
     while True:  # the log is complete half a second after the last request
