@@ -5,7 +5,7 @@ It does no I/O: no network, no clock, and no files but the settings that ship wi
 
 import sys
 
-from canonry.canon import columns
+from canonry.canon import columns, redaction
 from canonry.canon.api import canonicalize, equivalent, key, surt
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.inspect.cautions import Caution, cautions
@@ -17,11 +17,12 @@ from canonry.canon.learned.ruleset import RuleSet
 from canonry.canon.pipeline.canonicalizer import Canonical, Canonicalizer, Refused
 from canonry.canon.pipeline.trace import Trace
 from canonry.canon.policies.policy import Policy, PolicyError
+from canonry.canon.redaction import redact
 from canonry.canon.references.base import establish_base
 from canonry.canon.references.resolve import from_suffix, resolve, same_document
 from canonry.canon.rules.rule import Change, Rung
 from canonry.canon.syntax.grammar import matches
-from canonry.canon.syntax.uri import URI, parse, redact
+from canonry.canon.syntax.uri import URI, parse
 
 __all__ = [
     "URI",
@@ -54,6 +55,7 @@ __all__ = [
     "matches",
     "parse",
     "redact",
+    "redaction",
     "resolve",
     "same_document",
     "surt",

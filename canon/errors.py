@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+from canonry.canon.redaction import redact_refused
+
 
 class Reason(Enum):
     """Why a text has no canonical form; the value is the sentence that people read."""
@@ -36,11 +38,15 @@ class InvalidURL(ValueError):  # noqa: N818 - the public name says what is wrong
         self.position = position
 
     def __str__(self) -> str:
-        """Return the reason, the text (a window of it if it is long) and a caret."""
-        start = max(0, self.position - 60)
-        window = self.text[start : self.position + 60]
+        """Return the reason, the text (a window of it if it is long) and a caret.
+
+        What may be meant as a password is hidden.
+        """
+        text, position = redact_refused(self.text, self.position)
+        start = max(0, position - 60)
+        window = text[start : position + 60]
         shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in window)
         lead = "…" if start else ""
-        tail = "…" if self.position + 60 < len(self.text) else ""
-        caret = " " * (len(lead) + self.position - start) + "^"
+        tail = "…" if position + 60 < len(text) else ""
+        caret = " " * (len(lead) + position - start) + "^"
         return f"{self.reason.value}\n  {lead}{shown}{tail}\n  {caret}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from canonry.canon import Canonicalizer, LearnedRule, Policy, RulesError, RuleSet, redact
+from canonry.canon import Canonicalizer, LearnedRule, Policy, RulesError, RuleSet
 from canonry.canon.learned import loads
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import PolicyError, from_toml, preset
@@ -16,6 +16,7 @@ from canonry.crawler.learn.lookup import Lookup
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Store, StoreError, report
 from canonry.storage.facts import read_facts
+from canonry.storage.sql.engine import shown
 
 
 def find_policy(name: str) -> Policy:
@@ -91,7 +92,7 @@ def open_canonicalizer(
         made = read_facts(connection)["policy"]
         if made != found.label:
             raise StoreError(
-                f"store {redact(store)}: its keys were made under policy {made}, not "
+                f"store {shown(store)}: its keys were made under policy {made}, not "
                 f"{found.label}; give --policy {made.partition('/')[0]}"
             )
         yield Lookup(connection, found)

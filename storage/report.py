@@ -5,15 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+import msgspec
+from sqlalchemy import Connection, RowMapping, Select, func, select
 from sqlalchemy.exc import DatabaseError
 
-from canonry.canon import redact
+from canonry.canon import redact, redaction
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.learned import equivalences
 from canonry.storage.sql import counts
-from canonry.storage.sql.engine import StoreError, open_engine
+from canonry.storage.sql.engine import StoreError, open_engine, shown
 from canonry.storage.sql.schema import (
     State,
     aliases,
@@ -41,7 +42,7 @@ def reading(url: str) -> Iterator[Connection]:
             check_schema(read_facts(connection))
             yield connection
     except DatabaseError as error:
-        raise StoreError(f"store {engine.url.render_as_string()}: {error.orig}") from None
+        raise StoreError(f"store {shown(engine.url)}: {error.orig}") from None
     finally:
         engine.dispose()
 
@@ -58,7 +59,7 @@ def status(connection: Connection) -> dict[str, Any]:
     job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
     return {
         "policy": facts["policy"],
-        "job": dict(job) if job else None,
+        "job": _job(job) if job else None,
         "urls": {state.name.lower(): states[state.name.lower()] for state in State},
         "hosts": connection.scalar(select(func.max(hosts.c.id))) or 0,  # ids count up from 1
         "keys": connection.scalar(select(func.max(keys.c.id))) or 0,
@@ -82,6 +83,12 @@ def status(connection: Connection) -> dict[str, Any]:
             for row in connection.execute(select(refusals).order_by(refusals.c.count.desc()))
         ],
     }
+
+
+def _job(row: RowMapping) -> dict[str, Any]:
+    """Return a job; its settings, which are JSON, lose the passwords of its seeds."""
+    settings = redaction.redact_all(msgspec.json.decode(row["settings"]))
+    return {**row, "settings": msgspec.json.encode(settings).decode()}
 
 
 def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from canonry.storage.rows import budgets, pages, urls
 from canonry.storage.rows.merges import MergeCounter, MergingRules
 from canonry.storage.seen.filter_file import FilterFile
 from canonry.storage.sql.bulk import next_id
-from canonry.storage.sql.engine import WITHOUT_WRITE_LOCK, StoreError, open_engine
+from canonry.storage.sql.engine import WITHOUT_WRITE_LOCK, StoreError, open_engine, shown
 from canonry.storage.sql.schema import State, jobs
 
 _ADVICE = "nothing of the last step was kept; once this is fixed, the same command resumes"
@@ -67,7 +67,7 @@ class Store:
                 store.
         """
         self._engine = open_engine(url)
-        self._url = self._engine.url.render_as_string()  # without a password
+        self._url = shown(self._engine.url)
         try:
             with self._engine.begin() as connection:
                 store_id = establish(connection, policy, fingerprint)

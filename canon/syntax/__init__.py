@@ -1,7 +1,7 @@
 """The syntax of URIs: components, characters, hosts, queries and what is known of each scheme."""
 
-from canonry.canon.syntax import query
+from canonry.canon.syntax import percent, query
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
 
-__all__ = ["Parts", "query", "to_text"]
+__all__ = ["Parts", "percent", "query", "to_text"]

@@ -110,18 +110,3 @@ def split_authority(authority: str) -> Authority:
     port = _PORT.search(hostport)
     host = hostport[: port.start()] if port else hostport
     return Authority(userinfo if at else None, host, port[1] if port else None)
-
-
-def redact(url: str) -> str:
-    """Return the URL with the password of its userinfo replaced by ``***`` (RFC 3986 section 7.5).
-
-    Use it for everything that people read: logs, reports, exports. It accepts any text.
-    """
-    if "@" not in url:
-        return url
-    parts = split(url)
-    userinfo, host, port = split_authority(parts.authority or "")
-    if userinfo is None or ":" not in userinfo:
-        return url
-    hidden = Authority(f"{userinfo.partition(':')[0]}:***", host, port)
-    return str(parts._replace(authority=str(hidden)))

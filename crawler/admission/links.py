@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from canonry.canon import InvalidURL, redact
+from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.documents.directives import header_forbids_following, link_headers
@@ -84,7 +84,7 @@ class LinkFinder:
                 reference, base, depth=queued.depth + 1, hops=0, source=queued.row
             )
         except InvalidURL as error:
-            return RefusedLink(error.reason.name.lower(), redact(error.text))
+            return RefusedLink(error.reason.name.lower(), redaction.redact_refused(error.text)[0])
         if isinstance(found, HoldReason):
             return RefusedLink(found.label, redact(reference))
         return found

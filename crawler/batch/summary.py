@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from canonry.canon import redact
+from canonry.canon import redact, redaction
 from canonry.crawler.files.lines import Line
 
 NOT_EXAMINED = "(not looked into)"  # in the place of the rules that merged a line
@@ -49,7 +49,7 @@ class Summary:
         """Count a line that is no URL, and keep the first line of each reason as its sample."""
         self.refused[reason] = self.refused.get(reason, 0) + 1
         if reason not in self.refused_samples:
-            shown = redact(text[:200].decode("utf-8", "replace"))
+            shown = redaction.redact_refused(text.decode("utf-8", "replace"))[0][:200]
             self.refused_samples[reason] = f"{source}:{number}: {shown}"
 
     def merge(self, rules: str, text: str, same_as: str) -> None:

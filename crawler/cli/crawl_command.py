@@ -5,7 +5,6 @@ from typing import Any
 import click
 import msgspec
 
-from canonry.canon import redact
 from canonry.crawler.cli import live, render
 from canonry.crawler.cli.common import (
     INTERRUPTED,
@@ -19,6 +18,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run import workers
 from canonry.crawler.settings import load
 from canonry.storage import report
+from canonry.storage.sql.engine import shown
 
 
 @click.command()
@@ -119,7 +119,7 @@ def crawl(
     else:
         render.status(found)
         pages = render.counted(result.progress.pages, "page")
-        render.notify(f"{pages} in {result.seconds:.1f} s; the store is {redact(store)}")
+        render.notify(f"{pages} in {result.seconds:.1f} s; the store is {shown(store)}")
     if result.finished:
         return 0
     render.notify("Interrupted; the same command resumes.")

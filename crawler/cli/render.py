@@ -18,7 +18,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from canonry.canon import Trace
+from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.batch.summary import Summary
 from canonry.storage import report
@@ -45,8 +45,8 @@ def _console(*, stderr: bool) -> Console:
 
 
 def notify(message: str) -> None:
-    """Print a message on standard error."""
-    err().print(escape(message))
+    """Print a message on standard error, without the passwords of URLs in it."""
+    err().print(escape(redaction.redact_message(message)))
 
 
 def counted(count: int, noun: str) -> str:

@@ -9,16 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from canonry.canon.syntax import Parts
-from canonry.canon.syntax.percent import (
-    GEN_DELIMS,
-    SUB_DELIMS,
-    UNRESERVED,
-    decode_unreserved,
-    encode,
-    encoder,
-    upper_hex,
-)
+from canonry.canon.syntax import Parts, percent
 
 # A line that counts. Beyond section 2.2, the usual misspellings are understood, and a space in the
 # place of the colon before a single word: it is plain what the site's owner wants. The first letter
@@ -39,7 +30,10 @@ _TOKEN = re.compile(r"[A-Za-z_-]++|\*(?!\S)")  # section 2.2.1: the characters o
 _ALL = "*"
 # What is encoded before a comparison: all but unreserved and reserved characters (section 2.2.2);
 # of these, "*" and "$", which a pattern can only write as "%2A" and "%24" (section 2.2.3).
-_ENCODED = encoder((UNRESERVED + GEN_DELIMS + SUB_DELIMS).translate({ord(c): None for c in "*$"}))
+_KEPT = (percent.UNRESERVED + percent.GEN_DELIMS + percent.SUB_DELIMS).translate(
+    dict.fromkeys(b"*$")
+)
+_ENCODED = percent.encoder(_KEPT)
 _OWN_PATH = "/robots.txt"
 
 
@@ -198,4 +192,4 @@ def _seconds(text: str) -> float | None:
 
 def _comparable(path: str) -> str:
     """Return a path as it is compared, octet by octet (section 2.2.2)."""
-    return decode_unreserved(upper_hex(encode(path, _ENCODED)))
+    return percent.decode_unreserved(percent.upper_hex(percent.encode(path, _ENCODED)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from canonry.canon import redact
+from canonry.canon import redact, redaction
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Admission, Outcome
 
@@ -70,7 +70,7 @@ class Log:
 
     def message(self, message: str) -> None:
         """Write a message that people were notified of."""
-        self._write({"event": "said", "message": message})
+        self._write({"event": "said", "message": redaction.redact_message(message)})
 
     def close(self) -> None:
         """Close the file."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from sqlalchemy import Connection, select
 
-from canonry.canon import InvalidURL
+from canonry.canon import InvalidURL, redaction
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.run.lease_owners import reclaim_in
@@ -42,10 +42,12 @@ def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
     try:
         found = url_filter.candidate(seed, None, depth=0, hops=0, source=None)
     except InvalidURL as error:
-        hint = "" if "://" in seed else f"\nDid you mean https://{seed} ?"
+        hint = (
+            "" if "://" in seed else f"\nDid you mean https://{redaction.redact_refused(seed)[0]} ?"
+        )
         raise SettingsError(f"seed: {error}{hint}") from None
     if isinstance(found, HoldReason):
-        raise SettingsError(f"seed {seed}: {found.value}")
+        raise SettingsError(f"seed {redaction.redact_refused(seed)[0]}: {found.value}")
     return found._replace(held=None)
 
 

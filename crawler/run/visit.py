@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
 
-from canonry.canon import InvalidURL, redact
+from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.content.sketch import encoded_sketch
@@ -175,7 +175,7 @@ class Visitor:
                 location, url, depth=queued.depth, hops=queued.hops + 1, source=queued.row
             )
         except InvalidURL as error:
-            return RefusedLink(error.reason.name.lower(), redact(error.text))
+            return RefusedLink(error.reason.name.lower(), redaction.redact_refused(error.text)[0])
         if isinstance(target, HoldReason):
             return RefusedLink(target.label, redact(location))
         if seed and target.held == HoldReason.OUT_OF_SCOPE.label:

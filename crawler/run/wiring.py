@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from canonry.canon import Canonicalizer
+from canonry.canon import Canonicalizer, redaction
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import Client
@@ -90,7 +90,8 @@ async def crawl(
         opened = _open(stack, store_url, canonicalizer, settings, worker, notify)
         store = opened.store
         store.budgets_of = url_filter.budgets_of
-        job = msgspec.json.encode({"seeds": sorted(seeds), "settings": settings}).decode()
+        plan = msgspec.to_builtins({"seeds": sorted(seeds), "settings": settings})
+        job = msgspec.json.encode(redaction.redact_all(plan)).decode()
         prepare(store, url_filter, settings, job, opened.notify)
         store.admit(candidates, time.time())
         number = store.begin_job("crawl", job, time.time())

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
+from canonry.canon import redaction
 from canonry.extras import MissingExtraError, require
 
 WITHOUT_WRITE_LOCK = (
@@ -24,7 +25,16 @@ _WRITE_LOCK = int.from_bytes(b"canonry")  # the id of the advisory lock in Postg
 
 
 class StoreError(Exception):
-    """A store that cannot be used; the message says what to do."""
+    """A store that cannot be used; the message says what to do, and has no passwords."""
+
+    def __str__(self) -> str:
+        """Return the message; what the database's library says may name a password."""
+        return redaction.redact_message(super().__str__())
+
+
+def shown(url: URL | str) -> str:
+    """Return a store's URL for people, without its password."""
+    return redaction.redact_message(url.render_as_string() if isinstance(url, URL) else url)
 
 
 def read_url(url: str) -> URL:
@@ -32,14 +42,17 @@ def read_url(url: str) -> URL:
 
     Raises:
         ArgumentError: if it is not a URL.
-        StoreError: if it names a database that cannot hold a store.
+        StoreError: if it names a database that cannot hold a store, or no port.
     """
-    parsed = make_url(url)
+    try:
+        parsed = make_url(url)
+    except ValueError:  # SQLAlchemy reads the port with int()
+        raise StoreError(f"store {shown(url)}: its port is not a number") from None
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite":
         raise StoreError(
-            f"store {parsed.render_as_string()!r}: stores are kept in SQLite or PostgreSQL; "
+            f"store {shown(url)}: stores are kept in SQLite or PostgreSQL; "
             "give sqlite:///FILE or postgresql://..."
         )
     return parsed

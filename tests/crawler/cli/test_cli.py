@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -244,6 +245,68 @@ def test_messages_show_no_password_of_a_store() -> None:
         found = CliRunner().invoke(main, [*words, "--store", store])
         assert found.exit_code == 1, found.output
         assert "secret" not in found.output
+
+
+_SECRET = "s3cret"  # noqa: S105 - what has to disappear
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        f"postgresql://h.invalid/x?password={_SECRET}",
+        f"postgresql://u:{_SECRET}@h.invalid/x",
+        f"postgresql://u:{_SECRET}/{_SECRET}@h.invalid/x",
+        f"postgresql://u:{_SECRET}@h.invalid:9x/x",
+        f"postgresql://u:{_SECRET}@h.invalid/x?sslpassword={_SECRET}&no=1",
+        f"mysql://u:{_SECRET}@h.invalid/x?password={_SECRET}",
+    ],
+)
+@pytest.mark.parametrize("words", [("status",), ("upgrade",), ("crawl", "http://a.example/")])
+def test_no_error_shows_the_password_of_a_store(store: str, words: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(main, [*words, "--store", store])
+    assert isinstance(shown.exception, SystemExit)
+    assert shown.exit_code in {1, 2}
+    assert "store" in shown.output
+    assert _SECRET not in shown.output
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        f"http://u:{_SECRET}@ho st/",
+        f"http://u:{_SECRET}/@host/",
+        f"u:{_SECRET}@host.example",
+        f"ftp://u:{_SECRET}@host.example/",
+        f"u:x {_SECRET}@host.example",
+        f"http://u:{_SECRET}@host.example:99999/",
+        f"http://u:{_SECRET}@host.example:25/",
+    ],
+)
+def test_no_error_shows_the_password_of_a_seed(tmp_path: Path, seed: str) -> None:
+    store = f"sqlite:///{tmp_path / 's.db'}"
+    shown = CliRunner().invoke(main, ["crawl", seed, "--store", store])
+    assert shown.exit_code == 2
+    assert "seed" in shown.output
+    assert _SECRET not in shown.output
+
+
+def test_a_status_shows_no_password_of_a_seed(tmp_path: Path) -> None:
+    """Neither of this version, nor of a store whose job an earlier one wrote."""
+    store = f"sqlite:///{tmp_path / 's.db'}"
+    seed = f"http://u:{_SECRET}@127.0.0.1:1/"
+    words = ["crawl", seed, "--store", store, "--json", "--allow-private", "--config"]
+    (tmp_path / "c.toml").write_text("[fetch]\nretries = 0\nretry_wait = 0.0\n")
+    crawled = CliRunner().invoke(main, [*words, str(tmp_path / "c.toml")])
+    assert '\\"seeds\\":[\\"http://u:***@127.0.0.1:1/\\"]' in crawled.output
+    with sqlite3.connect(tmp_path / "s.db") as database:
+        job = json.dumps({"seeds": [seed, "http://b.example"], "settings": {"a": "x@y"}})
+        assert _SECRET not in database.execute("SELECT settings FROM jobs").fetchone()[0]
+        database.execute("UPDATE jobs SET settings = ?", (job,))
+    found = CliRunner().invoke(main, ["status", "--store", store, "--json"])
+    assert _SECRET not in crawled.output + found.output
+    settings = json.loads(json.loads(found.output)["job"]["settings"])
+    shown = "http://u:***@127.0.0.1:1/"
+    assert settings == {"seeds": [shown, "http://b.example"], "settings": {"a": "x@y"}}
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
