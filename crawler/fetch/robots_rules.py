@@ -30,10 +30,8 @@ _TOKEN = re.compile(r"[A-Za-z_-]++|\*(?!\S)")  # section 2.2.1: the characters o
 _ALL = "*"
 # What is encoded before a comparison: all but unreserved and reserved characters (section 2.2.2);
 # of these, "*" and "$", which a pattern can only write as "%2A" and "%24" (section 2.2.3).
-_KEPT = (percent.UNRESERVED + percent.GEN_DELIMS + percent.SUB_DELIMS).translate(
-    dict.fromkeys(b"*$")
-)
-_ENCODED = percent.encoder(_KEPT)
+_RESERVED = (percent.GEN_DELIMS + percent.SUB_DELIMS).translate(dict.fromkeys(b"*$"))
+_ENCODED = percent.encoder(percent.UNRESERVED + _RESERVED)
 _OWN_PATH = "/robots.txt"
 
 

@@ -39,15 +39,14 @@ def read_seeds(seeds: Iterable[str], url_filter: URLFilter) -> list[Candidate]:
 
 def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
     """Return a seed as a candidate that no limit holds."""
+    shown, _ = redaction.redact_refused(seed)
     try:
         found = url_filter.candidate(seed, None, depth=0, hops=0, source=None)
     except InvalidURL as error:
-        hint = (
-            "" if "://" in seed else f"\nDid you mean https://{redaction.redact_refused(seed)[0]} ?"
-        )
+        hint = "" if "://" in seed else f"\nDid you mean https://{shown} ?"
         raise SettingsError(f"seed: {error}{hint}") from None
     if isinstance(found, HoldReason):
-        raise SettingsError(f"seed {redaction.redact_refused(seed)[0]}: {found.value}")
+        raise SettingsError(f"seed {shown}: {found.value}")
     return found._replace(held=None)
 
 

@@ -8,13 +8,8 @@ from sqlalchemy import Connection, update
 from sqlalchemy.exc import DatabaseError
 
 from canonry.storage.facts import read_facts
-<<<<<<< HEAD
 from canonry.storage.migrations import from_1, from_2, from_3, from_4
-from canonry.storage.sql.engine import StoreError, open_engine
-=======
-from canonry.storage.migrations import from_1, from_2, from_3
 from canonry.storage.sql.engine import StoreError, open_engine, shown
->>>>>>> 68ad3b4 (Every text for people loses its passwords in one module: errors of stores and of invalid URLs, and the seeds of a job)
 from canonry.storage.sql.schema import VERSION, meta
 
 # The step from each schema to the next.

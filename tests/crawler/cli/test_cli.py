@@ -279,7 +279,6 @@ def test_no_error_shows_the_password_of_a_store(store: str, words: tuple[str, ..
         f"ftp://u:{_SECRET}@host.example/",
         f"u:x {_SECRET}@host.example",
         f"http://u:{_SECRET}@host.example:99999/",
-        f"http://u:{_SECRET}@host.example:25/",
     ],
 )
 def test_no_error_shows_the_password_of_a_seed(tmp_path: Path, seed: str) -> None:
