@@ -40,15 +40,19 @@ def reason_to_block(
     if same >= gate.hosts_a_day:
         return f"{same:,} hosts have learned such a rule within a day"
     known = 0
+    port = Parts.of(f"http://{said.host}").port
     sizes: Counter[Parts] = Counter()
     for url in rekeying.urls_of(connection, in_force.hosts_of(connection, said)):
-        known += 1
         parts = Parts.of(canonicalizer.identity(url))
+        known += parts.port == port  # another port is another site
         after = act(said, parts)
         if after is not parts:
             sizes[after] += 1
     changed = sizes.total()
-    if not family.any_share and gate.from_ < known and changed > gate.share * known:
+    # Where every link has a session's identifier, its rule changes all URLs, each page's into one.
+    is_spread = family.any_class_size and changed <= gate.class_size * len(sizes)
+    is_large = gate.from_ < known and changed > gate.share * known
+    if is_large and not family.any_share and not is_spread:
         return f"it would change {changed:,} of {known:,} known URLs"
     largest = max(sizes.values(), default=0)
     if largest > gate.class_size and not family.any_class_size:

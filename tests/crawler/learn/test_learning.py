@@ -147,6 +147,43 @@ def test_a_site_with_an_address_and_a_port_learns_like_others(tmp_path: Path) ->
     assert done.stdout.decode().split("\t")[0].strip() == f"{seed}docs/p7"
 
 
+@pytest.mark.parametrize("one_is_plain", [True, False])
+def test_session_ids_in_paths_are_learned(tmp_path: Path, one_is_plain: bool) -> None:
+    """Each link of a page has an identifier of its own, as links have without cookies."""
+    seen: Counter[str] = Counter()
+    fresh = random.Random(3)
+
+    def link(number: int, plain: bool) -> str:
+        session = "" if plain else f";sid={fresh.getrandbits(64):016x}"
+        return f'<a href="/docs/p{number}{session}">'
+
+    def answer(head: bytes) -> Answer:
+        target = head.split(b" ")[1].decode()
+        page = target.partition(";")[0]
+        if target == "/":
+            body = "".join(f'<a href="/list/{n}">' for n in range(_PAGES // _A_LIST))
+        elif page.startswith("/list/"):
+            first = int(page[6:]) * _A_LIST
+            numbers = range(first, first + _A_LIST)
+            body = "".join(
+                link(n, plain) for n in numbers for plain in (False, one_is_plain, False)
+            )
+        elif page.startswith("/docs/p"):
+            seen[target] += 1
+            body = f"this is {page}"
+        else:
+            return ok(b"sorry", status="404 Not Found")
+        return ok(body.encode(), "Content-Type: text/html")
+
+    with served(answer) as raw:
+        assert run_command(*words(raw), folder=tmp_path).returncode == 0
+    assert {url.partition(";")[0] for url in seen} == everything()
+    assert seen.total() < 2 * _PAGES, seen.total()
+    rules = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)
+    active = [rule for rule in rules if rule["state"] == "active"]
+    assert {(rule["family"], rule["old"]) for rule in active} == {("path-parameter", "sid")}
+
+
 def test_a_host_that_answers_everything_with_one_body_gives_no_evidence(tmp_path: Path) -> None:
     """All pages have the body of a missing page: no parameter is learned from that."""
 

@@ -1,0 +1,46 @@
+"""The gate: how much a rule may change and merge, measured on the known URLs of its site."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from support.stores import MAKE, candidate, open_store
+
+from canonry.canon.learned import Rewrite
+from canonry.crawler.learn.gate import reason_to_block
+from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.life import thresholds
+
+H = "http://h.example"
+PATH = Rewrite("h.example", "path-parameter", old="s")
+QUERY = Rewrite("h.example", "parameter-irrelevant", old="s")
+SLASH = Rewrite("127.0.0.1:8000", "trailing-slash", new="bare")
+
+
+def reason(folder: Path, said: Rewrite, known: Iterable[str]) -> str | None:
+    """Return the reason why a rule may not become active in a store that knows some URLs."""
+    store = open_store(folder)
+    store.admit([candidate(url) for url in known], 0.0)
+    with store.transaction() as connection:
+        gate = thresholds.load().gate
+        found = reason_to_block(connection, said, RulesInForce((), MAKE), MAKE, gate, 0.0)
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("said", [PATH, QUERY])
+@pytest.mark.parametrize(("pages", "blocked"), [(20, False), (4, True), (1, True)])
+def test_a_parameter_of_every_url_may_be_dropped_if_pages_remain(
+    tmp_path: Path, said: Rewrite, pages: int, *, blocked: bool
+) -> None:
+    """Session ids are in all links of a site; so may be what selects the page."""
+    mark = ";" if said is PATH else "?"
+    found = reason(tmp_path, said, (f"{H}/p{n % pages}{mark}s={n}" for n in range(300)))
+    assert (found == "it would change 300 of 300 known URLs") is blocked
+    assert blocked or found is None
+
+
+def test_urls_of_another_port_do_not_make_a_rule_look_smaller(tmp_path: Path) -> None:
+    others = [f"http://127.0.0.1:8001/{n}" for n in range(300)]
+    found = reason(tmp_path, SLASH, [*others, *(f"http://127.0.0.1:8000/{n}/" for n in range(300))])
+    assert found == "it would change 300 of 300 known URLs"
