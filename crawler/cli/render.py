@@ -135,8 +135,8 @@ def moment(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) if at > 0 else "never"
 
 
-def rule(rule: TrackedRule, says: str) -> None:
-    """Print a learned rule and its evidence."""
+def rule(rule: TrackedRule, says: str, experience: str) -> None:
+    """Print a learned rule and its evidence, and how experience with other hosts counted."""
     console = out()
     console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}")
     console.print(
@@ -149,8 +149,9 @@ def rule(rule: TrackedRule, says: str) -> None:
     )
     console.print(
         f"  first seen {moment(rule.first_seen)}, last seen {moment(rule.last_seen)}, "
-        f"{rule.state} since {moment(rule.entered_at)}, verified {moment(rule.verified_at)}\n"
+        f"{rule.state} since {moment(rule.entered_at)}, verified {moment(rule.verified_at)}"
     )
+    console.print(f"  {escape(experience)}\n")
     table("Evidence for it", ("URL", "is the same as"), rule.samples)
     table("Evidence against it", ("URL", "leads to"), rule.against)
 

@@ -24,6 +24,7 @@ from canonry.crawler.cli.common import (
 from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine, rule_store
+from canonry.crawler.learn.life import experience
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rule_listing import listing
 from canonry.storage import report
@@ -102,13 +103,20 @@ def list_rules(
 @json_option
 @with_exit_code
 def show_rule(rule: str, store: str, *, as_json: bool) -> int:
-    """Show a rule: its state, and its evidence for and against, with URLs."""
+    """Show a rule: its state, its evidence for and against, with URLs, and how experience counted.
+
+    Experience is how rules of its family ended elsewhere.
+    """
+    limits = learning.load()
     with report.reading(store) as connection:
         found = rule_store.find(connection, rule)
+        priors = experience.priors_for(connection, limits)
+    family = found.rewrite.family
+    counted = experience.explain(found, limits.family[family], priors[family])
     if as_json:
-        print_json(_as_json(found))
+        print_json({**_as_json(found), "experience": counted})
     else:
-        render.rule(found, describe(found.rewrite))
+        render.rule(found, describe(found.rewrite), counted)
     return 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from support.sites import run_command
 
-from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, RuleState, to_fields
+from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleSet, RuleState, to_fields
 from canonry.canon.policies import preset
 from canonry.crawler.learn.rule_listing import listing
 from canonry.storage import Store
@@ -57,16 +57,19 @@ def test_what_spares_most_comes_first_and_what_has_no_effect_last() -> None:
     assert hosts == ["z", "active", "suspended", "probation", "frozen", "revoked", "candidate"]
 
 
-def test_the_command_folds_rules_for_folders_and_json_keeps_them(tmp_path: Path) -> None:
+def put(folder: Path, *rules: LearnedRule) -> None:
+    """Make a store that has some rules."""
     policy = preset("web")
-    store = f"sqlite:///{tmp_path / 'canonry.db'}"
+    store = f"sqlite:///{folder / 'canonry.db'}"
     Store(store, policy=policy.label, fingerprint=policy.fingerprint).close()
+    (folder / "rules.json").write_text(RuleSet(rules, policy.label).dumps(), encoding="utf-8")
+    assert run_command("rules", "import", "rules.json", folder=folder).returncode == 0
+
+
+def test_the_command_folds_rules_for_folders_and_json_keeps_them(tmp_path: Path) -> None:
     said = [replace(SLASH, below=below) for below in ("/", "/a/", "/b/", "/c/")]
-    rules = [LearnedRule(**to_fields(one)) for one in said]
-    rules.append(LearnedRule(**to_fields(replace(SLASH, new="bare")), state="candidate"))
-    text = RuleSet(rules, policy.label).dumps()
-    (tmp_path / "rules.json").write_text(text, encoding="utf-8")
-    assert run_command("rules", "import", "rules.json", folder=tmp_path).returncode == 0
+    bare = LearnedRule(**to_fields(replace(SLASH, new="bare")), state="candidate")
+    put(tmp_path, *(LearnedRule(**to_fields(one)) for one in said), bare)
 
     def lines(*words: str) -> list[str]:
         done = run_command("rules", "list", *words, folder=tmp_path)
@@ -80,3 +83,15 @@ def test_the_command_folds_rules_for_folders_and_json_keeps_them(tmp_path: Path)
     assert "candidate" not in " ".join(lines())
     assert len(json.loads("".join(lines("--json")))) == 4
     assert len(json.loads("".join(lines("--json", "--all")))) == 5
+
+
+def test_show_says_how_experience_counted(tmp_path: Path) -> None:
+    rule = LearnedRule(**to_fields(SLASH), state="probation", evidence=Evidence(agree=7))
+    put(tmp_path, rule)
+    done = run_command("rules", "show", rule.id, folder=tmp_path)
+    shown = " ".join(done.stdout.decode().split())
+    assert "7 clean paths; the shipped experience counts like" in shown
+    done = run_command("rules", "show", rule.id, "--json", folder=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["experience"] in shown
+    assert found["state"] == "probation"
