@@ -27,14 +27,21 @@ _PAGES = 120  # of an honest host
 # A learner that takes everything for proof, and never verifies what it learned.
 _CREDULOUS = """
 [default]
+probation_floor = 1
 probation = 0.0
+floor = 1
+content_floor = 1
 active = 0.0
-trial = 0.0
+alone = 0.0
 doubted = 0.0
+trial_floor = 1
+trial_alone = 1
 verified = 0.0
 first = 0
+[verification]
+early = 0.0
 [family.parameter-irrelevant]
-active = 0.0
+content_floor = 1
 [gate]
 share = 1.0
 """
