@@ -108,9 +108,11 @@ class HostText:
 
     def _is_noise(self, one: Sketch, other: Sketch, own: _Compared, rate: float) -> bool:
         """Return True if the host's noise explains all that differs between two texts."""
+        if one.numbers != other.numbers and len(self._noise.numbers) > _MOST_MASKED:
+            return False
         if one.text == other.text:
             return True
-        if not self._noise.text or len(self._noise.numbers) > _MOST_MASKED:
+        if not self._noise.text:
             return False
         differing = own.comparable - own.shared
         return differing <= min(2 * rate, _MOST_NOISE) * own.comparable

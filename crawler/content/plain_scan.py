@@ -10,7 +10,7 @@ import struct
 from bisect import insort
 from functools import lru_cache
 
-VERSION = 1  # the compiled kernel has the same: raise both when sketches change
+VERSION = 2  # the compiled kernel has the same: raise both when sketches change
 MOST_SHINGLES = 18
 NUMBERS = 32  # buckets; the first one is for the numbers in headings
 
@@ -152,7 +152,6 @@ class _Text:
     def add(self, word: bytes) -> None:
         """Add a word, lower-cased."""
         mixed = _hash(word)
-        self._text = (self._text ^ mixed) * _M & _64
         in_heading = self._in_heading > 0
         if in_heading:
             self._in_heading -= 1
@@ -161,6 +160,7 @@ class _Text:
             self._add_number(self._run, self._bucket() if not in_heading else 0)
             return
         self._run = 0
+        self._text = (self._text ^ mixed) * _M & _64
         if in_heading:
             self._heading = (self._heading ^ mixed) * _M & _64
         *_, b, c, d = self._words

@@ -28,7 +28,7 @@ class Sketch(NamedTuple):
     whole: bool  # True if the page has no other shingles than these
     numbers: bytes  # for each bucket, a sum of hashes; the first one is for the headings
     heading: int  # hash of the words of <title> and <h1>
-    text: int  # hash of the whole visible text
+    text: int  # hash of all words without a digit
 
     @property
     def end(self) -> int:
