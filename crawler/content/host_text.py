@@ -10,7 +10,7 @@ from zlib import crc32
 
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
 from canonry.crawler.content.plain_scan import NUMBERS
-from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.content.sketch import WHOLE, Sketch
 
 _T = TypeVar("_T", Sketch, tuple[Sketch, Sketch])
 
@@ -20,6 +20,7 @@ _FEW_SHINGLES = 4  # with fewer, two texts cannot be compared
 _OTHER = 0.5  # of the shingles shared: with fewer, another text
 _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
+_ROUNDING = 0.5  # of a shingle
 _MOST_MASKED = NUMBERS // 3  # buckets of numbers: with more, they prove nothing
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
 
@@ -39,6 +40,11 @@ class _Compared(NamedTuple):
     def shared(self) -> int:
         """How many of them both pages have."""
         return len(self.here & self.there)
+
+    @property
+    def differing(self) -> int:
+        """How many of them only one of the two has."""
+        return len(self.here ^ self.there)
 
 
 class _Noise(NamedTuple):
@@ -94,7 +100,7 @@ class HostText:
         if self._pages.size < FEW_PAGES or self._is_missing(one) or self._is_missing(other):
             return None
         own = self._compared(one, other)
-        rate = self._noise_rate()
+        explained = self._explained(min(one.end, other.end))
         numbers = {at for at in _differing(one, other) if at not in self._noise.numbers}
         if one.heading != other.heading and not self._noise.heading:
             return False
@@ -102,20 +108,25 @@ class HostText:
             return False
         if own.comparable < _FEW_SHINGLES:
             return None
-        if own.shared < own.comparable * _OTHER * (1 - rate):
+        if own.differing > 2 * explained + 1 and own.shared < own.comparable * _OTHER:
             return False
-        return True if not numbers and self._is_noise(one, other, own, rate) else None
+        return True if not numbers and self._is_noise(one, other, own, explained) else None
 
-    def _is_noise(self, one: Sketch, other: Sketch, own: _Compared, rate: float) -> bool:
-        """Return True if the host's noise explains all that differs between two texts."""
+    def _is_noise(self, one: Sketch, other: Sketch, own: _Compared, explained: float) -> bool:
+        """Return True if the host's noise explains all that differs between two pages.
+
+        Args:
+            one: a page.
+            other: another one; their numbers differ in no bucket that does not change by itself.
+            own: their own shingles.
+            explained: how many shingles are expected to differ.
+        """
         if one.numbers != other.numbers and len(self._noise.numbers) > _MOST_MASKED:
             return False
         if one.text == other.text:
             return True
-        if not self._noise.text:
-            return False
-        differing = own.comparable - own.shared
-        return differing <= min(2 * rate, _MOST_NOISE) * own.comparable
+        most = min(2 * explained + _ROUNDING, _MOST_NOISE * own.comparable)
+        return self._noise.text and own.differing <= most
 
     def _is_missing(self, sketch: Sketch) -> bool:
         """Return True if a page is, or is like, what the host answers for what does not exist."""
@@ -136,12 +147,13 @@ class HostText:
         known = self._noise.pairs > 1 and self._noise.settled
         return known and (0 in differing or len(differing) >= _NUMBERS_OF_ANOTHER)
 
-    def _noise_rate(self) -> float:
-        """Return the share of its own shingles in which a page differs from itself."""
-        found = [self._compared(one, other) for one, other in self._pairs]
-        comparable = sum(pair.comparable for pair in found)
-        shared = sum(pair.shared for pair in found)
-        return 1 - shared / comparable if comparable else 0.0
+    def _explained(self, end: int) -> float:
+        """Return how many shingles up to a hash are expected to change by themselves."""
+        changing = 0.0  # shingles of a whole page
+        for one, other in self._pairs:
+            share = min(one.end, other.end) / WHOLE
+            changing += self._compared(one, other).differing / share / len(self._pairs)
+        return changing * end / WHOLE
 
     def _compared(self, one: Sketch, other: Sketch) -> _Compared:
         """Compare what two pages have of their own."""

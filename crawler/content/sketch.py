@@ -15,8 +15,8 @@ else:
     _scan = _sketch.scan if _sketch.VERSION == VERSION else scan
 
 _HEAD = struct.Struct(f">BII{NUMBERS}s")
-_WHOLE = 0x80
-_LARGEST = 0xFFFFFF
+_FLAG = 0x80  # of a sketch that is whole
+WHOLE = 0xFFFFFF  # the largest shingle that there may be
 _PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
 _SNIFFED = 1024  # bytes of an answer without a content type
 
@@ -33,11 +33,11 @@ class Sketch(NamedTuple):
     @property
     def end(self) -> int:
         """Up to which hash the shingles are all that the page has."""
-        return _LARGEST if self.whole else self.shingles[-1]
+        return WHOLE if self.whole else self.shingles[-1]
 
     def encode(self) -> bytes:
         """Return the sketch as the store keeps it, in 95 bytes at most."""
-        first = len(self.shingles) | (_WHOLE if self.whole else 0)
+        first = len(self.shingles) | (_FLAG if self.whole else 0)
         head = _HEAD.pack(first, self.heading, self.text, self.numbers)
         return head + b"".join(shingle.to_bytes(3) for shingle in self.shingles)
 
@@ -47,7 +47,7 @@ class Sketch(NamedTuple):
         first, heading, text, numbers = _HEAD.unpack_from(encoded)
         size = _HEAD.size
         found = [int.from_bytes(encoded[at : at + 3]) for at in range(size, len(encoded), 3)]
-        return cls(tuple(found), bool(first & _WHOLE), numbers, heading, text)
+        return cls(tuple(found), bool(first & _FLAG), numbers, heading, text)
 
 
 def sketch(body: bytes, content_type: str | None) -> Sketch | None:
@@ -75,4 +75,4 @@ def encoded_sketch(body: bytes, content_type: str | None) -> bytes | None:
     return None
 
 
-__all__ = ["MOST_SHINGLES", "Sketch", "encoded_sketch", "sketch"]
+__all__ = ["MOST_SHINGLES", "WHOLE", "Sketch", "encoded_sketch", "sketch"]
