@@ -10,7 +10,7 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 2 }; /* has to equal VERSION in plain_scan.py: raise both when sketches change */
+enum { VERSION = 3 }; /* has to equal VERSION in plain_scan.py: raise both when sketches change */
 enum { SHINGLES = 18, NUMBERS = 32, IN_HEADINGS = 64, HEAD = 9 + NUMBERS, CACHE = 256 };
 
 static const uint64_t M = 0x9E3779B97F4A7C15u;
@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
     const byte *begin, *end;
-    uint64_t before, last; /* the last two words, when markup begins */
+    uint64_t last; /* the last word, when markup begins */
     uint64_t heading, text;
     int in_heading;      /* words of it that still count */
     int title, h1;       /* 1: was seen */
@@ -111,9 +111,8 @@ static void keep(Scan *s, uint32_t shingle) {
     if (s->kept == SHINGLES) s->most = s->shingles[SHINGLES - 1];
 }
 
-static inline int bucket(uint64_t before, uint64_t last) {
-    uint64_t label = mix(before * K1 + last) >> 32;
-    return 1 + (int)(label * (NUMBERS - 1) >> 32);
+static inline int bucket(uint64_t last) { /* of numbers after a word */
+    return 1 + (int)((mix(last) >> 32) * (NUMBERS - 1) >> 32);
 }
 
 static inline void add_word(Scan *s, Hot *h, uint64_t word, int is_number) {
@@ -121,7 +120,7 @@ static inline void add_word(Scan *s, Hot *h, uint64_t word, int is_number) {
     if (in_heading) s->in_heading--;
     if (is_number) {
         h->run = mix(word + h->run);
-        s->numbers[in_heading ? 0 : bucket(h->words[1], h->words[2])] += (byte)(h->run >> 56);
+        s->numbers[in_heading ? 0 : bucket(h->words[2])] += (byte)(h->run >> 56);
         return;
     }
     h->run = 0;
@@ -147,7 +146,7 @@ static void add_image(Scan *s, const byte *p, const byte *end) {
     const byte *name = p;
     for (; p < end && *p != '?' && *p != '#' && *p != ';'; p++)
         if (*p == '/') name = p + 1;
-    if (name < p) s->numbers[bucket(s->before, s->last)] += (byte)(mix(hash_of(name, p)) >> 56);
+    if (name < p) s->numbers[bucket(s->last)] += (byte)(mix(hash_of(name, p)) >> 56);
 }
 
 /* ---- Markup ---- */
@@ -323,7 +322,7 @@ static inline const byte *take_block(Scan *s, Hot *h, const byte *p, int markup)
         if (!next) break;
         at += zeros(next);
         if (b.tags >> at & 1) {
-            s->before = h->words[1], s->last = h->words[2];
+            s->last = h->words[2];
             return after_markup(s, p + at);
         }
         uint64_t others = ~b.words >> at;

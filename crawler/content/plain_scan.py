@@ -10,7 +10,7 @@ import struct
 from bisect import insort
 from functools import lru_cache
 
-VERSION = 2  # the compiled kernel has the same: raise both when sketches change
+VERSION = 3  # the compiled kernel has the same: raise both when sketches change
 MOST_SHINGLES = 18
 NUMBERS = 32  # buckets; the first one is for the numbers in headings
 
@@ -178,8 +178,8 @@ class _Text:
             self._add_number(_mix(_hash(name.lower())), self._bucket())
 
     def _bucket(self) -> int:
-        """Return the bucket of numbers after the last two words."""
-        label = _mix(self._words[2] * _K1 + self._words[3] & _64) >> 32
+        """Return the bucket of numbers after the last word."""
+        label = _mix(self._words[3]) >> 32
         return _FIRST_NUMBER + (label * (NUMBERS - _FIRST_NUMBER) >> 32)
 
     def _add_number(self, mixed: int, bucket: int) -> None:
