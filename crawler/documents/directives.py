@@ -8,7 +8,7 @@ _NAME = r"[!#$&+\-.^_`|~0-9A-Za-z]++"
 _PARAMETER = re.compile(
     rf""";\s*+({_NAME})\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?\s*+"""
 )
-_LINK = re.compile(rf"<([^>]*+)>\s*+((?:{_PARAMETER.pattern})*+)")
+_LINK = re.compile(rf"<([^<>]*+)>\s*+((?:{_PARAMETER.pattern})*+)")
 # Directives that take a value. Any other "word:" names the crawler that is addressed.
 _WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}

@@ -4,10 +4,12 @@ import asyncio
 import ssl
 import time
 from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from multidict import CIMultiDict
 from yarl import URL
@@ -22,6 +24,9 @@ from canonry.crawler.fetch.response import Exchange, Get, Response
 from canonry.crawler.settings import Settings
 
 _CHUNK = 1 << 16
+# Browsers take 256 KiB of headers; aiohttp's own limits, 8 KiB a line and 128 lines, lose pages.
+_MAX_LINE = 1 << 16
+_MAX_HEADERS = 256
 
 
 class Client:
@@ -55,6 +60,9 @@ class Client:
         connector = aiohttp.TCPConnector(
             limit=self._limit, resolver=self._resolver, use_dns_cache=False, ssl=self._tls
         )
+        loop = asyncio.get_running_loop()
+        handler = partial[ResponseHandler](_ResponseHandler, loop)
+        connector._factory = handler  # noqa: SLF001 - aiohttp has no other way
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -63,6 +71,9 @@ class Client:
             ),
             headers=self._headers,
             response_class=_AddressedResponse,
+            max_line_size=_MAX_LINE,
+            max_field_size=_MAX_LINE,
+            max_headers=_MAX_HEADERS,
         )
         return self
 
@@ -178,6 +189,21 @@ class Client:
                 response.close()
                 raise FetchError(Fault.TOO_LARGE, f"over {self._fetch.max_body:,} bytes")
         return bytes(body)
+
+
+class _ResponseHandler(ResponseHandler):
+    """Reads responses; of a body that is longer than its Content-Length, the length counts.
+
+    aiohttp refuses such bytes, and with them a whole response that comes in the same packet. So it
+    gets the head first.
+    """
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the network."""
+        head, end, body = data.partition(b"\r\n\r\n") if data[:5] == b"HTTP/" else (data, b"", b"")
+        super().data_received(head + end)
+        if body:
+            super().data_received(body)
 
 
 class _AddressedResponse(aiohttp.ClientResponse):

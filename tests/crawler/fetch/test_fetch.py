@@ -116,6 +116,22 @@ async def _half(writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.parametrize(
+    "answer",
+    [
+        ok(b"hello", "Link: </" + "x" * 10_000 + ">; rel=next"),
+        ok(b"hello", *(f"X-{n}: y" for n in range(200))),
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello and more\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and more",
+    ],
+)
+def test_what_browsers_read_is_read(answer: bytes) -> None:
+    """Long or many headers, and a body that is longer than its length says."""
+    found, _ = get("http://a.example/", lambda _head: answer)
+    assert isinstance(found, Response)
+    assert (found.status, found.body) == (200, b"hello")
+
+
+@pytest.mark.parametrize(
     ("answer", "fault"),
     [
         (_silence, Fault.TIMEOUT),
