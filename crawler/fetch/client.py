@@ -61,8 +61,8 @@ class Client:
             limit=self._limit, resolver=self._resolver, use_dns_cache=False, ssl=self._tls
         )
         loop = asyncio.get_running_loop()
-        handler = partial[ResponseHandler](_ResponseHandler, loop)
-        connector._factory = handler  # noqa: SLF001 - aiohttp has no other way
+        handler: type[ResponseHandler] = _ResponseHandler
+        connector._factory = partial(handler, loop)  # noqa: SLF001 - aiohttp has no other way
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
