@@ -7,7 +7,7 @@ from typing import Any
 
 from support.simweb.websites import Site
 
-from canonry.canon.learned import Rewrite, act
+from canonry.canon.learned import Rewrite, act, describe
 from canonry.canon.syntax import Parts
 from canonry.storage import report
 from canonry.storage.learned import rule_rows
@@ -59,11 +59,11 @@ def decisions(
     told = {name for notice in notices for name in _BECAME_ACTIVE.findall(notice)}
     for rule in (rules[name] for name in sorted(told | active) if name in rules):
         for decided in _about(by_host, rule.rewrite):
-            decided.rules.append(str(rule.rewrite))
+            decided.rules.append(describe(rule.rewrite))
             decided.active += rule.id in active
             turn = turns.get(decided.site.home, 0)
             if not _is_true(decided.site, rule.rewrite, turn):
-                decided.untrue.append(str(rule.rewrite))
+                decided.untrue.append(describe(rule.rewrite))
     return list(found.values())
 
 
@@ -99,7 +99,8 @@ def table(given: Iterable[Decisions]) -> Iterator[str]:
         for row in chosen:
             if row.wrong or (row.untrue and not honest):
                 how = "dynamic" if row.site.frame.dynamic else "static"
-                yield f"  {row.site.kind}, {how}: {len(row.wrong):,} wrong; {'; '.join(row.untrue)}"
+                said = "; ".join((f"{len(row.wrong):,} wrong", *row.untrue))
+                yield f"  {row.site.kind}, {how}: {said}"
 
 
 def totals(given: Iterable[Decisions]) -> dict[str, Any]:
