@@ -17,6 +17,7 @@ _T = TypeVar("_T", Sketch, tuple[Sketch, Sketch])
 _PAIRS = 64  # of answers of one URL that are kept
 _MISSING = 16  # pages for what does not exist that are kept
 _FEW_SHINGLES = 4  # with fewer, two texts cannot be compared
+_FEW_IN_NOISE = 8  # with fewer, a teaser makes another text of a page
 _OTHER = 0.5  # of the shingles shared: with fewer, another text
 _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
@@ -108,7 +109,10 @@ class HostText:
             return False
         if own.comparable < _FEW_SHINGLES:
             return None
-        if own.differing > 2 * explained + 1 and own.shared < own.comparable * _OTHER:
+        quiet = bool(self._pairs) and not self._noise.text
+        if own.comparable >= (_FEW_SHINGLES if quiet else _FEW_IN_NOISE) and (
+            own.differing > 2 * explained + 1 and own.shared < own.comparable * _OTHER
+        ):
             return False
         return True if not numbers and self._is_noise(one, other, own, explained) else None
 
