@@ -2,6 +2,7 @@
 
 OK = 200
 NOT_MODIFIED = 304
+GONE = frozenset({404, 410})  # there is no such page
 FIRST_ERROR = 400  # every status from here on reports an error
 PERMANENT_REDIRECTS = frozenset({301, 308})
 REDIRECTS = PERMANENT_REDIRECTS | {302, 303, 307}

@@ -1,26 +1,39 @@
-"""The learner: compares what servers answer with what rules predict. Pure: no clock, no store.
+"""The learner: decides what is learned from what servers answer. Pure: no clock, no store.
 
-It counts what redirects say for and against the rules of hosts, has bodies compared, and decides on
-the state of each rule.
+Facts go to the assessor, which holds them against rules. The learner decides on the state of each
+rule, and which questions are worth a request.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, is_host_name, site_of
-from canonry.canon.syntax import Parts
-from canonry.crawler.learn.evidence.body_comparison import Answered, BodyArchive, BodyComparison
-from canonry.crawler.learn.evidence.host_memory import Memory, RuleArchive
-from canonry.crawler.learn.evidence.infer import rewrites_from, scopes
+from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, RuleState, is_host_name, site_in
+from canonry.crawler.learn.evidence import questions
+from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.site_facts import Fact
+from canonry.crawler.learn.evidence.site_memory import Archive, SiteMemory
 from canonry.crawler.learn.life.lifecycle import next_state
+from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AGREEING_HOSTS = 3
+_LOOKED_AT = frozenset({"candidate", "probation"})
+
+
+class Answered(NamedTuple):
+    """An answer that is no redirect: status 200, or 404 or 410."""
+
+    url: str  # its identity
+    digest: bytes  # of the decoded body
+    at: float  # seconds since 1970
+    hsts: bool = False  # it came with Strict-Transport-Security over https
+    sketch: bytes | None = None  # of the text
+    missing: bool = False  # True for 404 and 410
 
 
 class Moved(NamedTuple):
@@ -44,105 +57,174 @@ class Decisions(NamedTuple):
 
     changed: list[TrackedRule]  # rules with new evidence
     state_changes: list[StateChange]  # those of them with a new state
-    removed: list[TrackedRule]  # candidates that were given up
-
-
-class Archive(RuleArchive, BodyArchive, Protocol):
-    """What is remembered elsewhere, for longer than here."""
+    removed: list[TrackedRule]  # candidates for which nothing speaks any more
 
 
 class _Nothing:
     """An archive that remembers nothing."""
 
-    def rules_of(self, host: str) -> Iterable[TrackedRule]:
-        del host
+    def rules_of(self, site: str) -> Iterable[TrackedRule]:
+        del site
         return ()
 
-    def body_of(self, identity: str) -> tuple[str, bytes] | None:
-        del identity
-        return None
+    def facts_of(self, site: str) -> Iterable[Fact]:
+        del site
+        return ()
 
-    body_by_rules = body_of
+    def canonicals_of(self, site: str) -> Iterable[tuple[str, str]]:
+        del site
+        return ()
 
 
 class Learner:
-    """Learns the rules of hosts from evidence. One thread at a time may call it.
-
-    Attributes:
-        priors: what is expected of each family before a host has said anything.
-    """
+    """Learns the rules of sites from evidence. One thread at a time may call it."""
 
     def __init__(
         self,
         thresholds: Thresholds,
         registrable: Callable[[str], str],
         archive: Archive | None = None,
+        priors: Mapping[str, Prior] | None = None,
     ) -> None:
         """Start with what an archive remembers.
 
         Args:
             thresholds: how much evidence makes a rule.
             registrable: from a host to its registrable domain, private suffixes respected.
-            archive: knows earlier rules, and bodies that were fetched.
+            archive: knows earlier rules and facts.
+            priors: how such rules ended elsewhere, by family; None for those that are shipped.
         """
         self._thresholds = thresholds
         self._registrable = registrable
-        archive = archive or _Nothing()
-        self._memory = Memory(registrable, archive)
-        self._comparison = BodyComparison(self._memory, archive)
+        self._memory = SiteMemory(registrable, archive or _Nothing(), self._restore)
+        self._assessor = Assessor(self._memory)
         self._sampler = Sampler(thresholds.verification)
-        self.priors = {name: limits.prior for name, limits in thresholds.family.items()}
+        shipped = {name: limits.prior for name, limits in thresholds.family.items()}
+        self.priors = shipped if priors is None else priors
 
-    def rules(self, host: str) -> Collection[TrackedRule]:
-        """Return the rules of a host."""
-        return self._memory.host(host).rules.values()
+    def _restore(self, name: str, site: object) -> None:
+        self._assessor.restore(name, site)  # type: ignore[arg-type]
+
+    def rules(self, site: str) -> Collection[TrackedRule]:
+        """Return the rules of a site."""
+        return self._memory.site(site).rules.values()
 
     def forget(self, wide_domains: Iterable[str] = ()) -> None:
-        """Forget all rules and evidence, as after a transaction that was rolled back.
+        """Forget all rules and facts, as after a transaction that was rolled back.
 
         Args:
             wide_domains: the domains for which the archive has rules for their subdomains, too.
         """
         self._memory.forget(wide_domains)
+        self._assessor.forget()
+
+    def forget_site(self, site: str) -> None:
+        """Forget one site: another worker may have learned about it since."""
+        self._memory.forget_site(site)
 
     def observe(self, news: Moved | Answered) -> None:
-        """Compare an answer with what the rules of its host predict."""
-        self._sampler.fetched(news.source if isinstance(news, Moved) else news.url)
-        if isinstance(news, Moved):
-            self._observe_moved(news)
+        """Hold an answer against the rules of its site."""
+        url = news.url if isinstance(news, Answered) else news.source
+        site = site_in(url)
+        if not site:
+            return
+        self._sampler.fetched(url)
+        if isinstance(news, Answered):
+            if news.hsts and is_host_name(site):
+                self._assessor.rule(Rewrite(site, "scheme-upgrade")).hsts = True
+            fact = Fact(news.url, news.at, news.digest, news.sketch, missing=news.missing)
+            self._assessor.add(fact)
+        elif news.kind == "canonical":
+            self._assessor.add_canonical(news.source, news.target)
         else:
-            if news.hsts:
-                site = site_of(Parts.of(news.url))
-                if is_host_name(site):
-                    self._memory.rule(Rewrite(site, "scheme-upgrade")).hsts = True
-            self._comparison.observe(news)
+            self._assessor.add(Fact(news.source, news.at, target=news.target))
 
-    def observe_missing(self, host: str, digest: bytes) -> None:
-        """Remember the body with which a host answers 200 for what does not exist."""
-        self._memory.host(host).missing = digest
+    def observe_missing(self, site: str, digest: bytes, sketch: bytes | None = None) -> None:
+        """Remember the body with which a site answers 200 for what does not exist."""
+        self._assessor.add_missing(site, digest, sketch)
+
+    def observe_again(self, url: str, digest: bytes, sketch: bytes | None) -> None:
+        """Learn from a page that was fetched twice what changes by itself."""
+        self._assessor.add_repeat(url, digest, sketch)
+
+    def settle(self, site: str) -> None:
+        """Judge all that is known of a site anew, so that its evidence is that of the facts."""
+        self._assessor.judge_site(self._memory.site(site))
+
+    def room_for_questions(self, site: str) -> int:
+        """Return how many URLs of a site may be asked sooner, because they would decide a rule."""
+        return questions.room(self._memory.site(site))
+
+    def questions(self, site: str, queued: Iterable[str], most: int) -> list[str]:
+        """Return which of the queued URLs of a site would decide most about open rules.
+
+        Args:
+            site: the site.
+            queued: identities, in the order of the queue.
+            most: how many.
+        """
+        return questions.choose(self._memory.site(site), queued, most)
+
+    def page_to_repeat(self, site: str) -> str | None:
+        """Return a page to fetch again, to see what changes by itself; None if none is needed."""
+        return questions.to_repeat(self._memory.site(site))
+
+    def wants_missing(self, site: str) -> bool:
+        """Return True, once for each site, if it should be asked for what does not exist.
+
+        Equal content is evidence only if the site does not answer everything alike.
+        """
+        known = self._memory.site(site)
+        if known.probed or not any(
+            rule.agree > rule.moved and rule.state == "candidate" for rule in known.rules.values()
+        ):
+            return False
+        known.probed = True
+        return True
 
     def decide(self, now: float) -> Decisions:
         """Decide on the state of every rule that has new evidence.
 
         A rule changes its state once in a call, from one state to the next.
         """
-        changed = self._memory.take_changed()
-        changes = []
+        changed = self._assessor.take_changed()
+        changes = [change for rule in changed if (change := self._decide_on(rule, now))]
         for rule in changed:
-            family = rule.rewrite.family
-            state = next_state(rule, self._thresholds.family[family], self.priors[family])
-            if state == "active" and self._is_covered(rule):
-                state = rule.state
-            if state != rule.state:
-                changes.append(StateChange(rule, rule.state))
-                rule.enter(state, now)
+            if rule.disagree and rule.state in _LOOKED_AT:
+                self._assessor.open_parts(rule)
         for change in changes:
             if change.rule.state == "active":
                 self._extend_to_domain(change.rule, now)
             elif change.before == "active":
                 self._verify_all(change.rule)
-        removed = self._memory.take_removed()
-        return Decisions([*changed, *self._memory.changed], changes, removed)
+        more = self._assessor.take_changed()
+        saved = {rule.rewrite: rule for rule in (*changed, *more)}
+        removed = [rule for rule in saved.values() if self._assessor.remove_unfounded(rule)]
+        for rule in removed:
+            del saved[rule.rewrite]
+        for rule in more:
+            if rule.rewrite in saved:
+                self._assessor.mark_changed(rule)  # to be decided on at the next call
+        return Decisions(list(saved.values()), changes, removed)
+
+    def _decide_on(self, rule: TrackedRule, now: float) -> StateChange | None:
+        """Let a rule enter its next state; return None if it stays in its own."""
+        if self._next_state(rule) == rule.state:
+            return None
+        tally = self._assessor.tally_of(rule)
+        if tally is not None:  # before it acts, it is held against all that is known
+            self._assessor.judge(tally)
+        before, after = rule.state, self._next_state(rule)
+        if before == after:
+            return None
+        rule.enter(after, now)
+        return StateChange(rule, before)
+
+    def _next_state(self, rule: TrackedRule) -> RuleState:
+        """Return the state that a rule's evidence puts it in."""
+        family = rule.rewrite.family
+        state = next_state(rule, self._thresholds.family[family], self.priors[family])
+        return rule.state if state == "active" and self._is_covered(rule) else state
 
     def is_verified(
         self, rules: Iterable[LearnedRule], identity: str, now: float, source: str = ""
@@ -156,93 +238,55 @@ class Learner:
             source: the URL's identity without rules, if it is known.
         """
         for rule in rules:
-            tracked = self._memory.host(rule.host).rules.get(rule.rewrite)
+            tracked = self._memory.site(rule.host).rules.get(rule.rewrite)
             since = None if tracked is None else now - tracked.verified_at
             limits = self._thresholds.family[rule.family]
-            if self._sampler.is_chosen(rule.id, source or identity, identity, since, limits):
+            known = tracked is not None and self._assessor.has_evidence_near(tracked, identity)
+            if self._sampler.is_chosen(
+                rule.id, source or identity, identity, since, limits, known=known
+            ):
                 return True
         return False
 
-    def wants_probe(self, host: str) -> bool:
-        """Return True, once for each host, if it should be asked for what does not exist.
-
-        Equal bodies are evidence only if the host does not answer everything with one body.
-        """
-        known = self._memory.host(host)
-        if known.probed or not any(
-            rule.agree > rule.moved and rule.state == "candidate" for rule in known.rules.values()
-        ):
-            return False
-        known.probed = True
-        return True
-
-    def _observe_moved(self, news: Moved) -> None:
-        """Compare the target of a redirect with what rules make of its source."""
-        source, target = Parts.of(news.source), Parts.of(news.target)
-        shown = rewrites_from(source, target)
-        pair = (news.source, news.target)
-        # A redirect to another host says nothing about the other differences on this one.
-        to_host = [rewrite for rewrite in shown if rewrite.family == "host-alias"]
-        for rewrite in to_host or shown:
-            for scoped in scopes(rewrite, source.path):
-                rule = self._memory.rule(scoped)
-                rule.moved += news.kind == "redirect"
-                self._memory.count(rule, source, pair, news.at, agrees=True)
-        if news.kind != "redirect":
-            return  # a canonical link says nothing about other rules
-        for rewrite in rewrites_from(target, source):
-            self._count_reversed(rewrite, target.path)
-        for rule, _after in list(self._memory.predictions(source)):
-            plain = replace(rule.rewrite, below="/", host=site_of(source), subdomains=False, but=())
-            if plain not in shown:
-                self._memory.count(rule, source, pair, news.at, agrees=False)
-            elif rule.rewrite.subdomains:
-                self._memory.count(rule, source, pair, news.at, agrees=True)
-
-    def _count_reversed(self, rewrite: Rewrite, path: str) -> None:
-        """Count a redirect against the rules of the opposite direction."""
-        rules = self._memory.host(rewrite.host).rules
-        for scoped in scopes(rewrite, path):
-            rule = rules.get(scoped)
-            if rule is not None:
-                rule.reversed += 1
-                self._memory.mark_changed(rule)
-
     def _is_covered(self, rule: TrackedRule) -> bool:
-        """Return True if an active rule for the whole host says the same as one for a part."""
-        whole = self._memory.host(rule.rewrite.host).rules.get(replace(rule.rewrite, below="/"))
+        """Return True if an active rule for the whole site says the same as one for a part."""
+        rules = self._memory.site(rule.rewrite.host).rules
+        whole = rules.get(replace(rule.rewrite, below="/"))
         return rule.rewrite.below != "/" and whole is not None and whole.state == "active"
 
     def _verify_all(self, failed: TrackedRule) -> None:
-        """Verify the next prediction of every rule of a host, after one of them has failed.
+        """Verify the next prediction of every rule of a site, after one of them has failed.
 
-        The host may have changed altogether. If the rule was for the whole host, what its parts
-        rest on was counted for it, too: those that were never active start again.
+        The site may have changed altogether. If the rule was for the whole site, what was said
+        about its parts may be outdated, too: they start again.
         """
-        rules = self._memory.host(failed.rewrite.host).rules
+        rules = self._memory.site(failed.rewrite.host).rules
         for other in rules.values():
             other.verified_at = -inf
-        for rewrite in [said for said in rules if replace(said, below="/") == failed.rewrite]:
-            if rewrite != failed.rewrite and rules[rewrite].state in {"candidate", "probation"}:
-                self._memory.remove(rules[rewrite])
+        if failed.rewrite.below == "/":
+            tally = self._assessor.tally_of(failed)
+            if tally is not None:
+                tally.forget_parts()
 
     def _extend_to_domain(self, rule: TrackedRule, now: float) -> None:
         """Add a rule for the whole domain, if several of its hosts have learned the same."""
         said = rule.rewrite
-        if FAMILIES[said.family].moves_host or said.subdomains or not is_host_name(said.host):
-            return
         domain = self._registrable(said.host)
-        if said.host == domain:
+        family = FAMILIES[said.family]
+        if family.moves_host or said.subdomains or domain in {"", said.host}:
             return
         agreeing = 0
-        for name, host in self._memory.hosts_of(domain):
-            own = host.rules.get(replace(said, host=name))
+        for name, site in self._memory.sites_of(domain):
+            own = site.rules.get(replace(said, host=name))
             if own is not None and own.state in {"revoked", "frozen"}:
                 return
             agreeing += own is not None and own.state == "active"
+        wide = replace(said, host=domain, below="/", subdomains=True)
+        if agreeing < _AGREEING_HOSTS or said.below != "/":
+            return
         self._memory.wide_domains.add(domain)
-        wide = self._memory.rule(replace(said, host=domain, subdomains=True))
-        wide.agree += rule.agree
-        if agreeing >= _AGREEING_HOSTS and wide.state == "candidate":
-            wide.enter("probation", now)
-            self._memory.mark_changed(wide)
+        self._assessor.open(wide)
+        learned = self._assessor.rule(wide)
+        if learned.state == "candidate":
+            learned.enter("probation", now)
+            self._assessor.mark_changed(learned)

@@ -14,28 +14,32 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import describe, site_in
+from canonry.canon.learned import describe, site_in, without_port
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.evidence.body_comparison import Answered
-from canonry.crawler.learn.evidence.probes import Probe, beside
+from canonry.crawler.learn.evidence.probes import Probe, again, beside
 from canonry.crawler.learn.gate import reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
-from canonry.crawler.learn.learner import Learner, Moved, StateChange
+from canonry.crawler.learn.learner import Answered, Learner, Moved, StateChange
+from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.rule_store import publish
 from canonry.crawler.learn.store_archive import StoreArchive
 from canonry.storage import Admission, Outcome, State
-from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
-from canonry.storage.learned import rule_rows
+from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
+from canonry.storage.learned import history, rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.records import QUESTION
+from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import aliases
 
 _WAITING = 20_000  # URLs at the end of redirects that have not answered yet
 _MAX_HOPS = 5  # of a chain that are followed to its end
 _SWEEP = 15.0  # seconds
+_QUEUE = 2_000  # queued URLs of a site among which questions are looked for
+_UNKNOWN = -1  # generation of rules
 
 
 class Learned(NamedTuple):
@@ -43,7 +47,7 @@ class Learned(NamedTuple):
 
     held: tuple[int, ...] = ()  # rows that a new rule took out of the queue
     probes: tuple[Probe, ...] = ()  # to be fetched once
-    sooner: tuple[int, ...] = ()  # queued rows whose answers decide an open question; promoted
+    sooner: tuple[int, ...] = ()  # queued rows whose answers would decide an open question
 
 
 class LearningSession:
@@ -60,11 +64,11 @@ class LearningSession:
             notify: receives sentences for people.
         """
         self._canonicalizer = canonicalizer
-        self._gate = thresholds.gate
+        self._thresholds = thresholds
         self._notify = notify
         self._archive = StoreArchive(canonicalizer)
         self._learner = Learner(thresholds, registrable, self._archive)
-        self._generation = -1
+        self._generation = _UNKNOWN
         self._in_force = RulesInForce((), canonicalizer)
         self._waiting: OrderedDict[int, list[Moved]] = OrderedDict()  # by the row at their end
         self._swept_at = 0.0
@@ -76,6 +80,10 @@ class LearningSession:
         self._archive.bind(connection)
         generation = rule_rows.generation(connection)
         if generation != self._generation:
+            if self._generation == _UNKNOWN:
+                self._archive.has_history |= leases.fetched(connection) > 0
+            self._archive.has_history |= self._generation != _UNKNOWN  # others are at work
+            self._learner.priors = priors_for(connection, self._thresholds)
             self._learner.forget(rule_rows.wide_hosts(connection))
             self._in_force = RulesInForce.load(connection, self._canonicalizer)
             self._generation = generation
@@ -84,23 +92,18 @@ class LearningSession:
         """Forget what came from a transaction that was rolled back."""
         self._learner.forget()
         self._waiting.clear()
-        self._generation = -1
+        self._generation = _UNKNOWN
 
     def observe_probe(self, probe: Probe, digest: bytes, sketch: bytes | None) -> None:
-        """Learn from the page with which a host answers a probe, with status 200.
-
-        Args:
-            probe: what was requested.
-            digest: of the body.
-            sketch: of the text; None if it is not text.
-        """
-        del sketch
-        if probe.kind == "missing":
-            site = site_in(self._canonicalizer.identity(probe.url))
-            self._learner.observe_missing(site, digest)
+        """Learn from a probe that answered 200."""
+        identity = self._canonicalizer.identity(probe.url)
+        if probe.kind == "again":
+            self._learner.observe_again(identity, digest, sketch)
+        else:
+            self._learner.observe_missing(site_in(identity), digest, sketch)
 
     def rewrite(self, url: str) -> Rewritten | None:
-        """Return what active rules make of a URL; None if no rule is about its site."""
+        """Return what active rules make of a URL; None if no rule is about its host."""
         return self._in_force.rewrite(url)
 
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:
@@ -133,14 +136,16 @@ class LearningSession:
         """
         start = time.thread_time()
         ends: set[int] = set()
-        probes: list[Probe] = []
-        pages = (self._canonicalizer(one.queued.url) for one in outcomes if one.page)
-        keys = {one.key: one.identity for one in pages if self._in_force.concern(one.identity)}
-        self._archive.load_by_rules(keys)
+        sites: dict[str, str | None] = {}  # with one of their pages
         for outcome, admitted in zip(outcomes, admissions, strict=True):
             ends.add(outcome.row)
             ends |= self._observe(outcome, admitted, now)
-            probes += self._probes(outcome, now)
+            site = site_in(self._canonicalizer.identity(outcome.queued.url))
+            if outcome.page is not None and outcome.page.status == OK:
+                sites[site] = outcome.queued.url
+            else:
+                sites.setdefault(site, None)
+        sites.pop("", None)
         if now - self._swept_at > _SWEEP:  # other workers fetch, too
             self._swept_at = now
             ends = set(self._waiting)
@@ -148,8 +153,12 @@ class LearningSession:
             if ends := ends & self._waiting.keys():
                 ends = self._resolve(connection, ends)
         held = self._publish(connection, now)
+        probes = [one for site, page in sites.items() for one in self._probes(site, page, now)]
+        sooner = [row for site in sites for row in self._questions(connection, site)]
+        if sooner:
+            urls.promote(connection, sooner, QUESTION)
         self.seconds += time.thread_time() - start
-        return Learned(tuple(held), tuple(probes))
+        return Learned(tuple(held), tuple(probes), tuple(sooner))
 
     def _observe(self, outcome: Outcome, admissions: Sequence[Admission], now: float) -> set[int]:
         """Pass an answer to the learner; keep redirects until their targets have answered.
@@ -158,8 +167,11 @@ class LearningSession:
             The rows of the targets.
         """
         identity = self._canonicalizer.identity(outcome.queued.url)
-        if outcome.page is not None and outcome.page.status == OK:
-            self._learner.observe(Answered(identity, outcome.page.digest, now, outcome.hsts))
+        page = outcome.page
+        if page is not None and (page.status == OK or page.status in GONE):
+            missing = page.status != OK
+            answered = Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing)
+            self._learner.observe(answered)
         rows = set()
         for hop, admitted in zip(outcome.hops, admissions, strict=False):
             target = self._canonicalizer.identity(hop.target.url)
@@ -174,12 +186,24 @@ class LearningSession:
             self._waiting.popitem(last=False)
         return rows
 
-    def _probes(self, outcome: Outcome, now: float) -> list[Probe]:
-        """Return a probe beside a page, if the learner wants one for its host."""
-        if outcome.page is None or outcome.page.status != OK:
+    def _probes(self, site: str, page: str | None, now: float) -> list[Probe]:
+        """Return the probes that the learner wants of a site, one of whose pages is given."""
+        probes = []
+        if page is not None and self._learner.wants_missing(site):
+            probes.append(beside(page, now))
+        if (repeated := self._learner.page_to_repeat(site)) is not None:
+            probes.append(again(repeated))
+        return probes
+
+    def _questions(self, connection: Connection, site: str) -> list[int]:
+        """Return the queued rows of a site whose answers would decide an open question."""
+        most = self._learner.room_for_questions(site)
+        if not most:
             return []
-        site = site_in(self._canonicalizer.identity(outcome.queued.url))
-        return [beside(outcome.queued.url, now)] if self._learner.wants_probe(site) else []
+        queued = history.queued_of(connection, without_port(site), _QUEUE)
+        rows = {self._canonicalizer.identity(url): row for row, url in queued}
+        here = [identity for identity in rows if site_in(identity) == site]
+        return [rows[identity] for identity in self._learner.questions(site, here, most)]
 
     def _resolve(self, connection: Connection, ends: set[int]) -> set[int]:
         """Pass redirects whose ends have answered to the learner.
@@ -248,7 +272,12 @@ class LearningSession:
     def _passes_gate(self, connection: Connection, rule: TrackedRule, now: float) -> bool:
         """Return True if a rule may become active; if not, notify people of the reason, once."""
         reason = reason_to_block(
-            connection, rule.rewrite, self._in_force, self._canonicalizer, self._gate, now
+            connection,
+            rule.rewrite,
+            self._in_force,
+            self._canonicalizer,
+            self._thresholds.gate,
+            now,
         )
         if reason is not None and rule.id not in self._blocked:
             self._blocked.add(rule.id)

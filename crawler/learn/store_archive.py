@@ -1,14 +1,24 @@
-"""The store as the learner's archive: rules of hosts, and bodies that were fetched."""
+"""The store as the learner's archive: rules of sites, and what became of their URLs."""
+
+from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.storage.learned import classes, rule_rows
+from canonry.canon.learned import site_in, without_port
+from canonry.crawler.learn.evidence.site_facts import Fact
+from canonry.storage.http_status import OK
+from canonry.storage.learned import history, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
 class StoreArchive:
-    """The store as the learner's archive; it answers while a transaction is open."""
+    """The store as the learner's archive; it answers while a transaction is open.
+
+    Attributes:
+        has_history: True if sites may have answered before this process met them: earlier, or to
+            other workers. Else the store is not asked what it knows of them.
+    """
 
     def __init__(self, canonicalizer: Canonicalizer) -> None:
         """Start without a connection: then nothing is known.
@@ -18,32 +28,41 @@ class StoreArchive:
         """
         self._connection: Connection | None = None
         self._canonicalizer = canonicalizer
-        self._by_rules: dict[str, tuple[str, bytes]] = {}
+        self.has_history = False
 
     def bind(self, connection: Connection) -> None:
         """Use the connection of the transaction that is open."""
         self._connection = connection
 
-    def load_by_rules(self, keys: dict[bytes, str]) -> None:
-        """Load what was fetched, because of rules, instead of identities; given by their keys."""
-        if self._connection is not None:
-            found = classes.bodies(self._connection, list(keys), by_rules=True)
-            self._by_rules = {keys[key]: body for key, body in found.items()}
+    def rules_of(self, site: str) -> list[TrackedRule]:
+        """Return the rules of a site."""
+        return [] if self._connection is None else rule_rows.of_host(self._connection, site)
 
-    def rules_of(self, host: str) -> list[TrackedRule]:
-        """Return the rules of a host."""
-        return [] if self._connection is None else rule_rows.of_host(self._connection, host)
+    def facts_of(self, site: str) -> Iterator[Fact]:
+        """Yield what became of a site's URLs."""
+        if self._connection is None or not self.has_history:
+            return
+        for answer in history.answers_of(self._connection, without_port(site)):
+            url = self._canonicalizer.identity(answer.url)
+            if site_in(url) == site:
+                is_page = answer.status == OK
+                digest, sketch = (answer.digest, answer.sketch) if is_page else (b"", None)
+                yield Fact(url, answer.at, digest, sketch, missing=not is_page)
+        for url, target, at in self._hops(site, "redirect"):
+            yield Fact(url, at, target=target)
 
-    def body_of(self, identity: str) -> tuple[str, bytes] | None:
-        """Return the identity of the URL fetched for an identity, and its body's digest."""
+    def canonicals_of(self, site: str) -> Iterator[tuple[str, str]]:
+        """Yield the confirmed canonical links of a site: source and target."""
+        if self._connection is not None and self.has_history:
+            for url, target, _at in self._hops(site, "canonical"):
+                yield url, target
+
+    def _hops(self, site: str, kind: str) -> Iterator[tuple[str, str, float]]:
+        """Yield where a site's URLs led: source, target and time."""
         if self._connection is None:
-            return None
-        key = self._canonicalizer.key_of(identity)
-        return self._as_identity(classes.bodies(self._connection, [key]).get(key))
-
-    def body_by_rules(self, identity: str) -> tuple[str, bytes] | None:
-        """Return the same for the URL that was fetched instead, because rules said so."""
-        return self._as_identity(self._by_rules.get(identity))
-
-    def _as_identity(self, body: tuple[str, bytes] | None) -> tuple[str, bytes] | None:
-        return None if body is None else (self._canonicalizer.identity(body[0]), body[1])
+            return
+        for hop in history.hops_of(self._connection, without_port(site)):
+            url = self._canonicalizer.identity(hop.url)
+            target = self._canonicalizer.identity(hop.target)
+            if hop.kind == kind and url != target and site_in(url) == site:
+                yield url, target, hop.at

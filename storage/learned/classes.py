@@ -160,7 +160,7 @@ def put_edges(connection: Connection, edges: Sequence[tuple[int, int, str]], now
         edges: the row of a URL, the row that represents it, and the identity that rules made.
         now: seconds since 1970.
     """
-    _delete_edges(connection, [row for row, _one, _identity in edges])
+    delete_edges(connection, [row for row, _one, _identity in edges])
     rows = [
         {
             "from_id": row,
@@ -179,13 +179,14 @@ def put_edges(connection: Connection, edges: Sequence[tuple[int, int, str]], now
     counts.add(connection, Counter({counts.alias("rule", 0): len(rows)}))
 
 
-def _delete_edges(connection: Connection, rows: Sequence[int]) -> None:
+def delete_edges(connection: Connection, rows: Sequence[int]) -> None:
     """Delete what `put_edges` recorded for some URLs."""
     gone = 0
     for part in chunks(rows):
         old = delete(aliases).where(aliases.c.from_id.in_(part), aliases.c.kind == "rule")
         gone += connection.execute(old).rowcount
-    counts.add(connection, Counter({counts.alias("rule", 0): -gone}))
+    if gone:
+        counts.add(connection, Counter({counts.alias("rule", 0): -gone}))
 
 
 def release(connection: Connection, rows: Iterable[int]) -> list[int]:
@@ -196,7 +197,7 @@ def release(connection: Connection, rows: Iterable[int]) -> list[int]:
         found = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth).where(*here))
         moved = {row.id: Transition(row.host_id, row.depth, HELD, QUEUED) for row in found}
         transitions.move(connection, moved)
-        _delete_edges(connection, list(moved))
+        delete_edges(connection, list(moved))
         released += moved
     return released
 

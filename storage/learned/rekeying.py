@@ -15,6 +15,7 @@ from canonry.storage.learned.classes import (
     release,
 )
 from canonry.storage.learned.rule_rows import add_spared
+from canonry.storage.records import TARGET
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks, insert_rows
@@ -39,6 +40,7 @@ class _KnownURL(NamedTuple):
     state: int
     reason: str | None
     depth: int
+    priority: int
 
     @property
     def is_held(self) -> bool:
@@ -53,7 +55,8 @@ def _of_hosts(connection: Connection, names: Collection[str]) -> Iterator[_Known
         ids = list(connection.scalars(select(hosts.c.id).where(hosts.c.name.in_(part))))
         for host_id in ids:
             query = select(
-                urls.c.id, urls.c.host_id, urls.c.url, urls.c.state, urls.c.reason, urls.c.depth
+                *(urls.c.id, urls.c.host_id, urls.c.url, urls.c.state, urls.c.reason),
+                *(urls.c.depth, urls.c.priority),
             )
             here = query.where(urls.c.host_id == host_id).execution_options(yield_per=10_000)
             yield from (_KnownURL(*row) for row in connection.execute(here))
@@ -95,8 +98,8 @@ def rekey(
     alive = alive_among(connection, set(plain.values()))
 
     def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
-        if known.state == State.QUEUED:
-            return not is_verified(found)
+        if known.state == State.QUEUED:  # at the target of a redirect is the page
+            return known.priority > TARGET and not is_verified(found)
         return known.state == State.HELD
 
     held: list[tuple[_KnownURL, int, Rewritten]] = []
@@ -132,10 +135,10 @@ def _clear(connection: Connection, names: Collection[str]) -> None:
 def _best(group: Sequence[tuple[_KnownURL, Rewritten]]) -> _KnownURL | None:
     """Return the representative of a class whose own identity no URL has.
 
-    That is the URL that got furthest; of several, https before http, then the shortest, then the
-    first.
+    That is one that was fetched, else one that is queued, since one that redirects may redirect to
+    it; of several, https before http, then the shortest, then the first.
     """
-    order = {State.FETCHED: 0, State.REDIRECTED: 1, State.QUEUED: 2, State.HELD: 3}
+    order = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 2, State.HELD: 3}
     candidates = [
         known
         for known, _found in group

@@ -8,7 +8,15 @@ from msgspec.structs import astuple
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleState
 
 _SAMPLES = 5
-_REMEMBERED = 256  # paths; then it forgets all of them
+
+
+class Counts(NamedTuple):
+    """Evidence, in distinct paths."""
+
+    agree: int = 0
+    disagree: int = 0
+    moved: int = 0  # of those that agree, how many by a permanent redirect
+    reversed: int = 0  # redirects in the opposite direction
 
 
 class Sample(NamedTuple):
@@ -44,34 +52,50 @@ class TrackedRule:
     samples: list[tuple[str, str]] = field(default_factory=list)
     against: list[tuple[str, str]] = field(default_factory=list)
     unsaved: list[Sample] = field(default_factory=list)  # not yet in the store
-    counted: set[int] = field(default_factory=set)  # hashes of the paths that were counted
+    given: Counts = field(
+        default_factory=Counts
+    )  # evidence that rests on facts which are not at hand
 
     @property
     def id(self) -> str:
         """Return the rule's id."""
         return self.rewrite.id
 
-    def count(self, path: str, pair: tuple[str, str], now: float, *, agrees: bool) -> bool:
-        """Count a piece of evidence; return False if its path was counted before."""
-        mark = hash((path, agrees))
-        if mark in self.counted:
-            return False
-        if len(self.counted) >= _REMEMBERED:
-            self.counted.clear()
-        self.counted.add(mark)
-        self.first_seen = self.first_seen or now
-        self.last_seen = self.verified_at = now
-        samples = self.samples if agrees else self.against
+    def set_counts(self, counts: Counts) -> None:
+        """Set what the facts at hand say; what rests on other facts is added to it."""
+        agree, disagree, moved, reverse = map(int.__add__, self.given, counts)
+        self.agree, self.disagree, self.moved, self.reversed = agree, disagree, moved, reverse
+
+    def restart(self, counts: Counts) -> None:
+        """Take what was stored as given, as far as the facts at hand do not say it as well."""
+        stored = (self.agree, self.disagree, self.moved, self.reversed)
+        self.given = Counts(*(max(0, n - m) for n, m in zip(stored, counts, strict=True)))
+        self.set_counts(counts)
+
+    def update(self, counts: Counts, pair: tuple[str, str], at: float, *, predicted: bool) -> None:
+        """Set what the facts at hand say, after a fact or a judgement has changed it.
+
+        Args:
+            counts: the evidence of all facts at hand.
+            pair: the two URLs whose comparison changed it.
+            at: when that became known; seconds since 1970.
+            predicted: True if the rule was known before the fact, so that it counts for the trial.
+        """
+        agree, disagree = self.agree, self.disagree
+        self.set_counts(counts)
+        more, against = self.agree - agree, self.disagree - disagree
+        if predicted or more < 0:
+            self.trial_agree = max(0, self.trial_agree + more)
+        if predicted or against < 0:
+            self.trial_disagree = max(0, self.trial_disagree + against)
+        if more <= 0 and against <= 0:
+            return
+        self.first_seen = self.first_seen or at
+        self.last_seen = self.verified_at = max(at, self.last_seen)
+        samples = self.against if against > 0 else self.samples
         if len(samples) < _SAMPLES:
             samples.append(pair)
-            self.unsaved.append(Sample(agrees, *pair))
-        if agrees:
-            self.agree += 1
-            self.trial_agree += 1
-        else:
-            self.disagree += 1
-            self.trial_disagree += 1
-        return True
+            self.unsaved.append(Sample(against <= 0, *pair))
 
     def enter(self, state: RuleState, now: float) -> None:
         """Enter a state, and start to count its trial."""

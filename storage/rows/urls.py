@@ -5,7 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
-from canonry.storage.learned.classes import LEARNED, HeldURL, RuleSource, find_held, record_held
+from canonry.storage.learned.classes import (
+    LEARNED,
+    HeldURL,
+    RuleSource,
+    delete_edges,
+    find_held,
+    record_held,
+)
 from canonry.storage.records import Admission, Candidate, Outcome
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
@@ -142,14 +149,17 @@ def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float)
     wanted = {outcome.row: outcome for outcome in outcomes}
     settled: dict[int, Transition] = {}
     postponed = []
+    in_flight: list[int] = []  # a learned rule held them while they were fetched
     for row, host_id, depth, state, reason in connection.execute(_OPEN, {"rows": list(wanted)}):
         outcome = wanted[row]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)
             settled[row] = Transition(host_id, depth, (State(state), reason), after)
+            in_flight += [row] * (state == State.HELD)
         else:
             postponed.append({"row": row, "at": outcome.retry_at})
     transitions.move(connection, settled, due=now)
+    delete_edges(connection, in_flight)
     if postponed:
         connection.execute(_POSTPONE, postponed)
 

@@ -23,3 +23,8 @@ def beside(url: str, now: float) -> Probe:
     name = hashlib.blake2b(f"{url} {now}".encode(), digest_size=10).hexdigest()
     bare = url.partition("?")[0]
     return Probe(f"{bare[: bare.rindex('/') + 1]}{name}")
+
+
+def again(url: str) -> Probe:
+    """Return a probe for a page that was fetched before."""
+    return Probe(url, "again")

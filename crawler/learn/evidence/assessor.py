@@ -1,0 +1,283 @@
+"""The assessor: holds facts against rules, and keeps the evidence of each rule up to date.
+
+Pure: no clock, no store. The evidence of a rule is a function of the facts, in whatever order they
+came: a rule that is opened late is held against all that is known of its site.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from canonry.canon.learned import Rewrite, site_in, site_of
+from canonry.canon.syntax import Parts
+from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.evidence.infer import rewrites_between
+from canonry.crawler.learn.evidence.site_facts import Fact
+from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView, result_of
+from canonry.crawler.learn.evidence.tally import RuleTally, Stance
+from canonry.crawler.learn.evidence.verdicts import (
+    counted_path,
+    reference_of,
+    shown_by,
+    verdict,
+)
+from canonry.crawler.learn.life.verification import first_directory
+from canonry.storage.learned.tracked_rule import Counts, TrackedRule
+
+_FOR = frozenset({Stance.MOVED, Stance.SAME})
+_PART = 5  # clean paths for a rule about a part of a site
+
+
+class Assessor:
+    """Holds facts against rules."""
+
+    def __init__(self, memory: SiteMemory) -> None:
+        """Start with what is remembered."""
+        self._memory = memory
+        self._changed: dict[Rewrite, TrackedRule] = {}
+
+    def forget(self) -> None:
+        """Forget which rules have new evidence."""
+        self._changed.clear()
+
+    def take_changed(self) -> list[TrackedRule]:
+        """Return the rules with new evidence, once."""
+        changed, self._changed = list(self._changed.values()), {}
+        return changed
+
+    def mark_changed(self, rule: TrackedRule) -> None:
+        """Remember that a rule is to be decided on, and saved."""
+        self._changed[rule.rewrite] = rule
+
+    def restore(self, name: str, site: KnownSite) -> None:
+        """Hold the rules of a site that was read again against its facts."""
+        stored, site.rules = site.rules, {}
+        for rule in stored.values():
+            self.open(replace(rule.rewrite, below="/"))
+        for rewrite, rule in stored.items():
+            tally = self.tally_of(rule)
+            rule.restart(Counts() if tally is None else tally.totals(_part(rewrite)))
+            site.rules[rewrite] = rule
+            self._changed.pop(rewrite, None)
+        for url in list(site.known.facts):
+            self._propose(name, site, url)
+
+    def add(self, fact: Fact) -> None:
+        """Add a fact, and hold it against the rules that it says something about."""
+        parts = Parts.of(fact.url)
+        name = site_of(parts)
+        site = self._memory.site(name)
+        site.asked.discard(fact.url)
+        news = self._memory.add(fact, parts)
+        for url in news:
+            self._review(name, site, url)
+        if news and fact.target is not None and fact.target not in site.known.facts:
+            self._look_back(name, fact.target)
+        if news:
+            self._propose(name, site, fact.url)
+
+    def add_canonical(self, source: str, target: str) -> None:
+        """Add a confirmed canonical link."""
+        parts = Parts.of(source)
+        name = site_of(parts)
+        site = self._memory.site(name)
+        if site.known.canonicals.get(source) == target:
+            return
+        site.known.canonicals[source] = target
+        for rewrite in shown_by(source, target):
+            self.open(rewrite)
+        self._review(name, site, source)
+
+    def add_repeat(self, url: str, digest: bytes, sketch: bytes | None) -> None:
+        """Add the answer of a page that was fetched twice: what differs changes by itself."""
+        site = self._memory.site(site_of(Parts.of(url)))
+        fact = site.known.facts.get(url)
+        if fact is None or fact.sketch is None or sketch is None or fact.digest == digest:
+            return
+        before = site.known.text.generation
+        site.known.text.twice(Sketch.decode(fact.sketch), Sketch.decode(sketch))
+        if site.known.text.generation != before:
+            self.judge_site(site)
+
+    def add_missing(self, name: str, digest: bytes, sketch: bytes | None) -> None:
+        """Add the answer of a site, with status 200, for what does not exist."""
+        site = self._memory.site(name)
+        site.known.missing = digest
+        if sketch is not None:
+            site.known.text.missing(Sketch.decode(sketch))
+        self.judge_site(site)
+
+    def open(self, rewrite: Rewrite) -> None:
+        """Hold a rule for a whole site against all that is known, unless it is known already."""
+        tally = self._memory.open(rewrite)
+        if tally is not None:
+            self._judge_known(tally)
+            self._memory.drop_refuted(rewrite.host, tally)
+
+    def judge_site(self, site: KnownSite) -> None:
+        """Judge anew all that rests on the comparison of content."""
+        for tally in list(site.tallies.values()):
+            self.judge(tally)
+
+    def judge(self, tally: RuleTally) -> None:
+        """Judge all URLs that a rule changes anew."""
+        self._judge_all(tally, list(tally.results), is_new=False)
+
+    def rule(self, rewrite: Rewrite) -> TrackedRule:
+        """Return the rule that says something; add it as a candidate if there is none."""
+        rules = self._memory.site(rewrite.host).rules
+        rule = rules.get(rewrite)
+        if rule is None:
+            rule = rules[rewrite] = TrackedRule(rewrite)
+        return rule
+
+    def remove_unfounded(self, rule: TrackedRule) -> bool:
+        """Remove a candidate for which nothing speaks (any more); return True if it was one."""
+        if rule.state != "candidate" or rule.agree or rule.hsts:
+            return False
+        self._memory.site(rule.rewrite.host).rules.pop(rule.rewrite, None)
+        return True
+
+    def tally_of(self, rule: TrackedRule) -> RuleTally | None:
+        """Return where a rule's evidence is counted."""
+        whole = replace(rule.rewrite, below="/")
+        return self._memory.site(rule.rewrite.host).tallies.get(whole)
+
+    def has_evidence_near(self, rule: TrackedRule, url: str) -> bool:
+        """Return True if a rule has evidence in the part of its site in which a URL lies."""
+        tally = self.tally_of(rule)
+        part = first_directory(Parts.of(url).path)
+        return tally is not None and tally.totals(part).agree > 0
+
+    def open_parts(self, rule: TrackedRule) -> None:
+        """Add rules for the parts of a site that are clean, where the whole site is not."""
+        tally = self.tally_of(rule)
+        if tally is None or rule.rewrite.below != "/" or rule.rewrite.family == "path-prefix":
+            return
+        for part in tally.parts():
+            counts = tally.totals(part)
+            said = replace(rule.rewrite, below=part)
+            rules = self._memory.site(rule.rewrite.host).rules
+            if counts.agree >= _PART and not counts.disagree and said not in rules:
+                added = self.rule(said)
+                added.set_counts(counts)
+                added.samples = [pair for pair in rule.samples if _lies_in(pair[0], part)]
+                added.first_seen, added.last_seen = rule.first_seen, rule.last_seen
+                self.mark_changed(added)
+
+    def _propose(self, name: str, site: KnownSite, url: str) -> None:
+        """Open the rules that a fact may be evidence for."""
+        fact = site.known.facts[url]
+        parts = Parts.of(url)
+        rewrites: Iterable[Rewrite] = ()
+        if fact.target is not None:
+            rewrites = shown_by(url, fact.target)
+        elif fact.is_page:
+            rewrites = [
+                rewrite
+                for other in site.known.alike(fact, parts)
+                for rewrite in rewrites_between(Parts.of(other), parts)
+                if rewrite.host == name and rewrite.new != "slash"  # "bare" says the same
+            ]
+        for rewrite in rewrites:
+            self.open(rewrite)
+
+    def _judge_known(self, tally: RuleTally) -> None:
+        """Judge all known URLs that a new rule changes."""
+        said = tally.rewrite
+        sites = [(said.host, self._memory.site(said.host))]
+        if said.subdomains:
+            sites = list(self._memory.sites_of(said.host))
+        for _name, site in sites:
+            for url in list(site.known.facts):
+                self._enter(tally, url, Parts.of(url))
+        self._judge_all(tally, list(tally.results), is_new=False)
+
+    def _enter(self, tally: RuleTally, url: str, parts: Parts) -> str | None:
+        """Note what a rule makes of a URL; return it, or None if the rule does not change it."""
+        result = result_of(tally, parts)
+        if result is not None and tally.enter(url, result) and len(tally.members[result]) == 1:
+            there = self._memory.site(site_of(Parts.of(result)))
+            there.awaited.setdefault(result, []).append(tally)
+        return result
+
+    def _review(self, name: str, site: KnownSite, url: str) -> None:
+        """Judge what a new fact about a URL says: of itself, and of those that lead to it."""
+        parts = Parts.of(url)
+        view = self._memory.view(name, site)
+        for tally in list(self._memory.tallies_about(name)):
+            result = self._enter(tally, url, parts)
+            if result is None or url not in tally.results:
+                continue
+            urls = [url]
+            if view.fact(result) is None and len(tally.members[result]) > 1:
+                reference = reference_of(view, tally.members[result])
+                if reference is not None and reference.url == url:
+                    urls = list(tally.members[result])
+            for one in urls:
+                self._judge(view, tally, one)
+            if tally.stance(url) is Stance.OTHER:
+                self._memory.drop_refuted(tally.rewrite.host, tally)
+        for tally in site.awaited.get(url, ()):
+            if self._memory.site(tally.rewrite.host).tallies.get(tally.rewrite) is tally:
+                self._judge_all(tally, tally.members[url])
+
+    def _look_back(self, name: str, target: str) -> None:
+        """Judge the target of a redirect: a rule may lead from there to where it came from."""
+        parts = Parts.of(target)
+        if site_of(parts) == name:
+            for tally in list(self._memory.tallies_about(name)):
+                if self._enter(tally, target, parts) is not None and target in tally.results:
+                    self._judge_all(tally, [target])
+
+    def _judge_all(self, tally: RuleTally, urls: Sequence[str], *, is_new: bool = True) -> None:
+        """Judge URLs that a rule changes."""
+        views: dict[str, SiteView] = {}
+        for url in urls:
+            name = site_in(url) if tally.rewrite.subdomains else tally.rewrite.host
+            view = views.get(name)
+            if view is None:
+                view = views[name] = self._memory.view(name, self._memory.site(name))
+            self._judge(view, tally, url, is_new=is_new)
+
+    def _judge(self, view: SiteView, tally: RuleTally, url: str, *, is_new: bool = True) -> None:
+        """Judge a URL, and count what it says for the rule and for that of its part.
+
+        Args:
+            view: from the URL's site.
+            tally: of the rule.
+            url: a URL that the rule changes.
+            is_new: True if the verdict rests on a new fact, so that it was predicted.
+        """
+        stance, found = verdict(view, tally, url)
+        if tally.stance(url) is stance:
+            return
+        path = counted_path(tally.rewrite, Parts.of(url), tally.results[url])
+        tally.set(url, path, stance)
+        rules = self._memory.site(tally.rewrite.host).rules
+        at = None
+        for part in ("", first_directory(path)):
+            rule = rules.get(replace(tally.rewrite, below=part) if part else tally.rewrite)
+            if rule is None and not part and stance in _FOR:
+                rule = self.rule(tally.rewrite)
+            if rule is not None:
+                if at is None:
+                    at = max(_at(view, url), _at(view, found))
+                rule.update(tally.totals(part), (url, found), at, predicted=is_new)
+                self.mark_changed(rule)
+
+
+def _at(view: SiteView, url: str) -> float:
+    """Return when a URL answered."""
+    fact = view.fact(url) if url else None
+    return 0.0 if fact is None else fact.at
+
+
+def _part(rewrite: Rewrite) -> str:
+    """Return the part of its site that a rule covers; "" for all of it."""
+    return "" if rewrite.below == "/" else rewrite.below
+
+
+def _lies_in(url: str, part: str) -> bool:
+    """Return True if a URL's path lies in a part of its site."""
+    return Parts.of(url).path.startswith(part)

@@ -1,0 +1,104 @@
+"""Questions: which requests would decide most about rules that are still open. Pure.
+
+A site is asked only so much for the sake of learning: a small share of its requests.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.evidence.site_memory import KnownSite, result_of
+from canonry.crawler.learn.evidence.tally import RuleTally, Stance
+
+_AT_ONCE = 6  # URLs of one site that are asked sooner
+_FIRST = 24  # questions that a site gets in any case ...
+_SHARE = 6  # ... and one more for so many answers
+_PATIENCE = 12  # answers; what was not answered meanwhile will not be
+_LOOK_AGAIN = 16  # answers, after no question was found
+_REPEATS = 3  # URLs that are asked twice when the first comparison is in doubt
+_DECIDED = frozenset({Stance.MOVED, Stance.SAME, Stance.OTHER})
+
+
+def is_open(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if a rule may become active, and more evidence would decide it."""
+    rule = site.rules.get(tally.rewrite)
+    if rule is not None and rule.state not in {"candidate", "probation"}:
+        return False
+    totals = tally.totals()
+    return not totals.disagree and (totals.agree > 0 or tally.suspected)
+
+
+def room(site: KnownSite) -> int:
+    """Return how many URLs of a site may be asked sooner now."""
+    answers = len(site.known.facts)
+    if answers - site.asked_at >= _PATIENCE:
+        site.asked.clear()
+    if answers < site.look_at or not any(is_open(site, t) for t in site.tallies.values()):
+        return 0
+    left = _FIRST + answers // _SHARE - site.questions
+    return max(0, min(_AT_ONCE, left) - len(site.asked))
+
+
+def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
+    """Return which of the queued URLs of a site to ask sooner.
+
+    Those are URLs of which an open rule makes the same as of one that has answered, and that
+    very result; failing these, two queued URLs of which it makes the same.
+
+    Args:
+        site: the site.
+        queued: identities, in the order of the queue.
+        most: how many.
+    """
+    rules = [tally for tally in site.tallies.values() if is_open(site, tally)]
+    rules.sort(key=lambda tally: -tally.totals().agree)
+    found: dict[str, None] = {}
+    pairs: dict[str, None] = {}
+    waiting: dict[tuple[int, str], str] = {}
+    facts = site.known.facts
+    asked_for: set[tuple[int, str]] = set()
+    for url in queued:
+        parts = Parts.of(url)
+        for place, tally in enumerate(rules):
+            result = result_of(tally, parts)
+            case = (place, url if result is None else result)
+            if case in asked_for or _is_decided(tally, case[1]):
+                continue
+            if result is None:
+                if tally.members.get(url):
+                    found[url] = None
+                    asked_for.add(case)
+            elif result in facts or tally.members.get(result):
+                found[url] = None
+                asked_for.add(case)
+            elif case in waiting:
+                pairs[waiting[case]] = pairs[url] = None
+                asked_for.add(case)
+            waiting.setdefault(case, url)
+        if len(found) >= most:
+            break
+    chosen = list(islice({**found, **pairs}, most))
+    site.asked.update(chosen)
+    site.questions += len(chosen)
+    site.asked_at = len(facts)
+    site.look_at = 0 if chosen else len(facts) + _LOOK_AGAIN
+    return chosen
+
+
+def _is_decided(tally: RuleTally, result: str) -> bool:
+    """Return True if a URL says something already of which a rule makes a result."""
+    return any(tally.stance(url) in _DECIDED for url in tally.members.get(result, ()))
+
+
+def to_repeat(site: KnownSite) -> str | None:
+    """Return a page to fetch once more, to see what changes by itself; None if none is needed."""
+    known = site.known
+    allowed = _REPEATS + (len(known.facts) // 64).bit_length()
+    if not known.in_doubt or site.repeats >= allowed:
+        return None
+    pages = (fact.url for fact in known.facts.values() if fact.is_page and fact.sketch is not None)
+    page = next(islice(pages, site.repeats, None), None)
+    if page is not None:
+        site.repeats += 1
+        known.in_doubt = False
+    return page

@@ -1,0 +1,128 @@
+"""What is known of one site: what became of its URLs, and which of its pages may be the same."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from canonry.canon.learned import INDEX_FILE
+from canonry.canon.syntax import Parts
+from canonry.crawler.content.host_text import HostText
+from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.evidence.loose_forms import loose_forms
+
+_ALIKE = 8  # pages remembered for one form
+_MOST_EQUAL = 256  # pages remembered for one body
+_TELLING = 3  # resources with one body: more are an error page or a form
+
+
+class Fact(NamedTuple):
+    """What became of a URL: a page, a permanent redirect, or nothing there."""
+
+    url: str  # its identity
+    at: float  # seconds since 1970
+    digest: bytes = b""  # of the body, if it is a page
+    sketch: bytes | None = None  # of the text, if the page has one
+    target: str | None = None  # where it redirects; the end of the chain answered 200
+    missing: bool = False  # it answered 404 or 410
+
+    @property
+    def is_page(self) -> bool:
+        """Return True if it answered 200."""
+        return self.target is None and not self.missing
+
+
+@dataclass(slots=True)
+class _Body:
+    """The pages that answered with one body."""
+
+    pages: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class SiteFacts:
+    """The facts about one site.
+
+    Attributes:
+        facts: by identity.
+        canonicals: from the identity of a page to the confirmed target of its canonical link.
+        text: what the site's pages have in common, and what changes by itself.
+        missing: the digest of the body that the site answers with for what does not exist.
+        in_doubt: True if two pages could not be compared, for all that is known of the text.
+    """
+
+    facts: dict[str, Fact] = field(default_factory=dict)
+    canonicals: dict[str, str] = field(default_factory=dict)
+    text: HostText = field(default_factory=HostText)
+    missing: bytes | None = None
+    in_doubt: bool = False
+    _forms: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the hash of a form
+    _bodies: dict[bytes, _Body] = field(default_factory=dict)
+
+    def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
+        """Add a fact; return the URLs about which something is known that was not known before.
+
+        That is the fact's own URL, and the earlier pages whose body turns out to be boilerplate.
+        """
+        known = self.facts.get(fact.url)
+        if known is not None and known._replace(at=fact.at) == fact:
+            return ()
+        self.facts[fact.url] = fact
+        if not fact.is_page:
+            return (fact.url,)
+        if fact.sketch is not None and (known is None or known.sketch is None):
+            self.text.add(Sketch.decode(fact.sketch))
+        for form in loose_forms(parts):
+            there = self._forms.get(hash(form), ())
+            if len(there) < _ALIKE and fact.url not in there:
+                self._forms[hash(form)] = (*there, fact.url)
+        return (fact.url, *self._add_body(fact, parts.path))
+
+    def _add_body(self, fact: Fact, path: str) -> tuple[str, ...]:
+        """Remember a page by its body; return the earlier pages if it is boilerplate from now."""
+        body = self._bodies.setdefault(fact.digest, _Body())
+        if len(body.names) > _TELLING:
+            return ()
+        body.names.add(_name(path))
+        if len(body.names) > _TELLING:
+            earlier, body.pages = tuple(body.pages), []
+            return earlier
+        if len(body.pages) < _MOST_EQUAL:
+            body.pages.append(fact.url)
+        return ()
+
+    def alike(self, fact: Fact, parts: Parts) -> Iterator[str]:
+        """Yield other pages that one or a few rewrites could make equal to a page."""
+        found = {fact.url}
+        body = self._bodies[fact.digest]
+        groups = [self._forms.get(hash(form), ()) for form in loose_forms(parts)]
+        if self.is_telling(fact.digest):
+            groups.append(tuple(body.pages[:_ALIKE]))
+        for group in groups:
+            for url in group:
+                if url not in found:
+                    found.add(url)
+                    yield url
+
+    def is_telling(self, digest: bytes) -> bool:
+        """Return True if an equal body is evidence: it is neither a form nor an error page."""
+        body = self._bodies.get(digest)
+        return digest != self.missing and (body is None or len(body.names) <= _TELLING)
+
+    def is_same(self, one: Fact, other: Fact) -> bool | None:
+        """Return True if two pages have the same content, None if that cannot be known."""
+        if one.digest == other.digest:
+            return True if self.is_telling(one.digest) else None
+        if one.sketch is None or other.sketch is None:
+            return False if self.missing not in {one.digest, other.digest} else None
+        same = self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
+        self.in_doubt |= same is None
+        return same
+
+
+def _name(path: str) -> str:
+    """Return what a path names, apart from where it lies: its last segment."""
+    last = path.rstrip("/").rpartition("/")[2]
+    if INDEX_FILE.fullmatch(last):
+        last = path.rstrip("/").rpartition("/")[0].rpartition("/")[2]
+    return last.lower()

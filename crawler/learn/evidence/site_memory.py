@@ -1,0 +1,227 @@
+"""What the learner remembers of sites: facts, tallies and rules.
+
+Memory is bounded: so many sites, so many facts, so many rules of each. What is forgotten is in the
+store, and is read again when the site is met again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.evidence.site_facts import Fact, SiteFacts
+from canonry.crawler.learn.evidence.tally import RuleTally
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+_SITES = 4_000
+_FACTS = 200_000
+_TALLIES = 48  # of one site
+_REFUTED = 16  # paths against a rule that has none for it: it is not looked at again
+
+
+class Archive(Protocol):
+    """Knows rules and facts for longer than the memory does."""
+
+    def rules_of(self, site: str) -> Iterable[TrackedRule]:
+        """Return the rules of a site; called when the learner meets the site (again)."""
+        ...
+
+    def facts_of(self, site: str) -> Iterable[Fact]:
+        """Return what is known of a site's URLs; called when the learner meets it (again)."""
+        ...
+
+    def canonicals_of(self, site: str) -> Iterable[tuple[str, str]]:
+        """Return the confirmed canonical links of a site: source and target."""
+        ...
+
+
+@dataclass(slots=True)
+class KnownSite:
+    """What is remembered of one site.
+
+    Attributes:
+        known: the facts.
+        rules: by what they say.
+        tallies: of rules for the whole site; those for its parts are counted there, too.
+        awaited: the tallies that make URLs of other sites, or of this one, into a URL.
+        refuted: what is not looked at again.
+        asked: URLs that were asked sooner, for an open question, and have not answered yet.
+        asked_at: how many facts were known then.
+        look_at: with how many facts it is worth to look for further questions.
+        questions: how many were asked so far.
+        repeats: how many URLs were asked twice, to see what changes by itself.
+        probed: True if the site was asked for something that does not exist.
+    """
+
+    known: SiteFacts = field(default_factory=SiteFacts)
+    rules: dict[Rewrite, TrackedRule] = field(default_factory=dict)
+    tallies: dict[Rewrite, RuleTally] = field(default_factory=dict)
+    awaited: dict[str, list[RuleTally]] = field(default_factory=dict)
+    refuted: set[Rewrite] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    asked_at: int = 0
+    look_at: int = 0
+    questions: int = 0
+    repeats: int = 0
+    probed: bool = False
+
+
+class SiteMemory:
+    """The sites that were used last.
+
+    Attributes:
+        wide_domains: the domains with rules for their subdomains, too.
+    """
+
+    def __init__(
+        self,
+        registrable: Callable[[str], str],
+        archive: Archive,
+        restore: Callable[[str, KnownSite], None],
+    ) -> None:
+        """Start empty.
+
+        Args:
+            registrable: from a host to its registrable domain, private suffixes respected.
+            archive: knows earlier rules and facts.
+            restore: is called with the name of a site, and what is remembered of it, when the site
+                was read from the archive.
+        """
+        self._registrable = registrable
+        self._archive = archive
+        self._restore = restore
+        self._sites: OrderedDict[str, KnownSite] = OrderedDict()
+        self._facts = 0
+        self.wide_domains: set[str] = set()
+
+    def forget(self, wide_domains: Iterable[str] = ()) -> None:
+        """Forget all rules and facts.
+
+        Args:
+            wide_domains: the domains for which the archive has rules for their subdomains, too.
+        """
+        self.wide_domains = set(wide_domains)
+        self._sites.clear()
+        self._facts = 0
+
+    def forget_site(self, name: str) -> None:
+        """Forget one site: another worker may have learned about it since."""
+        gone = self._sites.pop(name, None)
+        if gone is not None:
+            self._facts -= len(gone.known.facts)
+
+    def site(self, name: str) -> KnownSite:
+        """Return what is remembered of a site; forget those that were not used for longest."""
+        site = self._sites.get(name)
+        if site is not None:
+            self._sites.move_to_end(name)
+            return site
+        site = self._sites[name] = KnownSite()
+        site.rules = {rule.rewrite: rule for rule in self._archive.rules_of(name)}
+        for fact in self._archive.facts_of(name):
+            self.add(fact, Parts.of(fact.url))
+        site.known.canonicals.update(self._archive.canonicals_of(name))
+        self._restore(name, site)
+        while len(self._sites) > _SITES or (self._facts > _FACTS and len(self._sites) > 1):
+            self.forget_site(next(iter(self._sites)))
+        return site
+
+    def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
+        """Add a fact; return the URLs about which something is known that was not before."""
+        known = self.site(site_of(parts)).known
+        before = len(known.facts)
+        news = known.add(fact, parts)
+        self._facts += len(known.facts) - before
+        return news
+
+    def view(self, name: str, site: KnownSite) -> "SiteView":
+        """Return a view of the facts from one site, where most of what is asked for lies."""
+        return SiteView(self, name, site)
+
+    def sites_of(self, domain: str) -> Iterator[tuple[str, KnownSite]]:
+        """Yield the names and memories of a domain and its subdomains."""
+        for name, site in list(self._sites.items()):
+            if name == domain or name.endswith("." + domain):
+                yield name, site
+
+    def tallies_about(self, name: str) -> Iterator[RuleTally]:
+        """Yield the tallies of rules that may change URLs of a site."""
+        own = self.site(name)
+        yield from own.tallies.values()
+        domain = self._registrable(name)
+        if domain not in self.wide_domains:
+            return
+        decided = {
+            replace(rule.rewrite, host=domain, below="/")
+            for rule in own.rules.values()
+            if rule.state not in {"candidate", "probation"}
+        }
+        for tally in self.site(domain).tallies.values():
+            said = tally.rewrite
+            if said.subdomains and replace(said, subdomains=False, but=()) not in decided:
+                yield tally  # else the site has decided for itself
+
+    def open(self, rewrite: Rewrite) -> RuleTally | None:
+        """Return a new tally for a rule of a whole site; None if it is known or refuted.
+
+        If the site has too many, the one with the least evidence makes room.
+        """
+        site = self.site(rewrite.host)
+        if rewrite in site.tallies or rewrite in site.refuted:
+            return None
+        if len(site.tallies) >= _TALLIES:
+            weak = min(
+                (t for t in site.tallies.values() if t.rewrite not in site.rules),
+                key=lambda t: (t.totals().agree, -t.totals().disagree),
+                default=None,
+            )
+            if weak is None:
+                return None
+            del site.tallies[weak.rewrite]
+        tally = site.tallies[rewrite] = RuleTally(rewrite)
+        return tally
+
+    def drop_refuted(self, name: str, tally: RuleTally) -> None:
+        """Stop looking at a rule that much speaks against and nothing for."""
+        totals = tally.totals()
+        if totals.disagree >= _REFUTED and not totals.agree:
+            site = self.site(name)
+            if tally.rewrite not in site.rules:
+                site.tallies.pop(tally.rewrite, None)
+                site.refuted.add(tally.rewrite)
+
+
+class SiteView:
+    """The facts, as seen from one site."""
+
+    def __init__(self, memory: SiteMemory, name: str, site: KnownSite) -> None:
+        """Look from a site."""
+        self._memory = memory
+        self._name = name
+        self._site = site
+        self._facts = site.known.facts
+
+    def fact(self, identity: str) -> Fact | None:
+        """Return what became of a URL; None if that is not known."""
+        found = self._facts.get(identity)
+        if found is None and (there := site_in(identity)) != self._name:
+            found = self._memory.site(there).known.facts.get(identity)
+        return found
+
+    def canonical(self, identity: str) -> str | None:
+        """Return the confirmed target of a page's canonical link."""
+        return self._site.known.canonicals.get(identity)
+
+    def is_same(self, one: Fact, other: Fact) -> bool | None:
+        """Return True if two pages have the same content, None if that cannot be known."""
+        return self._site.known.is_same(one, other)
+
+
+def result_of(tally: RuleTally, parts: Parts) -> str | None:
+    """Return what a tally's rewrite makes of a URL of its site; None if it does not change it."""
+    after = FAMILIES[tally.rewrite.family].apply(parts, tally.rewrite)
+    return None if after is parts else str(after)

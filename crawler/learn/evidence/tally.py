@@ -1,0 +1,120 @@
+"""The tally of a rule: which URLs speak for it, and which against it.
+
+It is a function of a set of facts: each URL has one verdict, and each path counts once. So it does
+not matter in which order facts arrive, and a verdict that changes is taken back.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from canonry.canon.learned import Rewrite
+from canonry.crawler.learn.life.verification import first_directory
+from canonry.storage.learned.tracked_rule import Counts
+
+_CLASS = 16  # URLs of which a rewrite makes the same; more are not compared
+
+
+_NONE: Counter["Stance"] = Counter()
+
+
+class Stance(IntEnum):
+    """What a URL says about a rule."""
+
+    NOTHING = 0
+    MOVED = 1  # for it: a permanent redirect leads where the rule says
+    SAME = 2  # for it: the same content, or a confirmed canonical link
+    OTHER = 3  # against it: it leads elsewhere, or its content is another
+    ALONE = 4  # it is a page, and nothing is known of the URL that the rule makes of it
+    REVERSED = 5  # the URL that the rule makes of it redirects back
+
+
+class Judgement(NamedTuple):
+    """What a URL says about a rule, and the URL that it was compared with."""
+
+    stance: Stance
+    found: str = ""
+
+
+@dataclass(slots=True)
+class RuleTally:
+    """The verdicts of a site's URLs on a rule for the whole site.
+
+    Attributes:
+        rewrite: what the rule says, of the whole site.
+        results: from each URL that the rewrite changes to what it makes of it.
+        members: the reverse, bounded.
+        suspected: True if the rule is worth questions before any evidence.
+    """
+
+    rewrite: Rewrite
+    results: dict[str, str] = field(default_factory=dict)
+    members: dict[str, list[str]] = field(default_factory=dict)
+    suspected: bool = False
+    _verdicts: dict[str, tuple[Stance, str]] = field(default_factory=dict)  # with the path
+    _paths: Counter[tuple[str, Stance]] = field(default_factory=Counter)  # URLs of a path
+    _totals: dict[str, Counter[Stance]] = field(default_factory=dict)  # paths, by part of the site
+    _old: frozenset[str] = frozenset()  # URLs that say nothing about parts any more
+
+    def enter(self, url: str, result: str) -> bool:
+        """Remember what the rewrite makes of a URL; return False if it is known, or too many."""
+        members = self.members.setdefault(result, [])
+        if url in self.results or len(members) >= _CLASS:
+            return False
+        self.results[url] = result
+        members.append(url)
+        return True
+
+    def set(self, url: str, path: str, stance: Stance) -> bool:
+        """Set the verdict of a URL; return True if its path says this for the first time.
+
+        Args:
+            url: its identity.
+            path: what counts once: its path, or what its family counts instead.
+            stance: what it says.
+        """
+        before, _path = self._verdicts.get(url, (Stance.NOTHING, path))
+        if before is stance:
+            return False
+        part = "" if url in self._old else first_directory(path)
+        if before is not Stance.NOTHING:
+            self._paths[path, before] -= 1
+            if not self._paths[path, before]:
+                del self._paths[path, before]
+                self._count(part, before, -1)
+        if stance is Stance.NOTHING:
+            del self._verdicts[url]
+            return False
+        self._verdicts[url] = stance, path
+        self._paths[path, stance] += 1
+        new = self._paths[path, stance] == 1
+        if new:
+            self._count(part, stance, 1)
+        return new
+
+    def _count(self, part: str, stance: Stance, by: int) -> None:
+        for place in ("", part) if part else ("",):
+            self._totals.setdefault(place, Counter())[stance] += by
+
+    def stance(self, url: str) -> Stance:
+        """Return what a URL says."""
+        return self._verdicts.get(url, (Stance.NOTHING, ""))[0]
+
+    def totals(self, part: str = "") -> Counts:
+        """Return the evidence of the whole site, or of one first segment of its paths."""
+        counts = self._totals.get(part, _NONE)
+        moved, same = counts[Stance.MOVED], counts[Stance.SAME]
+        disagree = counts[Stance.OTHER]
+        if moved and moved >= same:  # the site redirects, so a page that answers says otherwise
+            disagree += counts[Stance.ALONE]
+        return Counts(moved + same, disagree, moved, counts[Stance.REVERSED])
+
+    def parts(self) -> list[str]:
+        """Return the parts of the site that have verdicts."""
+        return [part for part in self._totals if part]
+
+    def forget_parts(self) -> None:
+        """Start to count anew for parts of the site; what was said of the whole site stays."""
+        self._totals = {"": self._totals.get("", Counter())}
+        self._old = frozenset(self._verdicts)

@@ -1,0 +1,159 @@
+"""Verdicts: what the facts about a URL say for a rule, or against it. Pure functions of facts."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from canonry.canon.learned import FAMILIES, Rewrite, act, site_in, site_of
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.evidence.infer import rewrites_from
+from canonry.crawler.learn.evidence.site_facts import Fact
+from canonry.crawler.learn.evidence.tally import Judgement, RuleTally, Stance
+
+_MAX_HOPS = 5
+_NOTHING = Judgement(Stance.NOTHING)
+
+
+class Facts(Protocol):
+    """What verdicts need to know."""
+
+    def fact(self, identity: str) -> Fact | None:
+        """Return what became of a URL; None if that is not known."""
+        ...
+
+    def canonical(self, identity: str) -> str | None:
+        """Return the confirmed target of a page's canonical link."""
+        ...
+
+    def is_same(self, one: Fact, other: Fact) -> bool | None:
+        """Return True if two pages have the same content, None if that cannot be known."""
+        ...
+
+
+@lru_cache(maxsize=4096)  # a redirect is held against each rule of its site
+def _rewrites(source: str, target: str) -> tuple[Rewrite, ...]:
+    return rewrites_from(Parts.of(source), Parts.of(target))
+
+
+@lru_cache(maxsize=4096)
+def shown_by(source: str, target: str) -> tuple[Rewrite, ...]:
+    """Return the rewrites that a URL shows which names another, by redirect or canonical link.
+
+    One that leads to another host says nothing about the other differences on this one.
+    """
+    shown = _rewrites(source, target)
+    return tuple(rewrite for rewrite in shown if rewrite.family == "host-alias") or shown
+
+
+def counted_path(rewrite: Rewrite, source: Parts, result: str) -> str:
+    """Return what counts once as evidence for a rewrite: a path, or a path and a query."""
+    path = source.path
+    if FAMILIES[rewrite.family].by_query:
+        after = Parts.of(result)
+        path = after.path if after.query is None else f"{after.path}?{after.query}"
+    return f"/{site_of(source)}{path}" if rewrite.subdomains else path
+
+
+def verdict(facts: Facts, tally: RuleTally, url: str) -> Judgement:
+    """Return what a URL says about a rule that changes it."""
+    fact = facts.fact(url)
+    result = tally.results[url]
+    other = facts.fact(result)
+    if fact is None:
+        leads_back = other is not None and other.target == url
+        return Judgement(Stance.REVERSED, result) if leads_back else _NOTHING
+    if fact.missing:
+        return _NOTHING
+    if fact.target is not None:
+        return _of_redirect(facts, tally.rewrite, fact, fact.target, other)
+    if other is not None:
+        return _of_pair(facts, tally.rewrite, fact, other)
+    return _of_page(facts, tally, fact, result)
+
+
+def _of_redirect(
+    facts: Facts, rewrite: Rewrite, fact: Fact, target: str, other: Fact | None
+) -> Judgement:
+    """Return what a URL says that redirects."""
+    plain = _plain(rewrite, fact.url)
+    if plain in shown_by(fact.url, target):
+        return Judgement(Stance.MOVED, target)
+    if other is not None and other.target is not None and _end(facts, other) == _end(facts, fact):
+        return Judgement(Stance.MOVED, target)
+    shown = _rewrites(fact.url, target)
+    led = Parts.of(target)
+    if plain in shown or (shown and act(rewrite, led) is not led):
+        return _NOTHING  # what the rule is about is still to be decided, at the target
+    return Judgement(Stance.OTHER, target)
+
+
+def _of_pair(facts: Facts, rewrite: Rewrite, fact: Fact, other: Fact) -> Judgement:
+    """Return what a page says if it is known what became of the URL that the rule makes of it."""
+    if other.missing:
+        return Judgement(Stance.OTHER, other.url)
+    end = _end(facts, other)
+    if end == fact.url:
+        return Judgement(Stance.REVERSED, other.url)
+    page = facts.fact(end)
+    if page is None or not page.is_page:
+        return _NOTHING
+    return _compared(facts, rewrite, fact, page)
+
+
+def _of_page(facts: Facts, tally: RuleTally, fact: Fact, result: str) -> Judgement:
+    """Return what a page says if nothing is known of the URL that the rule makes of it."""
+    reference = reference_of(facts, tally.members.get(result, ()))
+    if reference is not None and reference.url != fact.url:
+        found = _compared(facts, tally.rewrite, fact, reference)
+        if found.stance is not Stance.NOTHING:
+            return found
+    if _names(facts, tally.rewrite, fact):
+        return Judgement(Stance.SAME, result)
+    return Judgement(Stance.ALONE, fact.url)
+
+
+def reference_of(facts: Facts, members: Sequence[str]) -> Fact | None:
+    """Return the page with which the others of a class are compared: the shortest, then first."""
+    pages = [found for url in members if (found := facts.fact(url)) is not None and found.is_page]
+    return min(pages, key=lambda page: (len(page.url), page.url), default=None)
+
+
+def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgement:
+    """Return what a page says by its content, and by its canonical link."""
+    same = facts.is_same(fact, page)
+    if same is None and _names(facts, rewrite, fact):
+        same = True
+    if same is None:
+        return _NOTHING
+    return Judgement(Stance.SAME if same else Stance.OTHER, page.url)
+
+
+def _names(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
+    """Return True if a page's confirmed canonical link leads where the rule says."""
+    named = facts.canonical(fact.url)
+    if named is None:
+        return False
+    return _plain(rewrite, fact.url) in shown_by(fact.url, named)
+
+
+def _end(facts: Facts, fact: Fact) -> str:
+    """Return where a chain of redirects ends, as far as it is known."""
+    seen = {fact.url}
+    for _ in range(_MAX_HOPS):
+        if fact.target is None:
+            return fact.url
+        after = facts.fact(fact.target)
+        if after is None or after.url in seen:
+            return fact.target
+        seen.add(after.url)
+        fact = after
+    return fact.url
+
+
+def _plain(rewrite: Rewrite, source: str) -> Rewrite:
+    """Return a rewrite as it is inferred from a pair of URLs of one site."""
+    if not rewrite.subdomains:
+        return rewrite
+    return replace(rewrite, host=site_in(source), subdomains=False, but=())

@@ -1,0 +1,130 @@
+"""History: what the store knows of a host's URLs, for those who learn from it."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
+from canonry.storage.sql.bulk import rows_of
+from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
+
+_MOST = 20_000  # URLs of one host; the latest
+_MAX_HOPS = 5  # of a chain that are followed to its end
+
+
+class PastAnswer(NamedTuple):
+    """A URL that answered with a page, or with 404 or 410."""
+
+    url: str
+    at: float  # seconds since 1970
+    status: int
+    digest: bytes
+    sketch: bytes | None
+
+
+class PastHop(NamedTuple):
+    """A URL that named another: by a permanent redirect, or by a canonical link."""
+
+    url: str
+    target: str
+    kind: str  # redirect or canonical
+    at: float  # seconds since 1970
+
+
+def index(connection: Connection) -> None:
+    """Make the index that finds the URLs of a host, unless it is there."""
+    connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS urls_by_host ON urls (host_id, id)")
+
+
+def answers_of(connection: Connection, host: str) -> Iterator[PastAnswer]:
+    """Yield what a host answered."""
+    index(connection)
+    query = (
+        select(urls.c.url, pages.c.fetched_at, pages.c.status, pages.c.digest, pages.c.sketch)
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .join(pages, pages.c.url_id == urls.c.id)
+        .where(hosts.c.name == host, pages.c.status.in_((OK, *GONE)))
+        .where(urls.c.state == State.FETCHED)
+        .order_by(urls.c.id.desc())
+        .limit(_MOST)
+    )
+    for url, at, status, digest, sketch in connection.execute(query):
+        yield PastAnswer(url, at, status, bytes(digest), None if sketch is None else bytes(sketch))
+
+
+def hops_of(connection: Connection, host: str) -> Iterator[PastHop]:
+    """Yield the permanent redirects and canonical links of a host whose ends answered with 200.
+
+    A canonical link counts if its target names itself or nothing.
+    """
+    index(connection)
+    query = (
+        select(urls.c.url, aliases.c.kind, aliases.c.status, aliases.c.to_id, aliases.c.last_seen)
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .join(aliases, aliases.c.from_id == urls.c.id)
+        .where(hosts.c.name == host, aliases.c.kind.in_(("redirect", "canonical")))
+        .order_by(urls.c.id.desc())
+        .limit(_MOST)
+    )
+    found = [
+        row
+        for row in connection.execute(query)
+        if row.kind == "canonical" or row.status in PERMANENT_REDIRECTS
+    ]
+    ends = _targets(connection, {row.to_id for row in found})
+    for url, kind, _status, to_id, at in found:
+        target = ends.get(to_id)
+        if target is not None and (kind == "redirect" or target.names_itself):
+            yield PastHop(url, target.url, kind, at)
+
+
+class _Target(NamedTuple):
+    url: str
+    names_itself: bool
+
+
+def _targets(connection: Connection, rows: Iterable[int]) -> dict[int, _Target]:
+    """Return the URLs of rows from which permanent redirects lead to an answer of 200."""
+    question = (
+        "SELECT urls.id, urls.url, urls.state, pages.status, pages.canonical FROM urls "
+        "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
+    )
+    first = set(rows)
+    known: dict[int, tuple[str, int, int | None, str | None]] = {}
+    after: dict[int, int] = {}
+    new = first
+    for _ in range(_MAX_HOPS):
+        known |= {row[0]: tuple(row[1:]) for row in rows_of(connection, question, list(new))}
+        leading = [row for row in new if row in known and known[row][1] == State.REDIRECTED]
+        after |= dict(_next_rows(connection, leading))
+        new = set(after.values()) - known.keys()
+    found: dict[int, _Target] = {}
+    for row in first & known.keys():
+        end = row
+        for _ in range(_MAX_HOPS):
+            end = after.get(end, end)
+        if end in known and known[end][1:3] == (State.FETCHED, OK):
+            url, canonical = known[row][0], known[row][3]
+            found[row] = _Target(url, canonical in {None, url})
+    return found
+
+
+def _next_rows(connection: Connection, rows: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield rows with the rows that their permanent redirects lead to."""
+    question = "SELECT from_id, to_id, kind, status FROM aliases WHERE from_id"
+    for row, to_id, kind, status in list(rows_of(connection, question, list(rows))):
+        if kind == "redirect" and status in PERMANENT_REDIRECTS:
+            yield row, to_id
+
+
+def queued_of(connection: Connection, host: str, most: int) -> list[tuple[int, str]]:
+    """Return the rows and URLs of a host that are fetched next, in their order."""
+    query = (
+        select(urls.c.id, urls.c.url)
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .where(hosts.c.name == host, urls.c.state == State.QUEUED)
+        .order_by(urls.c.priority, urls.c.depth, urls.c.id)
+        .limit(most)
+    )
+    return [(row, url) for row, url in connection.execute(query)]

@@ -1,0 +1,113 @@
+"""The law of order: in whatever order a site answers, the evidence in the end is the same."""
+
+import random
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import share, tries
+
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn.learner import Answered, Learner, Moved
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.life.lifecycle import lower_bound
+
+LIMITS = thresholds.load()
+SITE = "h.example"
+_REFUTED = 16  # paths against a rule: it may not be looked at again
+News = Moved | Answered
+
+# How a site treats one name of a resource: as the resource, or as something else.
+_TREATS = ("same", "same", "same", "same", "redirect", "other", "missing", "elsewhere", "canonical")
+_NAMES = ("/", "?ref=1", "?ref=2", "?ref=1&id=3", ";sid=a", "/index.html", "//x")
+
+
+def _answers(resource: int, name: str, treated: str, at: float) -> list[News]:
+    """Return what a site answers for one name of a resource."""
+    main = f"https://{SITE}/docs/p{resource}"
+    url = f"{main}{name}" if name != "http" else main.replace("https", "http")
+    body = b"%d" % resource
+    return {
+        "same": [Answered(url, body, at)],
+        "redirect": [Moved(url, main, at)],
+        "other": [Answered(url, body + name.encode(), at)],
+        "missing": [Answered(url, b"", at, missing=True)],
+        "elsewhere": [Moved(url, f"https://{SITE}/moved", at)],
+        "canonical": [
+            Answered(url, body + b"!", at),
+            Moved(url, main, at, "canonical"),
+        ],
+    }[treated]
+
+
+@st.composite
+def outcomes(draw: st.DrawFn) -> list[News]:
+    """Return what a site answered: a habit for each kind of name, with some exceptions."""
+    names = draw(st.lists(st.sampled_from((*_NAMES, "http")), min_size=1, max_size=3, unique=True))
+    habits = {name: draw(st.sampled_from(_TREATS)) for name in names}
+    count = draw(st.integers(4, 60))
+    rare = draw(st.sampled_from((0.0, 0.0, 0.02, 0.3)))
+    rng = random.Random(draw(st.integers(0, 1 << 30)))
+    news: list[News] = []
+    for resource in range(count):
+        if rng.random() < 0.9:
+            news.append(Answered(f"https://{SITE}/docs/p{resource}", b"%d" % resource, 1.0))
+        for name, habit in habits.items():
+            treated = rng.choice(_TREATS) if rng.random() < rare else habit
+            if rng.random() < 0.9:
+                news += _answers(resource, name, treated, 2.0)
+    return news
+
+
+def learn(news: Sequence[News], step: int) -> Learner:
+    """Pass news to a learner, and let it decide after each few."""
+    one = Learner(LIMITS, registrable)
+    for place, item in enumerate(news):
+        one.observe(item)
+        if place % step == 0:
+            one.decide(float(place))
+    one.settle(SITE)
+    for _ in range(4):  # from candidate to probation, and so on
+        one.decide(float(len(news)))
+    return one
+
+
+def evidence(one: Learner) -> set[tuple[object, ...]]:
+    """Return the evidence of the rules for the whole site."""
+    return {
+        (rule.rewrite, rule.agree, rule.disagree, rule.moved, rule.reversed)
+        for rule in one.rules(SITE)
+        if rule.rewrite.below == "/" and rule.disagree < _REFUTED
+    }
+
+
+def active(one: Learner) -> list[tuple[int, int]]:
+    """Return the evidence for and against each active rule."""
+    return [(rule.agree, rule.disagree) for rule in one.rules(SITE) if rule.state == "active"]
+
+
+def test_many_sets_of_outcomes_make_rules_active() -> None:
+    """Otherwise the laws below would test little."""
+    assert share(outcomes(), lambda news: bool(active(learn(news, 1)))) > 0.08
+    assert share(outcomes(), lambda news: bool(evidence(learn(news, 1)))) > 0.5
+
+
+@given(outcomes(), st.randoms(use_true_random=False), st.integers(1, 16))
+@settings(max_examples=tries(1), deadline=None)
+def test_the_evidence_does_not_depend_on_the_order(
+    news: list[News], rng: random.Random, step: int
+) -> None:
+    straight = evidence(learn(news, step))
+    for order in ("reversed", "shuffled"):
+        other = news[::-1] if order == "reversed" else rng.sample(news, len(news))
+        assert evidence(learn(other, step)) == straight
+
+
+@given(outcomes(), st.randoms(use_true_random=False), st.integers(1, 16))
+@settings(max_examples=tries(1), deadline=None)
+def test_no_order_ends_with_an_active_rule_that_is_contradicted(
+    news: list[News], rng: random.Random, step: int
+) -> None:
+    for order in (news, news[::-1], rng.sample(news, len(news))):
+        for agree, disagree in active(learn(order, step)):
+            assert not disagree or lower_bound(agree, disagree) >= LIMITS.family["www"].doubted
