@@ -54,6 +54,8 @@ class LinkFinder:
             followed, unfollowed = (*followed, *unfollowed), ()
         links: list[Candidate] = []
         refused = [RefusedLink("nofollow", redact(link)) for link in unfollowed[: self._most]]
+        unreadable = document.unreadable if document else ()
+        refused += [RefusedLink("entity", redact(link)) for link in unreadable[: self._most]]
         base = document.base if document else response.url
         by_base = ((response.url, linked), (base, followed[: self._most]))
         for relative_to, references in by_base:

@@ -1,11 +1,11 @@
-"""Read a response by its type: HTML, sitemaps and feeds, MIME multiparts, plain text."""
+"""Read a response by its type: HTML, XHTML, sitemaps and feeds, MIME multiparts, plain text."""
 
 import io
 from collections.abc import Mapping
 
 from canonry.canon import establish_base, extract
 from canonry.crawler.compression import decompressed
-from canonry.crawler.documents import feeds, html, mime
+from canonry.crawler.documents import feeds, html, mime, xml_pages
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import decode
 
@@ -48,12 +48,14 @@ def _read_single(
     max_unpacked: int,
 ) -> Document | None:
     """Read a body without parts."""
-    if html.is_html(kind, body) and not (kind is None and feeds.is_feed(kind, body)):
-        return html.read(body, kind, base, own_name, embeds=embeds)
-    if body.startswith(_GZIP):  # sitemaps are often served so
+    if body.startswith(_GZIP) and not html.is_html(kind, body):  # sitemaps are often served so
         kind, body = None, _unpacked(body, max_unpacked)
     if feeds.is_feed(kind, body):
         return feeds.read(body, kind, base)
+    if xml_pages.is_xml(kind, body):
+        return xml_pages.read(body, kind, base, own_name, embeds=embeds)
+    if html.is_html(kind, body):
+        return html.read(body, kind, base, own_name, embeds=embeds)
     if (kind or "").partition(";")[0].strip().lower() == "text/plain":
         text, encoding = decode(body, kind)
         urls = dict.fromkeys(found.url for found in extract(text))

@@ -18,6 +18,7 @@ class Document(NamedTuple):
     canonical: str | None  # from <link rel=canonical>, resolved
     title: str | None
     charset: str | None = None  # the Encoding Standard's name
+    unreadable: tuple[str, ...] = ()  # links with an entity that is not known
 
 
 def absolute(reference: str | None, base: str) -> str | None:

@@ -1,11 +1,12 @@
-"""XML that lists URLs: sitemaps (sitemaps.org), Atom (RFC 4287) and RSS. No entity is expanded."""
+"""XML that lists URLs: sitemaps (sitemaps.org), Atom (RFC 4287) and RSS."""
 
 import re
 from typing import NamedTuple
 from xml.parsers import expat
 
 from canonry.crawler.documents.document import Document, absolute
-from canonry.crawler.documents.encodings import decode
+from canonry.crawler.documents.encodings import DecodedText, decode
+from canonry.crawler.documents.entities import UNKNOWN, without_entities
 
 _HEAD = 4096  # the root element must appear within so many bytes
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")
@@ -14,6 +15,8 @@ _ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.\-]*)"
 _XML_BASE = "http://www.w3.org/XML/1998/namespace base"
 # Relations of Atom links that lead to other documents (RFC 4287 section 4.2.7.2, RFC 5005).
 _FOLLOWED = frozenset({"alternate", "next", "previous", "prev", "first", "last"})
+_MAX_ENTITY = 1000  # characters
+_MAX_ENTITIES = 1000
 _LOC_PARENTS = frozenset({"url", "sitemap"})
 
 
@@ -22,6 +25,11 @@ class ListedURL(NamedTuple):
 
     reference: str
     base: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True if no entity is missing."""
+        return UNKNOWN not in self.reference
 
 
 class FeedReader:
@@ -41,6 +49,10 @@ class FeedReader:
         self._parser = parser = expat.ParserCreate(encoding, " ")
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler, parser.EntityDeclHandler = self._text.append, self._entity
+        parser.SkippedEntityHandler = self._skipped
+        parser.ExternalEntityRefHandler = self._external
+        parser.DefaultHandler = _ignored  # with it, expat expands no entity in text
+        self._entities: dict[str, str] = {}
 
     def feed(self, part: bytes, *, last: bool = False) -> list[ListedURL]:
         """Read a piece and return the URLs found in it; after an error, `take` has the rest.
@@ -85,15 +97,45 @@ class FeedReader:
         ):
             self._found.append(ListedURL(text, base))
 
-    @staticmethod
-    def _entity(*_declared: object) -> None:
-        raise OSError("the document declares entities, which a list of URLs does not need")
+    def _entity(self, name: str, _parameter: bool, value: str | None, *_: object) -> None:  # noqa: FBT001 - expat's
+        """Take a declaration; only a short one that refers to no other is used."""
+        if value is None:
+            return
+        if len(value) > _MAX_ENTITY or "&" in value or len(self._entities) >= _MAX_ENTITIES:
+            raise OSError("the document declares entities that a list of URLs does not need")
+        self._entities[name] = value
+
+    def _skipped(self, name: str, _parameter: bool) -> None:  # noqa: FBT001 - expat's
+        """Take a reference to an entity."""
+        self._text.append(self._entities.get(name, f"{UNKNOWN}{name};"))
+
+    def _external(self, name: str, *_: object) -> int:
+        """Take a reference to an external entity, which is never read."""
+        self._text.append(f"{UNKNOWN}{name};")
+        return 1
+
+
+def _ignored(_markup: str) -> None:
+    """Ignore what no other handler takes."""
+
+
+def is_xml_type(content_type: str) -> bool:
+    """Return True if a content type is one of XML (MIME Sniffing section 4.6)."""
+    return _TYPE.fullmatch(content_type.partition(";")[0].strip().lower()) is not None
 
 
 def is_feed(content_type: str | None, body: bytes) -> bool:
     """Return True if the content type and the root element are those of a sitemap or feed."""
-    kind = (content_type or "text/xml").partition(";")[0].strip().lower()
-    return _TYPE.fullmatch(kind) is not None and _ROOT.search(body[:_HEAD]) is not None
+    return is_xml_type(content_type or "text/xml") and _ROOT.search(body[:_HEAD]) is not None
+
+
+def decode_xml(body: bytes, content_type: str | None) -> DecodedText:
+    """Decode an XML document by its byte order mark, header or declaration."""
+    declared = _ENCODING.match(body.removeprefix(b"\xef\xbb\xbf"))
+    named = content_type or ""
+    if declared and "charset" not in named.lower():
+        named = f"{named};charset={declared[1].decode('ascii')}"
+    return decode(body, named)
 
 
 def read(body: bytes, content_type: str | None, url: str) -> Document:
@@ -104,17 +146,16 @@ def read(body: bytes, content_type: str | None, url: str) -> Document:
         content_type: the ``Content-Type`` header, as sent.
         url: the URL of the response.
     """
-    declared = _ENCODING.match(body.removeprefix(b"\xef\xbb\xbf"))
-    named = content_type or ""
-    if declared and "charset" not in named.lower():
-        named = f"{named};charset={declared[1].decode('ascii')}"
     reader = FeedReader(url, "utf-8")
     try:
-        listed = reader.feed(decode(body, named).text.encode(), last=True)
+        text = without_entities(decode_xml(body, content_type).text)
+        listed = reader.feed(text.encode("utf-8", "replace"), last=True)
     except OSError:
         listed = reader.take()
-    links = dict.fromkeys(_resolved(one.reference, one.base) for one in listed)
-    return Document(url, tuple(links), (), None, None)
+    readable = (one for one in listed if one.is_whole)
+    links = dict.fromkeys(_resolved(one.reference, one.base) for one in readable)
+    unreadable = tuple(one.reference.replace(UNKNOWN, "&") for one in listed if not one.is_whole)
+    return Document(url, tuple(links), (), None, None, unreadable=unreadable)
 
 
 def _resolved(reference: str, base: str) -> str:

@@ -18,7 +18,7 @@ def is_html(content_type: str | None, body: bytes) -> bool:
     """Return True if the content type is HTML, or is missing and the body begins with a tag."""
     if content_type is None:
         return body.lstrip()[:1] == b"<"
-    return content_type.partition(";")[0].strip().lower() in {"text/html", "application/xhtml+xml"}
+    return content_type.partition(";")[0].strip().lower() == "text/html"
 
 
 def looks_like_html(body: bytes) -> bool:

@@ -87,12 +87,17 @@ def read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
 
 
 def read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
-    """Yield the ``loc`` of each page and sitemap (sitemaps.org); no entity is expanded."""
+    """Yield the ``loc`` of each page and sitemap (sitemaps.org)."""
     reader = feeds.FeedReader()
     try:
         while part := stream.read1(1 << 20):
-            yield from (as_bytes(one.reference) for one in reader.feed(part))
+            yield from map(_url, reader.feed(part))
         reader.feed(b"", last=True)
     except OSError:
-        yield from (as_bytes(one.reference) for one in reader.take())
+        yield from map(_url, reader.take())
         raise
+
+
+def _url(listed: feeds.ListedURL) -> bytes | None:
+    """Return a listed URL; None if an entity of it is not known."""
+    return as_bytes(listed.reference) if listed.is_whole else None

@@ -99,7 +99,7 @@ def test_a_body_that_is_not_a_page_has_no_links(body: bytes) -> None:
     [
         ("text/html", b"", True),
         ("TEXT/HTML;charset=x", b"", True),
-        ("application/xhtml+xml", b"", True),
+        ("application/xhtml+xml", b"", False),
         ("application/json", b"<html>", False),
         (None, b"  <html>", True),
         (None, b"%PDF", False),

@@ -1,0 +1,95 @@
+"""Pages in XML: XHTML, and whatever else holds links of XHTML or SVG; namespaces decide."""
+
+import re
+from xml.parsers import expat
+
+from canonry.crawler.documents import html
+from canonry.crawler.documents.document import Document
+from canonry.crawler.documents.elements import Elements
+from canonry.crawler.documents.entities import UNKNOWN, without_entities
+from canonry.crawler.documents.feeds import decode_xml, is_xml_type
+
+_XHTML = "http://www.w3.org/1999/xhtml"
+_SVG = "http://www.w3.org/2000/svg"
+_XLINK = "http://www.w3.org/1999/xlink href"
+_HREF = re.compile(r"""(?:^|\s)href\s*=\s*["']([^"']*)["']""")
+# A tag of a million characters, or a text: expat would not let go of it for a long time.
+_TOO_LONG = re.compile(r"<[^<]{1000000}")
+
+
+def is_xml(content_type: str | None, body: bytes) -> bool:
+    """Return True if a response is XML by its type, or by its first bytes where it has none."""
+    if content_type is None:
+        return body.removeprefix(b"\xef\xbb\xbf").startswith(b"<?xml")
+    return is_xml_type(content_type)
+
+
+def read(
+    body: bytes, content_type: str | None, url: str, own_name: str = "", *, embeds: bool = False
+) -> Document:
+    """Read a document; one that is not well-formed is read as HTML.
+
+    The arguments are those of `canonry.crawler.documents.html.read`.
+    """
+    text, encoding = decode_xml(body, content_type)
+    page = Elements(url, own_name, embeds=embeds)
+    try:
+        text = without_entities(text)
+        if UNKNOWN not in text and _TOO_LONG.search(text) is None:
+            _Reader(page).read(text.lstrip("\ufeff \t\r\n"))
+            return page.document(encoding)
+    except (OSError, expat.ExpatError, _NoNamespaceError):
+        pass
+    return html.read(body, content_type, url, own_name, embeds=embeds, xml=True)
+
+
+class _NoNamespaceError(Exception):
+    """The root element is ``html`` and in no namespace: it is meant as XHTML."""
+
+
+class _Reader:
+    """Gives a page the elements of an XML document."""
+
+    def __init__(self, page: Elements) -> None:
+        self._page = page
+        self._title: list[str] | None = None
+        self._rooted = False
+        self._parser = parser = expat.ParserCreate("utf-8", " ")
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.ProcessingInstructionHandler = self._instruction
+
+    def read(self, text: str) -> None:
+        """Read the whole document.
+
+        Raises:
+            expat.ExpatError: if it is not well-formed.
+        """
+        self._parser.Parse(text.encode("utf-8", "replace"), True)  # noqa: FBT003 - positional only
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self._rooted and name == "html":
+            raise _NoNamespaceError
+        self._rooted = True
+        namespace, _, own = name.rpartition(" ")
+        if namespace == _XHTML:
+            if own == "title":
+                self._title = []
+                self._parser.CharacterDataHandler = self._title.append
+            else:
+                self._page.add(own, attributes)
+        elif namespace == _SVG and own == "a":
+            reference = attributes.get("href", attributes.get(_XLINK))
+            if reference is not None:
+                self._page.add_link(reference)
+
+    def _end(self, name: str) -> None:
+        if self._title is not None and name == f"{_XHTML} title":
+            self._page.add_title("".join(self._title))
+            self._title = self._parser.CharacterDataHandler = None
+
+    def _instruction(self, target: str, data: str) -> None:
+        """Take a processing instruction: it may name a style sheet."""
+        found = _HREF.search(data) if target == "xml-stylesheet" else None
+        if found is not None:
+            self._page.add("link", {"rel": "stylesheet", "href": found[1]})
