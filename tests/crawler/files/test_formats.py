@@ -212,7 +212,11 @@ _BROKEN = {
     "half a Parquet": (arrow(pa.string(), "url")[:-20], None, "x: cannot be read"),
     "no legend": (b" CDX N b m\n", None, "its legend names no field 'a'"),
     "half a sitemap": (f"<urlset><url><loc>{A}</loc></url><url>".encode(), None, "x: breaks off"),
-    "entities": (b'<!DOCTYPE x [<!ENTITY a "aaa">]><urlset/>', None, "declares entities"),
+    "entities": (
+        b'<!DOCTYPE x [<!ENTITY a "aaa"><!ENTITY b "&a;&a;">]><urlset/>',
+        None,
+        "declares entities",
+    ),
     "half a WARC": (warc()[:-900], None, ""),
 }
 
