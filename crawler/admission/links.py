@@ -1,5 +1,6 @@
 """Links of a response: which URLs it leads to, and which links are not to be followed."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -8,10 +9,13 @@ from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.documents.directives import header_forbids_following, link_headers
 from canonry.crawler.documents.document import FOLLOWED, Document
+from canonry.crawler.documents.large_bodies import reading
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Queued, RefusedLink
+
+_AT_ONCE = 500  # links, before other hosts get their turn
 
 
 class PageLinks(NamedTuple):
@@ -33,9 +37,11 @@ class LinkFinder:
         self._longest = settings.fetch.max_body
         self._most = settings.traps.max_links
 
-    def find(self, queued: Queued, response: Response) -> PageLinks:
+    async def find(self, queued: Queued, response: Response) -> PageLinks:
         """Return the links in a response's document and in its ``Link`` headers."""
-        document = read_document(
+        document = await reading(
+            response.body,
+            read_document,
             response.body,
             response.headers,
             response.url,
@@ -59,7 +65,9 @@ class LinkFinder:
         base = document.base if document else response.url
         by_base = ((response.url, linked), (base, followed[: self._most]))
         for relative_to, references in by_base:
-            for reference in references:
+            for number, reference in enumerate(references, 1):
+                if number % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
                 found = self.one(queued, reference, relative_to)
                 if isinstance(found, Candidate):
                     links.append(found)

@@ -1,9 +1,9 @@
 """MIME multipart documents and MHTML: each part has its own base."""
 
-import email
-import email.policy
 from collections.abc import Iterator
+from email.feedparser import BytesFeedParser
 from email.message import Message
+from email.policy import Policy, compat32
 from typing import NamedTuple
 
 _TYPES = frozenset({"message/rfc822", "application/x-mimearchive"})
@@ -40,13 +40,32 @@ def body_parts(body: bytes, content_type: str) -> Iterator[BodyPart]:
     """
     head = b"" if _has_headers(body) else f"Content-Type: {content_type}\r\n\r\n".encode()
     try:
-        message = email.message_from_bytes(head + body, policy=email.policy.compat32)
-    except RecursionError:  # hostile: real documents do not nest hundreds of levels
+        message = _parsed(head + body)
+    except _TooDeepError:  # hostile: real documents do not nest dozens of levels
         return
     for number, part in enumerate(_leaves(message, (), 0)):
         if number == _MAX_PARTS:
             return
         yield part
+
+
+class _TooDeepError(Exception):
+    """A document nests so many parts that each of its lines would be compared with many ends."""
+
+
+def _parsed(document: bytes) -> Message:
+    """Parse a document."""
+    around: list[Message] = []
+
+    def message(policy: Policy = compat32) -> Message:
+        if len(around) > _MAX_DEPTH:
+            raise _TooDeepError
+        return Message(policy)
+
+    parser = BytesFeedParser(message, policy=compat32)
+    around = parser._msgstack  # type: ignore[attr-defined]  # noqa: SLF001 - no other way
+    parser.feed(document)
+    return parser.close()
 
 
 def _has_headers(body: bytes) -> bool:

@@ -18,7 +18,9 @@ from canonry.crawler.run.store_session import StoreSession
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome, Queued, State, StoreError
+from canonry.storage.http_status import OK
 
+_PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _FAULTS_IN_A_ROW = 10  # of our own: then the pages are not the cause
 
 
@@ -110,6 +112,11 @@ class Crawl:
         try:
             turn = partial(self._scheduler.another_turn, host)
             outcome = await self._visitor.visit(queued, turn)
+            if _leads_nowhere(outcome):
+                self._notify(
+                    f"No link was found on {redact(queued.url)}, which is a seed and a page "
+                    f"({outcome.page and outcome.page.content_type}): scripts may make its links."
+                )
             self._faults = 0
         except Exception as error:  # noqa: BLE001 - not a fault of the network: one of our own
             if self._survives(queued.url, error):
@@ -159,3 +166,12 @@ class Crawl:
         """End the run with an error."""
         self._error = error
         self._scheduler.stop()
+
+
+def _leads_nowhere(outcome: Outcome) -> bool:
+    """Return True if a seed is a page without any link."""
+    page = outcome.page
+    if page is None or page.status != OK or outcome.queued.depth or outcome.hops:
+        return False
+    kind = (page.content_type or "text/html").partition(";")[0].strip().lower()
+    return kind in _PAGES and not (outcome.links or outcome.refused)

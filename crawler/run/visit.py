@@ -10,6 +10,7 @@ from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.documents.large_bodies import reading
 from canonry.crawler.fetch.faults import TRANSIENT, Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
@@ -127,10 +128,10 @@ class Visitor:
             elapsed = response.elapsed
             location = response.headers.get("Location")
             if response.status not in REDIRECTS or location is None:
-                return self._answered(queued, response, hops)
+                return await self._answered(queued, response, hops)
             target = self._target(queued, location, url)
             if not isinstance(target, Candidate) or target.key != own:
-                return self._redirected(queued, response, hops, target)
+                return await self._redirected(queued, response, hops, target)
             hops.append(Hop("redirect", response.status, target))
             url = target.url
             cookies.update(response.cookies)
@@ -142,7 +143,7 @@ class Visitor:
         reason = Fault.LOOP.label
         return Outcome(queued, State.FAILED, reason, hops=tuple(hops), elapsed=elapsed)
 
-    def _redirected(
+    async def _redirected(
         self, queued: Queued, response: Response, hops: list[Hop], target: Candidate | RefusedLink
     ) -> Outcome:
         """Return the outcome of a redirect to another resource, or to none.
@@ -150,7 +151,7 @@ class Visitor:
         Its body may have links, too. A link to the redirect's target is left out: as a link, the
         target would escape the limit on redirects in a row.
         """
-        found = self._links.find(queued, response)
+        found = await self._links.find(queued, response)
         if isinstance(target, Candidate):
             hops.append(Hop("redirect", response.status, target))
             reason, refused = None, found.refused
@@ -185,7 +186,7 @@ class Visitor:
             target = target._replace(held=None if hold is None else hold.label)
         return target
 
-    def _answered(self, queued: Queued, response: Response, hops: list[Hop]) -> Outcome:
+    async def _answered(self, queued: Queued, response: Response, hops: list[Hop]) -> Outcome:
         """Return the outcome of a response that is no redirect."""
         if response.status == NOT_MODIFIED and _conditions(queued):
             elapsed = response.elapsed
@@ -197,25 +198,30 @@ class Visitor:
                 retry_after=self._retry_after(response.headers.get("Retry-After")),
                 busy=response.status in OVERLOADED,
             )
-        found = self._links.find(queued, response) if response.status < FIRST_ERROR else PageLinks()
+        is_error = response.status >= FIRST_ERROR
+        found = PageLinks() if is_error else await self._links.find(queued, response)
         canonical = found.canonical if response.status == OK else None
         if canonical is not None:
             hops.append(Hop("canonical", response.status, canonical))
         document = found.document
         content_type = response.headers.get("Content-Type")
+        body = response.body
+        sketch = None
+        if response.status == OK:
+            sketch = await reading(body, encoded_sketch, body, content_type)
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
             content_type=content_type,
-            size=len(response.body),
-            digest=hashlib.blake2b(response.body, digest_size=16).digest(),
+            size=len(body),
+            digest=hashlib.blake2b(body, digest_size=16).digest(),
             title=document.title if document else None,
             canonical=canonical.url if canonical else None,
             links=len(found.links) + len(found.refused),
             charset=document.charset if document else None,
             etag=response.headers.get("ETag") if response.status == OK else None,
             modified=response.headers.get("Last-Modified") if response.status == OK else None,
-            sketch=encoded_sketch(response.body, content_type) if response.status == OK else None,
+            sketch=sketch,
         )
         return Outcome(
             queued,

@@ -173,6 +173,8 @@ def nested(depth: int) -> str:
         "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n",
         "Content-Type: multipart/mixed; boundary=b\r\n\r\n" + "--b\r\n\r\nx\r\n" * 20_000,
         nested(300),
+        "".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(1000))
+        + "x\n" * 500_000,
         "Content-Type: text/html\r\n" + "X: y\r\n" * 50_000 + "\r\n",
     ],
 )

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import threading
 import time
 from collections import Counter
 from itertools import pairwise
@@ -181,6 +182,52 @@ def test_a_page_on_which_canonry_fails_is_held_reported_and_retried_by_the_next_
     found, pages = crawl(tmp_path, answer)
     assert found["held"] == {}
     assert len(pages) == 4
+
+
+@pytest.mark.parametrize("kind", ["text/html", "application/xhtml+xml"])
+def test_a_seed_without_links_is_told(tmp_path: Path, kind: str) -> None:
+    said: list[str] = []
+
+    def answer(_head: bytes) -> Answer:
+        return ok(b"<html><script src='app.js'></script></html>", f"Content-Type: {kind}")
+
+    found, _ = crawl(tmp_path / kind.replace("/", "-"), answer, notices=said)
+    assert found["job"]["state"] == "finished"
+    [message] = said
+    assert message.startswith(f"No link was found on {SEED}, which is a seed and a page ({kind})")
+
+
+def test_large_pages_are_read_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: dict[str, set[bool]] = {}
+    read = html.read
+
+    def seen(body: bytes, content_type: str | None, url: str, *more: str, **named: bool) -> object:
+        on_loop = threading.current_thread() is threading.main_thread()
+        threads.setdefault(url, set()).add(on_loop)
+        return read(body, content_type, url, *more, **named)
+
+    def answer(head: bytes) -> Answer:
+        match target_of(head):
+            case "/":
+                return page("/deep", "/wide")
+            case "/deep":
+                return ok(b"<div>" * 400_000, "Content-Type: text/html")
+            case "/wide":
+                attributes = b" ".join(b"a%d=1" % n for n in range(900_000))
+                return ok(b"<a " + attributes + b"><a href=/last>", "Content-Type: text/html")
+            case _:
+                return page()
+
+    monkeypatch.setattr("canonry.crawler.documents.html.read", seen)
+    found, pages = crawl(tmp_path, answer)
+    assert found["job"]["state"] == "finished"
+    assert len(pages) == 4
+    here, elsewhere = {True}, {False}
+    assert [threads[f"http://a.example{path}"] for path in ("/", "/deep", "/wide", "/last")] == [
+        here, elsewhere, elsewhere, here
+    ]  # fmt: skip
 
 
 def test_a_run_ends_when_canonry_fails_on_every_page(
