@@ -29,7 +29,7 @@ class Family(Rule):
         moves_host: True if it changes the host name.
         can_chain: True if one rewrite's result may be another rewrite's input, so that several
             could form a circle.
-        by_query: True if each query of a path is evidence of its own.
+        by_query: True if each query of a path is evidence of its own: the rule is not about paths.
         any_share: True if a rule may change any share of a host's URLs (see ``[gate]`` in
             ``config/learning.toml``).
         any_class_size: True if a rule may merge any number of URLs into one.
@@ -83,6 +83,7 @@ FAMILIES: dict[str, Family] = {
         describe=lambda _: "http is https",
         any_share=True,
         named=True,
+        by_query=True,
     ),
     "path-parameter": _learned(
         "path-parameter",
@@ -181,6 +182,7 @@ FAMILIES: dict[str, Family] = {
         can_chain=True,
         any_share=True,
         named=True,
+        by_query=True,
     ),
     "host-alias": _learned(
         "host-alias",
@@ -195,6 +197,7 @@ FAMILIES: dict[str, Family] = {
         can_chain=True,
         any_share=True,
         named=True,
+        by_query=True,
     ),
 }
 ORDER = {name: place for place, name in enumerate(FAMILIES)}

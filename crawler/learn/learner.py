@@ -15,6 +15,7 @@ from canonry.crawler.learn.evidence import questions
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import Archive, SiteMemory
+from canonry.crawler.learn.evidence.verdicts import shown_by
 from canonry.crawler.learn.life.lifecycle import next_state
 from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Thresholds
@@ -154,6 +155,11 @@ class Learner:
     def room_for_questions(self, site: str) -> int:
         """Return how many URLs of a site may be asked sooner, because they would decide a rule."""
         return questions.room(self._memory.site(site))
+
+    def is_worth_asking(self, named: Moved) -> bool:
+        """Return True if the target of a canonical link is to be asked sooner, to confirm it."""
+        site = self._memory.site(site_in(named.source))
+        return questions.is_worth_asking(site, shown_by(named.source, named.target))
 
     def questions(self, site: str, queued: Iterable[str], most: int) -> list[str]:
         """Return which of the queued URLs of a site would decide most about open rules.

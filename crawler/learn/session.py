@@ -136,10 +136,14 @@ class LearningSession:
         """
         start = time.thread_time()
         ends: set[int] = set()
+        sooner: list[int] = []
         sites: dict[str, str | None] = {}  # with one of their pages
         for outcome, admitted in zip(outcomes, admissions, strict=True):
             ends.add(outcome.row)
-            ends |= self._observe(outcome, admitted, now)
+            for moved, row in self._observe(outcome, admitted, now):
+                ends.add(row)
+                if moved.kind == "canonical" and self._learner.is_worth_asking(moved):
+                    sooner.append(row)
             site = site_in(self._canonicalizer.identity(outcome.queued.url))
             if outcome.page is not None and outcome.page.status == OK:
                 sites[site] = outcome.queued.url
@@ -154,17 +158,19 @@ class LearningSession:
                 ends = self._resolve(connection, ends)
         held = self._publish(connection, now)
         probes = [one for site, page in sites.items() for one in self._probes(site, page, now)]
-        sooner = [row for site in sites for row in self._questions(connection, site)]
+        sooner += [row for site in sites for row in self._questions(connection, site)]
         if sooner:
             urls.promote(connection, sooner, QUESTION)
         self.seconds += time.thread_time() - start
         return Learned(tuple(held), tuple(probes), tuple(sooner))
 
-    def _observe(self, outcome: Outcome, admissions: Sequence[Admission], now: float) -> set[int]:
+    def _observe(
+        self, outcome: Outcome, admissions: Sequence[Admission], now: float
+    ) -> list[tuple[Moved, int]]:
         """Pass an answer to the learner; keep redirects until their targets have answered.
 
         Returns:
-            The rows of the targets.
+            The redirects and canonical links, with the rows of their targets.
         """
         identity = self._canonicalizer.identity(outcome.queued.url)
         page = outcome.page
@@ -172,7 +178,7 @@ class LearningSession:
             missing = page.status != OK
             answered = Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing)
             self._learner.observe(answered)
-        rows = set()
+        found = []
         for hop, admitted in zip(outcome.hops, admissions, strict=False):
             target = self._canonicalizer.identity(hop.target.url)
             if target == identity or (
@@ -181,10 +187,10 @@ class LearningSession:
                 continue
             moved = Moved(identity, target, now, hop.kind)
             self._waiting.setdefault(admitted.row, []).append(moved)
-            rows.add(admitted.row)
+            found.append((moved, admitted.row))
         while len(self._waiting) > _WAITING:
             self._waiting.popitem(last=False)
-        return rows
+        return found
 
     def _probes(self, site: str, page: str | None, now: float) -> list[Probe]:
         """Return the probes that the learner wants of a site, one of whose pages is given."""

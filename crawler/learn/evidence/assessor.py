@@ -4,11 +4,11 @@ Pure: no clock, no store. The evidence of a rule is a function of the facts, in 
 came: a rule that is opened late is held against all that is known of its site.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import Rewrite, site_in, site_of
+from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.infer import rewrites_between
@@ -168,19 +168,35 @@ class Assessor:
     def _propose(self, name: str, site: KnownSite, url: str) -> None:
         """Open the rules that a fact may be evidence for."""
         fact = site.known.facts[url]
-        parts = Parts.of(url)
-        rewrites: Iterable[Rewrite] = ()
         if fact.target is not None:
-            rewrites = shown_by(url, fact.target)
+            for rewrite in shown_by(url, fact.target):
+                self.open(rewrite)
         elif fact.is_page:
-            rewrites = [
-                rewrite
-                for other in site.known.alike(fact, parts)
-                for rewrite in rewrites_between(Parts.of(other), parts)
-                if rewrite.host == name and rewrite.new != "slash"  # "bare" says the same
-            ]
-        for rewrite in rewrites:
-            self.open(rewrite)
+            parts = Parts.of(url)
+            for rewrite in site.known.fresh_parameters(parts):
+                if FAMILIES[rewrite.family].check(rewrite) is None:
+                    self.open(rewrite)
+                    if (tally := site.tallies.get(rewrite)) is not None:
+                        tally.suspected = True
+            for other in self._alike(name, site, fact, parts):
+                for rewrite in rewrites_between(Parts.of(other.url), parts):
+                    if self._is_worth_a_look(rewrite, site, fact, other):
+                        self.open(rewrite)
+
+    def _alike(self, name: str, site: KnownSite, fact: Fact, parts: Parts) -> Iterator[Fact]:
+        """Yield the pages that may be the same as one, on its site or on that with ``www.``."""
+        for url in site.known.alike(fact, parts):
+            yield site.known.facts[url]
+        twin = self._memory.twin(name)
+        if twin is not None:
+            for url in twin.known.alike(fact, parts):
+                yield twin.known.facts[url]
+
+    def _is_worth_a_look(self, rewrite: Rewrite, site: KnownSite, one: Fact, other: Fact) -> bool:
+        """Return True if a rewrite that explains two pages is to be held against all others."""
+        if rewrite.family == "path-prefix":  # every two files of one name would make a rule
+            return site.known.is_same(one, other) is True
+        return rewrite.new != "slash"  # "bare" says the same
 
     def _judge_known(self, tally: RuleTally) -> None:
         """Judge all known URLs that a new rule changes."""

@@ -6,6 +6,7 @@ A site is asked only so much for the sake of learning: a small share of its requ
 from collections.abc import Iterable
 from itertools import islice
 
+from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.site_memory import KnownSite, result_of
 from canonry.crawler.learn.evidence.tally import RuleTally, Stance
@@ -16,13 +17,14 @@ _SHARE = 6  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after no question was found
 _REPEATS = 3  # URLs that are asked twice when the first comparison is in doubt
+_UNDECIDED = frozenset({"candidate", "probation"})
 _DECIDED = frozenset({Stance.MOVED, Stance.SAME, Stance.OTHER})
 
 
 def is_open(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if a rule may become active, and more evidence would decide it."""
     rule = site.rules.get(tally.rewrite)
-    if rule is not None and rule.state not in {"candidate", "probation"}:
+    if rule is not None and rule.state not in _UNDECIDED:
         return False
     totals = tally.totals()
     return not totals.disagree and (totals.agree > 0 or tally.suspected)
@@ -37,6 +39,17 @@ def room(site: KnownSite) -> int:
         return 0
     left = _FIRST + answers // _SHARE - site.questions
     return max(0, min(_AT_ONCE, left) - len(site.asked))
+
+
+def is_worth_asking(site: KnownSite, rewrites: Iterable[Rewrite]) -> bool:
+    """Return True, and count a question, if rules are open that a pair of URLs would decide."""
+    rules = [site.rules.get(rewrite) for rewrite in rewrites]
+    if all(rule is not None and rule.state not in _UNDECIDED for rule in rules):
+        return False
+    if _FIRST + len(site.known.facts) // _SHARE <= site.questions:
+        return False
+    site.questions += 1
+    return True
 
 
 def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:

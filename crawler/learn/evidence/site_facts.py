@@ -1,17 +1,22 @@
 """What is known of one site: what became of its URLs, and which of its pages may be the same."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from canonry.canon.learned import INDEX_FILE
-from canonry.canon.syntax import Parts
+from canonry.canon.learned import INDEX_FILE, Rewrite, site_of
+from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.loose_forms import loose_forms
+from canonry.crawler.learn.evidence.parameter_values import ParameterValues
 
 _ALIKE = 8  # pages remembered for one form
 _MOST_EQUAL = 256  # pages remembered for one body
+_NAMES = 64  # of parameters
+_PARAMETERS = 6  # of one URL
+_SEGMENT_PARAMETER = re.compile(r";([^=;/]+)=([^;/]+)")
 _TELLING = 3  # resources with one body: more are an error page or a form
 
 
@@ -47,6 +52,7 @@ class SiteFacts:
         facts: by identity.
         canonicals: from the identity of a page to the confirmed target of its canonical link.
         text: what the site's pages have in common, and what changes by itself.
+        values: of parameters in queries, by name.
         missing: the digest of the body that the site answers with for what does not exist.
         in_doubt: True if two pages could not be compared, for all that is known of the text.
     """
@@ -54,6 +60,7 @@ class SiteFacts:
     facts: dict[str, Fact] = field(default_factory=dict)
     canonicals: dict[str, str] = field(default_factory=dict)
     text: HostText = field(default_factory=HostText)
+    values: dict[str, ParameterValues] = field(default_factory=dict)
     missing: bytes | None = None
     in_doubt: bool = False
     _forms: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the hash of a form
@@ -72,7 +79,7 @@ class SiteFacts:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(Sketch.decode(fact.sketch))
-        for form in loose_forms(parts):
+        for form in _forms(parts):
             there = self._forms.get(hash(form), ())
             if len(there) < _ALIKE and fact.url not in there:
                 self._forms[hash(form)] = (*there, fact.url)
@@ -91,12 +98,36 @@ class SiteFacts:
             body.pages.append(fact.url)
         return ()
 
+    def fresh_parameters(self, parts: Parts) -> Iterator[Rewrite]:
+        """Note the values of a page's parameters; yield rules for those that look like sessions.
+
+        The shape proves nothing, but such a parameter is worth a question early.
+        """
+        fields = query.fields(parts.query) if parts.query else []
+        names = sorted({query.name(field) for field in fields})
+        for field_ in fields[:_PARAMETERS]:
+            name, _, value = field_.partition("=")
+            values = self.values.get(name)
+            if values is None:
+                if len(self.values) >= _NAMES:
+                    continue
+                values = self.values[name] = ParameterValues()
+            values.add(value, hash(parts))
+            if values.look_like_sessions():
+                beside = tuple(other for other in names if other != name)
+                yield Rewrite(site_of(parts), "parameter-irrelevant", old=name, beside=beside)
+        for name, value in _SEGMENT_PARAMETER.findall(parts.path)[:_PARAMETERS]:
+            values = self.values.setdefault(f";{name}", ParameterValues())
+            values.add(value, hash(parts))
+            if values.look_like_sessions():
+                yield Rewrite(site_of(parts), "path-parameter", old=name)
+
     def alike(self, fact: Fact, parts: Parts) -> Iterator[str]:
         """Yield other pages that one or a few rewrites could make equal to a page."""
         found = {fact.url}
-        body = self._bodies[fact.digest]
-        groups = [self._forms.get(hash(form), ()) for form in loose_forms(parts)]
-        if self.is_telling(fact.digest):
+        groups = [self._forms.get(hash(form), ()) for form in _forms(parts)]
+        body = self._bodies.get(fact.digest)
+        if body is not None and self.is_telling(fact.digest):
             groups.append(tuple(body.pages[:_ALIKE]))
         for group in groups:
             for url in group:
@@ -118,6 +149,12 @@ class SiteFacts:
         same = self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
         self.in_doubt |= same is None
         return same
+
+
+def _forms(parts: Parts) -> tuple[str, ...]:
+    """Return the forms under which pages meet: the loose ones, and one for moved directories."""
+    last = parts.path[parts.path.rfind("/", 0, len(parts.path) - 1) :]
+    return (*loose_forms(parts), f"{last}?{parts.query}")
 
 
 def _name(path: str) -> str:

@@ -130,6 +130,10 @@ class SiteMemory:
             self.forget_site(next(iter(self._sites)))
         return site
 
+    def twin(self, name: str) -> KnownSite | None:
+        """Return the site with "www." before a site's name, or without it, if it is known."""
+        return self._sites.get(name[4:] if name.startswith("www.") else f"www.{name}")
+
     def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
         """Add a fact; return the URLs about which something is known that was not before."""
         known = self.site(site_of(parts)).known
