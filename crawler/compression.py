@@ -3,6 +3,7 @@
 import bz2
 import io
 import lzma
+import struct
 import zlib
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -26,7 +27,12 @@ COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")  # of names of files to be c
 _GZIP_FAULT: type[Exception] = gz.error
 FAULTS = (OSError, EOFError, zlib.error, _GZIP_FAULT, lzma.LZMAError)
 _SOME = 1 << 16  # bytes
-_GZIP = 31  # zlib's window bits for a gzip header and checksum
+_STEP = 1 << 14  # bytes; what is lost at most where a file is damaged
+_GZIP, _DEFLATE = 31, -15  # zlib's window bits, with and without gzip's header and checksum
+_MAGIC, _HEADER, _TRAILER = b"\x1f\x8b\x08", 10, 8  # RFC 1952 section 2.3
+_EXTRA, _NAME, _COMMENT, _HEADER_SUM = 4, 8, 16, 2  # its flags
+_LONGEST_HEADER = 1 << 18
+_BROKEN_OFF = "it ends in the middle of a gzip member"
 
 
 class Stream(io.RawIOBase):
@@ -69,6 +75,11 @@ class Stream(io.RawIOBase):
         part = self.read1(len(buffer))
         buffer[: len(part)] = part
         return len(part)
+
+
+def is_stream(source: str) -> bool:
+    """Return True for what can be read only once: standard input, a pipe, a device."""
+    return source == "-" or (Path(source).exists() and not Path(source).is_file())
 
 
 def opened(source: str) -> AbstractContextManager[IO[bytes]]:
@@ -158,42 +169,93 @@ class _Unclosed(io.RawIOBase):
 
 
 class _Gunzip:
-    """The content of a gzip file (RFC 1952) of any number of members, up to where it breaks off."""
+    """The content of a gzip file (RFC 1952) of any number of members, up to where it breaks off.
+
+    What precedes a fault is yielded first, also the data of a member with a wrong checksum: zlib
+    checks it only after them, and would keep back what it has not yet returned.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._member: Any = None
         self._rest = b""
         self._members = 0
+        self._sum, self._size = 0, 0  # of the member's data
 
     def read1(self, size: int) -> bytes:
         """Return some bytes; b"" at the end.
 
         Raises:
             EOFError: the file ends too early.
-            zlib.error, isal.isal_zlib.error: it is no gzip file.
+            OSError, zlib.error, isal.isal_zlib.error: it is no gzip file, or a damaged one.
         """
-        while True:
-            self._rest = self._rest or self._file.read1(_SOME)  # type: ignore[attr-defined]
-            if self._member is None:
-                if self._members:  # zeros may pad the file
-                    self._rest = self._rest.lstrip(b"\0") if self._rest else b""
-                if not self._rest:
-                    if not self._file.peek(1):  # type: ignore[attr-defined]
-                        return b""
-                    continue
-                self._member = gz.decompressobj(_GZIP)
-                self._members += 1
-            is_end = not self._rest
-            out: bytes = self._member.decompress(self._rest, size)
+        while self._member is not None or self._begin():
             if self._member.eof:
-                self._rest, self._member = self._member.unused_data, None
-            else:
-                self._rest = self._member.unconsumed_tail
-                if is_end and not out:
-                    raise EOFError("it ends in the middle of a gzip member")
+                self._end()
+                continue
+            is_end = not self._rest and not self._more()
+            out: bytes = self._member.decompress(self._rest, min(size, _STEP))
+            self._sum, self._size = gz.crc32(out, self._sum), self._size + len(out)
+            ended = self._member.eof
+            self._rest = self._member.unused_data if ended else self._member.unconsumed_tail
             if out:
                 return out
+            if is_end and not ended:
+                raise EOFError(_BROKEN_OFF)
+        return b""
+
+    def _more(self) -> bool:
+        """Read more of the file; return False at its end."""
+        part = self._file.read1(_SOME)  # type: ignore[attr-defined]  # a buffered file has it
+        self._rest += part
+        return bool(part)
+
+    def _begin(self) -> bool:
+        """Begin a member; return False if there is none: zeros may pad the file."""
+        while not self._rest and self._more():
+            self._rest = self._rest.lstrip(b"\0") if self._members else self._rest
+        if not self._rest:
+            return False
+        while not (length := _header(self._rest)):
+            if not self._more():
+                raise EOFError(_BROKEN_OFF)
+        self._rest = self._rest[length:]
+        self._member = gz.decompressobj(_DEFLATE)
+        self._members += 1
+        self._sum, self._size = 0, 0
+        return True
+
+    def _end(self) -> None:
+        """Compare the checksum and the length of a member with its last eight bytes."""
+        while len(self._rest) < _TRAILER:
+            if not self._more():
+                raise EOFError(_BROKEN_OFF)
+        told = self._rest[:_TRAILER]
+        self._rest, self._member = self._rest[_TRAILER:].lstrip(b"\0"), None
+        if told != struct.pack("<II", self._sum, self._size & 0xFFFFFFFF):
+            raise OSError("the checksum of a gzip member is wrong")
+
+
+def _header(data: bytes) -> int:
+    """Return the length of a gzip member's header (RFC 1952 section 2.3); 0: more is needed.
+
+    Raises:
+        OSError: if no member begins there.
+    """
+    if not data.startswith(_MAGIC[: len(data)]) or len(data) > _LONGEST_HEADER:
+        raise OSError("after a gzip member there is something else")
+    if len(data) < _HEADER:
+        return 0
+    flags, at = data[3], _HEADER
+    if flags & _EXTRA:
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+    for flag in (_NAME, _COMMENT):
+        if flags & flag:
+            at = data.find(b"\0", at) + 1
+            if not at:
+                return 0
+    at += flags & _HEADER_SUM  # whose value is also its length
+    return at if at <= len(data) else 0
 
 
 def gzip_member(data: bytes) -> bytes:

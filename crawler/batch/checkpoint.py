@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import io
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import msgspec
 
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import Copied, opened
+from canonry.crawler.compression import Copied, is_stream, opened
 from canonry.crawler.settings import SettingsError
 
 _VERSION = 2  # of the files in the folder
@@ -84,16 +85,16 @@ class Workplace:
         return (self.folder / _CHECKPOINT).exists()
 
     def open(self, source: str) -> AbstractContextManager[IO[bytes]]:
-        """Open a file; standard input is copied when it is read first, for the second pass.
+        """Open a file; what can be read only once is copied then, for the second pass.
 
         It is left open, for the reason that `opened` gives.
         """
-        spool = self.folder / "stdin"
-        if source != "-":
+        if not is_stream(source):
             return opened(source)
+        spool = self.folder / f"stream-{hashlib.sha256(os.fsencode(source)).hexdigest()[:16]}"
         if spool.exists():
             return spool.open("rb")
-        copied = Copied(opened("-").__enter__(), spool.open("wb", buffering=0))
+        copied = Copied(opened(source).__enter__(), spool.open("wb", buffering=0))
         return nullcontext(io.BufferedReader(copied))
 
 

@@ -15,7 +15,7 @@ from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
 from canonry.crawler.batch.partition import SPELLING, Numbers, Partitions, Repeats
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.compression import write_all
+from canonry.crawler.compression import is_stream, write_all
 from canonry.crawler.files.blocks import Block
 
 Kinds = npt.NDArray[np.uint8]  # one for each line
@@ -166,6 +166,6 @@ def _reserve(path: Path, size: int) -> None:
 
 def _rows_in(files: Sequence[str]) -> int:
     """Estimate the number of lines from the size of the files; compressed ones hold more."""
-    if "-" in files:
+    if any(map(is_stream, files)):
         return 1 << 26
     return sum(Path(file).stat().st_size for file in files) // 10

@@ -1,5 +1,6 @@
 """A whole dedup job: files in, whole files out, and a store's claims only when these are safe."""
 
+import os
 import re
 import sys
 import time
@@ -15,6 +16,7 @@ from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.java import session
 from canonry.crawler.batch.summary import Summary
+from canonry.crawler.compression import is_stream
 from canonry.crawler.files import output, tables
 from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.settings import SettingsError
@@ -38,6 +40,11 @@ class Job(NamedTuple):
     resume: bool = False  # from where a killed run stopped
     engine: str = "local"
 
+    @property
+    def reads_streams(self) -> bool:
+        """Return True if a file can be read only once, and has no size."""
+        return any(map(is_stream, self.files))
+
     def check(self) -> None:
         """Refuse options that exclude each other.
 
@@ -45,6 +52,7 @@ class Job(NamedTuple):
             SettingsError: naming what to leave out.
         """
         self.input_format.check()
+        self._check_outputs()
         if self.store is not None:
             for name, reason in _NOT_WITH_STORE.items():
                 if getattr(self, name):
@@ -53,10 +61,24 @@ class Job(NamedTuple):
             for name in ("report", "groups", "resume", "store", "map"):
                 if getattr(self, name):
                     raise SettingsError(f"--{name}: not with --engine spark; leave one out")
-            if "-" in self.files:
+            if self.reads_streams:
                 raise SettingsError("--engine spark needs files that all its machines can read")
-        if self.resume and (self.out is None or "-" in self.files):
+        if self.resume and (self.out is None or self.reads_streams):
             raise SettingsError("--resume needs input files, which can be read again, and -o")
+
+    def _check_outputs(self) -> None:
+        """Refuse one file for two outputs."""
+        taken: dict[str, str] = {}
+        for option, name in (
+            ("-o", self.out),
+            ("--map", self.map),
+            ("--groups", self.groups),
+            ("--report", self.report),
+        ):
+            if name is not None and not output.is_special(name):
+                other = taken.setdefault(os.path.realpath(name), option)
+                if other != option:
+                    raise SettingsError(f"{other} and {option} name the same file: {name}")
 
 
 _NOT_WITH_STORE = {
@@ -89,7 +111,7 @@ def bytes_to_read(job: Job) -> int | None:
 
     Without a store, every file is read twice. Spark reads the files elsewhere.
     """
-    if "-" in job.files or job.engine == "spark":
+    if job.reads_streams or job.engine == "spark":
         return None
     size = sum(Path(file).stat().st_size for file in job.files)
     return size if job.store is not None else 2 * size
@@ -133,7 +155,8 @@ def run(
         if job.store is None:
             return _local(job, plan, stack)
         claims = stack.enter_context(against_store.claims_in(job.store, canonicalizer, notify))
-        return against_store.dedup(plan, claims, _results(job, canonicalizer, stack))
+        summary = against_store.dedup(plan, claims, _results(job, canonicalizer, stack))
+        return _check_read(summary)
 
 
 def _local(job: Job, plan: Plan, stack: ExitStack) -> Summary:
@@ -144,6 +167,7 @@ def _local(job: Job, plan: Plan, stack: ExitStack) -> Summary:
     start = time.monotonic()
     try:
         done = local.dedup(plan, place, found)
+        _check_read(done.summary)
     except KeyboardInterrupt:
         if place.has_checkpoint:
             plan.notify("with --resume the same command continues from here")
@@ -152,6 +176,17 @@ def _local(job: Job, plan: Plan, stack: ExitStack) -> Summary:
         title = ", ".join("standard input" if file == "-" else file for file in job.files)
         report.write(html_report.page(done, title, time.monotonic() - start).encode())
     return done.summary
+
+
+def _check_read(summary: Summary) -> Summary:
+    """Refuse a summary of nothing, so that the outputs stay as they were.
+
+    Raises:
+        OSError: if not one line could be read.
+    """
+    if summary.cut and not summary.lines:
+        raise OSError(f"{'; '.join(summary.cut)}; no output was written")
+    return summary
 
 
 def _on_cluster(job: Job, plan: Plan) -> Summary:
@@ -163,12 +198,12 @@ def _on_cluster(job: Job, plan: Plan) -> Summary:
         return cluster.dedup(plan, session(job.workers), folder=job.out)
     with ExitStack() as stack:
         found = _results(job, plan.canonicalizer, stack)
-        return cluster.dedup(plan, session(job.workers), found)
+        return _check_read(cluster.dedup(plan, session(job.workers), found))
 
 
 def _workplace_beside(job: Job) -> str | None:
     """Return the file next to which the job's own files go; None: to the temporary folder."""
-    if job.out is None or "-" in job.files:
+    if job.out is None or job.reads_streams:
         return None
     return None if output.is_special(job.out) else job.out
 

@@ -6,10 +6,11 @@ from queue import Full, Queue
 from threading import Event, Thread
 from typing import IO, NamedTuple, TypeVar
 
-from canonry.crawler.compression import FAULTS, Stream, decompressed, opened
+from canonry.crawler.compression import FAULTS, Stream, decompressed, is_stream, opened
 from canonry.crawler.files.formats import ANY, BOM, HEAD, InputFormat, LineFormat, first_line
 from canonry.crawler.files.line_formats import Pick
 from canonry.crawler.files.lines import LONGEST, Cut, Line
+from canonry.crawler.files.text_streams import in_utf8
 from canonry.crawler.hold_reason import HoldReason
 
 _T = TypeVar("_T")
@@ -57,7 +58,7 @@ def read(
                     block = Block(source, number, data, data.count(b"\n") + 1, refused)
                     yield block
                     number += block.size
-                    if source != "-":
+                    if not is_stream(source):
                         position, before = max(file.tell(), position), position
                         advance(position - before)
         except FAULTS as error:
@@ -86,7 +87,9 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
 
 
 def _cut(source: str, number: int, error: BaseException) -> Cut:
-    return Cut(source, number, str(error) or type(error).__name__)
+    """Return where a source breaks off; the error may quote what it has read."""
+    reason = "".join(c if c.isprintable() else " " for c in str(error)[:_SAMPLE]).strip()
+    return Cut(source, number, reason or type(error).__name__)
 
 
 def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
@@ -106,7 +109,7 @@ _TOO_LONG = {0: HoldReason.TOO_LONG.label}
 
 def _of_file(file: IO[bytes], input_format: InputFormat) -> Iterator[_Some]:
     """Yield the URLs of a file of any format."""
-    stream = decompressed(file)
+    stream = in_utf8(decompressed(file))
     head = stream.head(HEAD)
     found = input_format.find(head)
     if not isinstance(found, LineFormat):

@@ -10,6 +10,8 @@ from canonry.crawler.settings import SettingsError
 def expand(arguments: Sequence[str]) -> list[str]:
     """Return the files that are named: also those in folders, at any depth, and of patterns.
 
+    A pipe or a device is a file here, too.
+
     Hidden files are left out. The files of a folder or a pattern are in the order of their names.
 
     Raises:
@@ -18,7 +20,7 @@ def expand(arguments: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in arguments:
         path = Path(name)
-        if name == "-" or path.is_file():
+        if name == "-" or (path.exists() and not path.is_dir()):
             found.append(name)
             continue
         if path.is_dir():

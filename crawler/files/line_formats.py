@@ -69,7 +69,7 @@ def of_jsonl(_first: bytes, column: str | None) -> tuple[Pick, bool]:
             found: Any = decode(line)
             while not isinstance(found, str):
                 found = found.url
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the last: deep nesting
             return None
         return as_bytes(found)
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from canonry.crawler.compression import Stream
+from canonry.crawler.compression import FAULTS, Stream
 from canonry.crawler.documents import feeds
 from canonry.crawler.files.line_formats import as_bytes, place_of
 from canonry.crawler.files.lines import LONGEST
@@ -20,24 +20,63 @@ from canonry.extras import require
 _CAPTURES = frozenset({"response", "resource", "revisit"})
 
 
+class _UpToFault(io.RawIOBase):
+    """A stream that ends at its fault, since buffers lose what they read right before one."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._fault: Exception | None = None
+        self.is_line_whole = True
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
+        """Read as the stream does."""
+        try:
+            part = b"" if self._fault else self._stream.read1(len(buffer))
+        except FAULTS as error:
+            self._fault, part = error, b""
+        if part:
+            self.is_line_whole = part.endswith((b"\n", b"\r"))
+        buffer[: len(part)] = part
+        return len(part)
+
+    @property
+    def breaks_off(self) -> bool:
+        """Return True if a fault has ended it."""
+        return self._fault is not None
+
+    def check(self) -> None:
+        """Raise the fault that ended it."""
+        if self._fault is not None:
+            raise self._fault
+
+
 def read_csv(stream: Stream, column: str | None) -> Iterator[bytes | None]:
     """Yield a column, by its number or by its name in the first row (RFC 4180)."""
     csv.field_size_limit(LONGEST)
-    buffered = io.BufferedReader(stream)
-    text = io.TextIOWrapper(buffered, "utf-8-sig", "surrogateescape", newline="")
+    source = _UpToFault(stream)
+    text = io.TextIOWrapper(io.BufferedReader(source), "utf-8-sig", "surrogateescape", newline="")
     rows = csv.reader(text)
     wanted = column or "1"
     place = int(wanted) - 1 if wanted.isdecimal() else place_of(wanted, next(rows, []))
+    ready: list[bytes | None] = []  # one record: the last of a file that breaks off is not whole
     while True:
         try:
             row = next(rows)
         except StopIteration:
-            return
+            break
         except csv.Error:
-            yield None
-            continue
+            row = None
+        yield from ready
+        ready = [None] if row is None else []
         if row:
-            yield row[place].encode("utf-8", "surrogateescape") if place < len(row) else None
+            ready = [row[place].encode("utf-8", "surrogateescape") if place < len(row) else None]
+    if source.is_line_whole or not source.breaks_off:
+        yield from ready
+    source.check()
 
 
 def read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
@@ -77,13 +116,27 @@ def read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - optional
 
+    source = _UpToFault(stream)
+    records = ArchiveIterator(io.BufferedReader(source), no_record_parse=True)
     try:
-        for record in ArchiveIterator(io.BufferedReader(stream), no_record_parse=True):
+        for record in records:
+            records.read_to_end()
+            missing = 1 if record.length is None else record.raw_stream.limit  # bytes of its body
+            if missing and missing == (record.length or missing):  # its head may not be whole
+                break
             if record.rec_type in _CAPTURES:
                 target = record.rec_headers.get_header("WARC-Target-URI")
                 yield target.strip("<>").encode("utf-8", "surrogateescape") if target else None
+            if missing:
+                break
+        else:
+            missing = 0
     except ArchiveLoadFailed as error:
+        source.check()
         raise OSError(str(error)) from None
+    source.check()
+    if missing:
+        raise OSError("it ends in the middle of a record")
 
 
 def read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:

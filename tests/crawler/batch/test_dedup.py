@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -209,3 +210,52 @@ def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     done = run_command("dedup", "-", "-o", "/dev/full/x", folder=tmp_path, data=LINES)
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("old", [None, b"of before\n"])
+def test_an_output_is_touched_only_when_it_is_replaced(tmp_path: Path, old: bytes | None) -> None:
+    (tmp_path / "u.csv").write_text("url,n\nhttp://a.example/,1\n")
+    outputs = [tmp_path / name for name in ("keep.txt", "map.csv", "groups.csv", "report.html")]
+    for file in outputs:
+        if old is not None:
+            file.write_bytes(old)
+    words = ["-o", "keep.txt", "--map", "map.csv", "--groups", "groups.csv"]
+    words += ["--report", "report.html", "--column", "ulr"]
+    done = run_command("dedup", "u.csv", *words, folder=tmp_path)
+    assert done.returncode == 1
+    assert b"no column 'ulr'" in done.stderr
+    for file in outputs:
+        assert (file.read_bytes() if file.exists() else None) == old
+    assert {file.name for file in tmp_path.iterdir()} - {"u.csv"} <= {f.name for f in outputs}
+
+
+def test_a_pipe_is_an_input(tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("http://b.example/\nhttp://a.example/#y\n")
+    os.mkfifo(tmp_path / "pipe")
+    data = b"http://a.example/\nhttp://a.example/#x\n"
+
+    def write() -> None:
+        (tmp_path / "pipe").write_bytes(data)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    done = run_command("dedup", "pipe", "more.txt", "-o", "out.txt", folder=tmp_path)
+    writer.join()
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.txt").read_bytes() == b"http://a.example/\nhttp://b.example/\n"
+    assert {file.name for file in tmp_path.iterdir()} == {"more.txt", "out.txt", "pipe"}
+
+
+@pytest.mark.parametrize("words", [(), ("--store", "sqlite:///s.db"), ("--map", "map.csv")])
+def test_the_file_of_standard_input_is_an_input(tmp_path: Path, words: tuple[str, ...]) -> None:
+    data = b"http://a.example/\nhttp://a.example/#x\n"
+    done = run_command("dedup", "/dev/stdin", *words, folder=tmp_path, data=data)
+    assert (done.returncode, done.stdout) == (0, b"http://a.example/\n"), done.stderr
+
+
+def test_two_outputs_of_one_name_are_told_as_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "u.txt").write_text("http://a.example/\n")
+    done = run_command("dedup", "u.txt", "-o", "x", "--map", "./x", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"-o and --map name the same file: ./x" in done.stderr
+    assert not (tmp_path / "x").exists()
