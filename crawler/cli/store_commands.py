@@ -8,6 +8,7 @@ import click
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
 from canonry.crawler.files import output, tables
+from canonry.crawler.run import killed_jobs
 from canonry.storage import report
 from canonry.storage.sql.schema import VERSION
 
@@ -23,6 +24,8 @@ def status(store: str, *, as_json: bool) -> int:
     """
     with report.reading(store) as connection:
         found = report.status(connection)
+    if found["job"] is not None:
+        found["job"] = killed_jobs.corrected(found["job"])
     if as_json:
         print_json(found)
     else:

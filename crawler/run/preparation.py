@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable, Iterable
 
+import msgspec
 from sqlalchemy import Connection, select
 
 from canonry.canon import InvalidURL, redaction
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.run import killed_jobs
 from canonry.crawler.run.lease_owners import reclaim_in
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.storage import Candidate, State, Store
@@ -75,7 +77,9 @@ def prepare(
         if settings.crawl.recrawl_seconds is not None:
             urls.requeue(connection, now - settings.crawl.recrawl_seconds)
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
-        if job != _last_job(connection):
+        last = _last_job(connection)
+        killed_jobs.close_in(connection)
+        if last is None or killed_jobs.unsigned(last) != msgspec.json.decode(job):
             known = sum(number for _state, _reason, number in counts.read(connection, "urls"))
             if known > _MANY:
                 notify(f"The limits have changed since the last run: reviewing {known:,} URLs.")

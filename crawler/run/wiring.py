@@ -21,6 +21,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import find_policy, open_store
 from canonry.crawler.run import interrupts
+from canonry.crawler.run.killed_jobs import signed
 from canonry.crawler.run.lease_owners import own_name
 from canonry.crawler.run.loop import Crawl
 from canonry.crawler.run.preparation import prepare, read_seeds
@@ -94,7 +95,7 @@ async def crawl(
         job = msgspec.json.encode(redaction.redact_all(plan)).decode()
         prepare(store, url_filter, settings, job, opened.notify)
         store.admit(candidates, time.time())
-        number = store.begin_job("crawl", job, time.time())
+        number = store.begin_job("crawl", signed(job, worker), time.time())
         try:
             async with client:
                 run = _build(opened, client, url_filter, settings, worker)

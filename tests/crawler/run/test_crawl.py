@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Sequence
 from functools import partial
@@ -129,6 +130,29 @@ def test_the_demo_sees_pages_that_robots_txt_forbids(monkeypatch: pytest.MonkeyP
 def reached(served: Served, process: subprocess.Popen[bytes], requests: int) -> bool:
     """Return True if a crawl has sent so many requests, or ended."""
     return served.requests >= requests or process.poll() is not None
+
+
+def test_a_killed_crawl_does_not_run_for_ever(tmp_path: Path) -> None:
+    def states() -> list[str]:
+        with sqlite3.connect(tmp_path / "canonry.db") as database:
+            return [state for (state,) in database.execute("SELECT state FROM jobs ORDER BY id")]
+
+    def state_shown() -> str:
+        done = run_command("status", "--json", folder=tmp_path)
+        return str(json.loads(done.stdout)["job"]["state"])
+
+    with demo_site(pause=0.05) as served:
+        process = start(tmp_path, *crawl_words(served))
+        with process:
+            wait_for(partial(reached, served, process, 5))
+            assert state_shown() == "running"
+            process.kill()
+            process.communicate()
+        assert states() == ["running"]
+        assert state_shown() == "interrupted"
+        done = run_command(*crawl_words(served, "--max-pages", "1"), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert states() == ["interrupted", "finished"]
 
 
 @pytest.mark.parametrize("seed", range(3))

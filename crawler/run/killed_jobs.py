@@ -1,0 +1,37 @@
+"""Jobs whose process was killed: it could not write that they ended."""
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, select, update
+
+from canonry.crawler.run.lease_owners import is_dead
+from canonry.storage.sql.schema import jobs
+
+_RUNNING, _ENDED = "running", "interrupted"
+
+
+def signed(job: str, worker: str) -> str:
+    """Return what a job is to do, as JSON, with the name of the worker that does it."""
+    return msgspec.json.encode({**msgspec.json.decode(job), "worker": worker}).decode()
+
+
+def unsigned(job: str) -> Any:  # noqa: ANN401 - JSON
+    """Return what a job is to do, without the name of the worker."""
+    return {key: value for key, value in msgspec.json.decode(job).items() if key != "worker"}
+
+
+def corrected(job: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of the table of jobs; one that was killed is "interrupted"."""
+    if job["state"] != _RUNNING:
+        return job
+    worker = msgspec.json.decode(job["settings"]).get("worker", "")
+    return {**job, "state": _ENDED} if is_dead(worker) else job
+
+
+def close_in(connection: Connection) -> None:
+    """Write of all killed jobs that they are interrupted; when they ended is not known."""
+    running = connection.execute(select(jobs).where(jobs.c.state == _RUNNING)).mappings()
+    for job in running.all():
+        if corrected(dict(job))["state"] != _RUNNING:
+            connection.execute(update(jobs).where(jobs.c.id == job["id"]).values(state=_ENDED))
