@@ -87,7 +87,9 @@ class RulesInForce:
         return Rewritten(followed.identity, key, used, plain.identity)
 
     def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:
-        """Return the known hosts whose URLs a rule may change: its own, and those moved there.
+        """Return the known hosts whose classes a rule may change: its own, and those joined to it.
+
+        Rules that move hosts join them: a class is that of the last one's identity.
 
         The store knows hosts without their ports, so these are all ports of a site's host.
         """
@@ -100,11 +102,9 @@ class RulesInForce:
         size = 0
         while size != len(found):
             size = len(found)
-            found |= {
-                rule.host
-                for rule in self._active_or_suspended.rules
-                if FAMILIES[rule.family].moves_host and rule.new in found
-            }
+            for rule in self._active_or_suspended.rules:
+                if FAMILIES[rule.family].moves_host and not found.isdisjoint({rule.host, rule.new}):
+                    found |= {rule.host, rule.new}
         return {without_port(site) for site in found}
 
 

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, RuleState, is_host_name, site_in
 from canonry.crawler.learn.evidence import questions
-from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.assessor import Assessor, opposite
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import Archive, SiteMemory
 from canonry.crawler.learn.evidence.verdicts import shown_by
-from canonry.crawler.learn.life.lifecycle import next_state
+from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
 from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler
@@ -255,10 +255,14 @@ class Learner:
         return False
 
     def _is_covered(self, rule: TrackedRule) -> bool:
-        """Return True if an active rule for the whole site says the same as one for a part."""
+        """Return True if an active rule says the same for the whole site, or the opposite."""
         rules = self._memory.site(rule.rewrite.host).rules
         whole = rules.get(replace(rule.rewrite, below="/"))
-        return rule.rewrite.below != "/" and whole is not None and whole.state == "active"
+        if rule.rewrite.below != "/" and whole is not None and whole.state == "active":
+            return True
+        turned = opposite(rule.rewrite)
+        against = self._memory.site(turned.host).rules.get(turned)
+        return against is not None and against is not rule and against.state in IN_FORCE
 
     def _verify_all(self, failed: TrackedRule) -> None:
         """Verify the next prediction of every rule of a site, after one of them has failed.

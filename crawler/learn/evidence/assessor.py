@@ -4,7 +4,7 @@ Pure: no clock, no store. The evidence of a rule is a function of the facts, in 
 came: a rule that is opened late is held against all that is known of its site.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -25,6 +25,7 @@ from canonry.crawler.learn.life.verification import first_directory
 from canonry.storage.learned.tracked_rule import Counts, TrackedRule
 
 _FOR = frozenset({Stance.MOVED, Stance.SAME})
+_UNDECIDED = frozenset({"candidate", "probation"})
 _PART = 5  # clean paths for a rule about a part of a site
 
 
@@ -84,8 +85,7 @@ class Assessor:
         if site.known.canonicals.get(source) == target:
             return
         site.known.canonicals[source] = target
-        for rewrite in shown_by(source, target):
-            self.open(rewrite)
+        self._open_named(site, shown_by(source, target))
         self._review(name, site, source)
 
     def add_repeat(self, url: str, digest: bytes, sketch: bytes | None) -> None:
@@ -169,8 +169,7 @@ class Assessor:
         """Open the rules that a fact may be evidence for."""
         fact = site.known.facts[url]
         if fact.target is not None:
-            for rewrite in shown_by(url, fact.target):
-                self.open(rewrite)
+            self._open_named(site, shown_by(url, fact.target))
         elif fact.is_page:
             parts = Parts.of(url)
             for rewrite in site.known.fresh_parameters(parts):
@@ -182,6 +181,27 @@ class Assessor:
                 for rewrite in rewrites_between(Parts.of(other.url), parts):
                     if self._is_worth_a_look(rewrite, site, fact, other):
                         self.open(rewrite)
+
+    def _open_named(self, site: KnownSite, rewrites: Iterable[Rewrite]) -> None:
+        """Open the rules that a redirect or a canonical link shows; its direction counts."""
+        for rewrite in rewrites:
+            site.named.add(rewrite)
+            against = opposite(rewrite)
+            if against != rewrite:
+                self._drop_unnamed(self._memory.site(against.host), against)
+            self.open(rewrite)
+
+    def _drop_unnamed(self, site: KnownSite, rewrite: Rewrite) -> None:
+        """Drop a rule that only rests on content, and whose direction turned out to be wrong."""
+        rule = site.rules.get(rewrite)
+        undecided = rule is None or rule.state in _UNDECIDED
+        if rewrite in site.named or rewrite not in site.tallies or not undecided:
+            return
+        del site.tallies[rewrite]
+        if rule is not None:
+            rule.set_counts(Counts())
+            rule.state = "candidate"
+            self.mark_changed(rule)
 
     def _alike(self, name: str, site: KnownSite, fact: Fact, parts: Parts) -> Iterator[Fact]:
         """Yield the pages that may be the same as one, on its site or on that with ``www.``."""
@@ -196,7 +216,13 @@ class Assessor:
         """Return True if a rewrite that explains two pages is to be held against all others."""
         if rewrite.family == "path-prefix":  # every two files of one name would make a rule
             return site.known.is_same(one, other) is True
-        return rewrite.new != "slash"  # "bare" says the same
+        against = opposite(rewrite)
+        if against == rewrite:
+            return True
+        # Content says nothing about the direction: that of redirects and canonical links counts.
+        shorter = rewrite.new == "bare" or rewrite.host.startswith("www.")
+        named = self._memory.site(against.host).named
+        return rewrite in site.named or (shorter and against not in named)
 
     def _judge_known(self, tally: RuleTally) -> None:
         """Judge all known URLs that a new rule changes."""
@@ -287,6 +313,15 @@ def _at(view: SiteView, url: str) -> float:
     """Return when a URL answered."""
     fact = view.fact(url) if url else None
     return 0.0 if fact is None else fact.at
+
+
+def opposite(rewrite: Rewrite) -> Rewrite:
+    """Return the rule that undoes what a rule does, where a pair of pages shows either."""
+    if rewrite.family == "www":
+        return replace(rewrite, host=rewrite.new, new=rewrite.host)
+    turned = {"slash": "bare", "bare": "slash"}.get(rewrite.new, "")
+    slashes = rewrite.family == "trailing-slash" and turned
+    return replace(rewrite, new=turned) if slashes else rewrite
 
 
 def _part(rewrite: Rewrite) -> str:

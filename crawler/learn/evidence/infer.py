@@ -179,13 +179,17 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
         return [Rewrite(site_of(source), "parameter-order")] if ordered else None
     dropped = sorted(set(names_of(old)) - set(names_of(new)))
     kept = [field for field in old if query.name(field) not in dropped]
-    if not dropped or ("&".join(kept) or None) != target.query:
+    if not dropped:
         return None
-    rewrites = []
+    rewrites: list[Rewrite | None] = []
+    if ("&".join(kept) or None) != target.query:
+        if not kept or new != sorted(kept, key=query.name):
+            return None
+        rewrites = [Rewrite(site_of(source), "parameter-order")]
     names = set(names_of(old))
-    for name in dropped:
+    for place, name in enumerate(dropped):
         names.discard(name)
-        rewrites.append(_irrelevant(source, name, names))
+        rewrites.insert(place, _irrelevant(source, name, names))
     return None if None in rewrites else rewrites  # type: ignore[return-value]  # just looked
 
 

@@ -48,6 +48,7 @@ class KnownSite:
         rules: by what they say.
         tallies: of rules for the whole site; those for its parts are counted there, too.
         awaited: the tallies that make URLs of other sites, or of this one, into a URL.
+        named: what redirects and canonical links showed.
         refuted: what is not looked at again.
         asked: URLs that were asked sooner, for an open question, and have not answered yet.
         asked_at: how many facts were known then.
@@ -61,6 +62,7 @@ class KnownSite:
     rules: dict[Rewrite, TrackedRule] = field(default_factory=dict)
     tallies: dict[Rewrite, RuleTally] = field(default_factory=dict)
     awaited: dict[str, list[RuleTally]] = field(default_factory=dict)
+    named: set[Rewrite] = field(default_factory=set)
     refuted: set[Rewrite] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     asked_at: int = 0

@@ -65,7 +65,8 @@ def verdict(facts: Facts, tally: RuleTally, url: str) -> Judgement:
         leads_back = other is not None and other.target == url
         return Judgement(Stance.REVERSED, result) if leads_back else _NOTHING
     if fact.missing:
-        return _NOTHING
+        there = other is not None and not other.missing
+        return Judgement(Stance.OTHER, result) if there else _NOTHING
     if fact.target is not None:
         return _of_redirect(facts, tally.rewrite, fact, fact.target, other)
     if other is not None:
