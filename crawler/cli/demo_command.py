@@ -50,6 +50,7 @@ def _show(results: Sequence[Result]) -> None:
         for name in reasons
     ]
     lines += [
+        ("asked twice, to learn what changes", *(r.repeated for r in results)),
         ("fetched against robots.txt", *(r.disallowed for r in results)),
         ("pages of crawler traps fetched", *(r.endless for r in results)),
         ("links found", *(r.links for r in results)),

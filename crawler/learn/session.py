@@ -157,7 +157,9 @@ class LearningSession:
             if ends := ends & self._waiting.keys():
                 ends = self._resolve(connection, ends)
         held = self._publish(connection, now)
-        probes = [one for site, page in sites.items() for one in self._probes(site, page, now)]
+        probes = [
+            one for site, page in sites.items() for one in self._probes(connection, site, page, now)
+        ]
         sooner += [row for site in sites for row in self._questions(connection, site)]
         if sooner:
             urls.promote(connection, sooner, QUESTION)
@@ -192,13 +194,16 @@ class LearningSession:
             self._waiting.popitem(last=False)
         return found
 
-    def _probes(self, site: str, page: str | None, now: float) -> list[Probe]:
+    def _probes(
+        self, connection: Connection, site: str, page: str | None, now: float
+    ) -> list[Probe]:
         """Return the probes that the learner wants of a site, one of whose pages is given."""
         probes = []
         if page is not None and self._learner.wants_missing(site):
             probes.append(beside(page, now))
         if (repeated := self._learner.page_to_repeat(site)) is not None:
-            probes.append(again(repeated))
+            url = history.url_with_key(connection, self._canonicalizer.key_of(repeated))
+            probes += [again(url)] if url is not None else []
         return probes
 
     def _questions(self, connection: Connection, site: str) -> list[int]:

@@ -118,6 +118,12 @@ def _next_rows(connection: Connection, rows: Iterable[int]) -> Iterator[tuple[in
             yield row, to_id
 
 
+def url_with_key(connection: Connection, key: bytes) -> str | None:
+    """Return the URL that has a key, as it is requested."""
+    question = "SELECT urls.url FROM keys JOIN urls ON urls.id = keys.url_id WHERE keys.key"
+    return next((url for (url,) in rows_of(connection, question, [key])), None)
+
+
 def queued_of(connection: Connection, host: str, most: int) -> list[tuple[int, str]]:
     """Return the rows and URLs of a host that are fetched next, in their order."""
     query = (

@@ -14,7 +14,7 @@ from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.infer import rewrites_between
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView, result_of
-from canonry.crawler.learn.evidence.tally import RuleTally, Stance
+from canonry.crawler.learn.evidence.tally import DOUBTS, RuleTally, Stance
 from canonry.crawler.learn.evidence.verdicts import (
     counted_path,
     reference_of,
@@ -92,7 +92,10 @@ class Assessor:
         """Add the answer of a page that was fetched twice: what differs changes by itself."""
         site = self._memory.site(site_of(Parts.of(url)))
         fact = site.known.facts.get(url)
-        if fact is None or fact.sketch is None or sketch is None or fact.digest == digest:
+        if fact is None or fact.sketch is None or sketch is None:
+            return
+        site.known.is_steady = fact.digest == digest
+        if site.known.is_steady:
             return
         before = site.known.text.generation
         site.known.text.twice(Sketch.decode(fact.sketch), Sketch.decode(sketch))
@@ -292,9 +295,12 @@ class Assessor:
             is_new: True if the verdict rests on a new fact, so that it was predicted.
         """
         stance, found = verdict(view, tally, url)
-        if tally.stance(url) is stance:
+        in_doubt = stance is Stance.NOTHING and found and len(tally.doubts) < DOUBTS
+        if tally.stance(url) is stance and not in_doubt:
             return
         path = counted_path(tally.rewrite, Parts.of(url), tally.results[url])
+        if in_doubt:
+            tally.doubts.add(path)
         tally.set(url, path, stance)
         rules = self._memory.site(tally.rewrite.host).rules
         at = None

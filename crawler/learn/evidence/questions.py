@@ -9,7 +9,7 @@ from itertools import islice
 from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.site_memory import KnownSite, result_of
-from canonry.crawler.learn.evidence.tally import RuleTally, Stance
+from canonry.crawler.learn.evidence.tally import DOUBTS, RuleTally, Stance
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
 _FIRST = 24  # questions that a site gets in any case ...
@@ -107,11 +107,16 @@ def to_repeat(site: KnownSite) -> str | None:
     """Return a page to fetch once more, to see what changes by itself; None if none is needed."""
     known = site.known
     allowed = _REPEATS + (len(known.facts) // 64).bit_length()
-    if not known.in_doubt or site.repeats >= allowed:
+    in_doubt = any(
+        len(tally.doubts) >= DOUBTS and not tally.totals().disagree
+        for tally in site.tallies.values()
+    )
+    if not in_doubt or known.is_steady or site.repeats >= allowed:
         return None
     pages = (fact.url for fact in known.facts.values() if fact.is_page and fact.sketch is not None)
     page = next(islice(pages, site.repeats, None), None)
     if page is not None:
         site.repeats += 1
-        known.in_doubt = False
+        for tally in site.tallies.values():
+            tally.doubts.clear()
     return page

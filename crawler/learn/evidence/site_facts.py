@@ -54,7 +54,7 @@ class SiteFacts:
         text: what the site's pages have in common, and what changes by itself.
         values: of parameters in queries, by name.
         missing: the digest of the body that the site answers with for what does not exist.
-        in_doubt: True if two pages could not be compared, for all that is known of the text.
+        is_steady: True if two answers were the same to the byte: nothing changes by itself.
     """
 
     facts: dict[str, Fact] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class SiteFacts:
     text: HostText = field(default_factory=HostText)
     values: dict[str, ParameterValues] = field(default_factory=dict)
     missing: bytes | None = None
-    in_doubt: bool = False
+    is_steady: bool = False
     _forms: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the hash of a form
     _bodies: dict[bytes, _Body] = field(default_factory=dict)
 
@@ -94,6 +94,7 @@ class SiteFacts:
         if len(body.names) > _TELLING:
             earlier, body.pages = tuple(body.pages), []
             return earlier
+        self.is_steady |= bool(body.pages) and fact.sketch is not None
         if len(body.pages) < _MOST_EQUAL:
             body.pages.append(fact.url)
         return ()
@@ -146,9 +147,7 @@ class SiteFacts:
             return True if self.is_telling(one.digest) else None
         if one.sketch is None or other.sketch is None:
             return False if self.missing not in {one.digest, other.digest} else None
-        same = self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
-        self.in_doubt |= same is None
-        return same
+        return self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
 
 
 def _forms(parts: Parts) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.life.verification import first_directory
 from canonry.storage.learned.tracked_rule import Counts
 
+DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
 _CLASS = 16  # URLs of which a rewrite makes the same; more are not compared
 
 
@@ -45,12 +46,14 @@ class RuleTally:
         rewrite: what the rule says, of the whole site.
         results: from each URL that the rewrite changes to what it makes of it.
         members: the reverse, bounded.
+        doubts: paths of pages that could not be compared; a few of them.
         suspected: True if the rule is worth questions before any evidence.
     """
 
     rewrite: Rewrite
     results: dict[str, str] = field(default_factory=dict)
     members: dict[str, list[str]] = field(default_factory=dict)
+    doubts: set[str] = field(default_factory=set)
     suspected: bool = False
     _verdicts: dict[str, tuple[Stance, str]] = field(default_factory=dict)  # with the path
     _paths: Counter[tuple[str, Stance]] = field(default_factory=Counter)  # URLs of a path

@@ -127,7 +127,7 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     if same is None and _names(facts, rewrite, fact):
         same = True
     if same is None:
-        return _NOTHING
+        return Judgement(Stance.NOTHING, page.url)  # in doubt
     return Judgement(Stance.SAME if same else Stance.OTHER, page.url)
 
 

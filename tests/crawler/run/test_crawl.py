@@ -91,8 +91,7 @@ def test_the_demo_sees_pages_that_are_fetched_twice(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(SeenSet, "claim", forgetful)
     [result] = demo.run(["search"])
-    assert result.again_for_want_of["unknown"] > 50, "no rule would have known"
-    assert result.fetched_again > 100
+    assert result.repeated > 100
     assert not result.is_right
     assert (result.missed, result.disallowed) == ((), 0)
 
@@ -316,4 +315,4 @@ def test_aliases_have_a_row_for_each_hop_and_its_status(tmp_path: Path) -> None:
     assert ("http://shop.example/loop/b", "http://shop.example/loop/a", 302) in hops
     assert any(url == same and "/wall/" in url and status == 302 for url, same, status in hops)
     kinds = {a["kind"] for a in exported(tmp_path, "aliases")}
-    assert kinds == {"redirect", "canonical"}
+    assert kinds - {"rule"} == {"redirect", "canonical"}
