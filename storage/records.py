@@ -7,6 +7,7 @@ from canonry.storage.sql.schema import State
 
 # Priorities: a host's URLs with a smaller one are requested first. Those of URLs that the settings
 # put first are odd. When such a URL is promoted, it stays odd, so that a recrawl knows what it was.
+ALIAS = 2  # a learned rule says that it is another name of a page
 ORDINARY = 0
 FIRST = -1  # the settings put it first
 QUESTION = -2  # its answer decides what a learned rule is worth
@@ -33,6 +34,7 @@ class Admission(NamedTuple):
 
     row: int
     new: bool  # True for exactly one claim of the key, ever
+    replaces: int | None = None  # the row that left the queue because this URL represents it now
 
 
 class Hop(NamedTuple):
@@ -112,6 +114,7 @@ class LeasedHost(NamedTuple):
     ready_at: float
     delay: float | None
     urls: tuple[Queued, ...]
+    has_more: bool = False  # more URLs can be fetched now, by this worker
 
 
 class CachedRobots(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import describe, site_in, without_port
@@ -24,6 +24,7 @@ from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.rule_store import publish
+from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
 from canonry.storage import Admission, Outcome, State
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
@@ -33,7 +34,6 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION
 from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of
-from canonry.storage.sql.schema import aliases
 
 _WAITING = 20_000  # URLs at the end of redirects that have not answered yet
 _MAX_HOPS = 5  # of a chain that are followed to its end
@@ -45,9 +45,9 @@ _UNKNOWN = -1  # generation of rules
 class Learned(NamedTuple):
     """What a crawl has to do after learning from some outcomes."""
 
-    held: tuple[int, ...] = ()  # rows that a new rule took out of the queue
+    later: tuple[int, ...] = ()  # rows that rules took out of the queue, or deferred
     probes: tuple[Probe, ...] = ()  # to be fetched once
-    sooner: tuple[int, ...] = ()  # queued rows whose answers would decide an open question
+    sooner: tuple[int, ...] = ()  # queued rows whose answers would decide on a rule
 
 
 class LearningSession:
@@ -72,6 +72,7 @@ class LearningSession:
         self._in_force = RulesInForce((), canonicalizer)
         self._waiting: OrderedDict[int, list[Moved]] = OrderedDict()  # by the row at their end
         self._swept_at = 0.0
+        self._second_trials = SecondTrials()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
         self.seconds = 0.0  # of CPU time, spent on learning
 
@@ -91,6 +92,7 @@ class LearningSession:
     def forget(self) -> None:
         """Forget what came from a transaction that was rolled back."""
         self._learner.forget()
+        self._second_trials.clear()
         self._waiting.clear()
         self._generation = _UNKNOWN
 
@@ -132,7 +134,7 @@ class LearningSession:
             now: seconds since 1970.
 
         Returns:
-            The rows that new rules hold, and the probes to send.
+            The rows that rules hold or defer, and what to request next.
         """
         start = time.thread_time()
         ends: set[int] = set()
@@ -156,15 +158,18 @@ class LearningSession:
         for _ in range(_MAX_HOPS):
             if ends := ends & self._waiting.keys():
                 ends = self._resolve(connection, ends)
-        held = self._publish(connection, now)
+        later = [a.replaces for group in admissions for a in group if a.replaces is not None]
+        published = self._publish(connection, now)
+        later += published.later
         probes = [
             one for site, page in sites.items() for one in self._probes(connection, site, page, now)
         ]
         sooner += [row for site in sites for row in self._questions(connection, site)]
+        sooner += published.sooner
         if sooner:
             urls.promote(connection, sooner, QUESTION)
         self.seconds += time.thread_time() - start
-        return Learned(tuple(held), tuple(probes), tuple(sooner))
+        return Learned(tuple(later), tuple(probes), tuple(sooner))
 
     def _observe(
         self, outcome: Outcome, admissions: Sequence[Admission], now: float
@@ -235,19 +240,15 @@ class LearningSession:
                 for moved in waiting:
                     if moved.kind == "redirect" or canonical in {None, url}:
                         self._learner.observe(moved)
-            end = _redirect_target(connection, row) if state == State.REDIRECTED else None
+            end = history.redirect_target(connection, row) if state == State.REDIRECTED else None
             if end is not None:
                 on = [moved for moved in waiting if moved.kind == "redirect"]
                 self._waiting.setdefault(end, []).extend(on)
                 further.add(end)
         return further
 
-    def _publish(self, connection: Connection, now: float) -> list[int]:
-        """Save what was learned, and apply rules whose state changed to the known URLs.
-
-        Returns:
-            The rows that these took out of the queue.
-        """
+    def _publish(self, connection: Connection, now: float) -> Learned:
+        """Save what was learned, and apply rules whose state changed to the known URLs."""
         decisions = self._learner.decide(now)
         changed = []
         for change in decisions.state_changes:
@@ -259,18 +260,22 @@ class LearningSession:
                 self._notify_of(change)
         rule_rows.put(connection, decisions.changed)
         rule_rows.delete_candidates(connection, [rule.id for rule in decisions.removed])
-        if not changed:
-            return []
-        self._in_force, done = publish(
-            connection, changed, self._canonicalizer, now, partial(self._is_verified, now)
-        )
-        self._generation = rule_rows.generation(connection)
-        if done.held or done.released:
-            self._notify(
-                f"learned rules: {len(done.held):,} queued URLs held as duplicates, "
-                f"{len(done.released):,} held URLs released"
+        later: list[int] = []
+        if changed:
+            self._in_force, done = publish(
+                connection, changed, self._canonicalizer, now, partial(self._is_verified, now)
             )
-        return done.held
+            self._generation = rule_rows.generation(connection)
+            later = [*done.held, *done.deferred]
+            if done.held or done.released:
+                self._notify(
+                    f"learned rules: {len(done.held):,} queued URLs held as duplicates, "
+                    f"{len(done.released):,} held URLs released"
+                )
+        tried = self._second_trials.release(
+            connection, decisions.changed, self._in_force, self._canonicalizer
+        )
+        return Learned(tuple(later), (), tuple(tried))
 
     def _notify_of(self, change: StateChange) -> None:
         """Notify people of a rule that became active, or is no longer."""
@@ -294,12 +299,3 @@ class LearningSession:
             self._blocked.add(rule.id)
             self._notify(f"rule {rule.id} is held back: {describe(rule.rewrite)}; {reason}")
         return reason is None
-
-
-def _redirect_target(connection: Connection, row: int) -> int | None:
-    """Return the row of the target of a permanent redirect; None if it is not permanent."""
-    edges = select(aliases.c.to_id, aliases.c.status).where(
-        aliases.c.from_id == row, aliases.c.kind == "redirect"
-    )
-    last = connection.execute(edges.order_by(aliases.c.last_seen.desc()).limit(1)).first()
-    return int(last.to_id) if last is not None and last.status in PERMANENT_REDIRECTS else None

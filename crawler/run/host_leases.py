@@ -1,7 +1,7 @@
 """Host leases: hosts are leased from the store while URLs run short, and stay ours."""
 
 from canonry.crawler.run.frontier import Frontier
-from canonry.crawler.run.store_session import LEASE_SECONDS, PER_HOST, Pace, StoreSession
+from canonry.crawler.run.store_session import LEASE_SECONDS, Pace, StoreSession
 from canonry.crawler.run.turns import Turns
 
 _HEARTBEAT = LEASE_SECONDS / 4
@@ -58,8 +58,9 @@ class HostLeases:
         limit = max(self._enough, len(loaded) + 16)
         leased = await self._store_session.lease(now, limit, loaded, self._pace())
         put = self._frontier.put
-        new = [put(h.name, h.urls, ready_at=h.ready_at, delay=h.delay) for h in leased]
-        self.maybe_more |= PER_HOST in new or len(leased) == limit
+        for host in leased:
+            put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
+        self.maybe_more |= any(host.has_more for host in leased) or len(leased) == limit
         self._frontier.retire(now)
 
     async def _renew(self, now: float) -> None:

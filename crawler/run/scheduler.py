@@ -160,8 +160,9 @@ class Scheduler:
         """
         for outcome in outcomes:
             self._frontier.recorded(self._out.pop(outcome.row), outcome.row)
-        if answer.learned.held:
-            self._frontier.drop(answer.learned.held)
+        if answer.learned.later:
+            self._frontier.drop(answer.learned.later)
+            self._leases.maybe_more = True  # those that were only deferred
         for host, urls in answer.promoted.items():
             if self._frontier.is_loaded(host):  # else it may not be leased to us
                 self._frontier.put(host, urls)

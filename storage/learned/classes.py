@@ -5,18 +5,19 @@ rule turns out to be wrong: what it held goes back to the queue.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection, delete, insert, select
 
 from canonry.storage.http_status import FIRST_ERROR, OK
+from canonry.storage.learned import deferral
 from canonry.storage.learned.rule_rows import add_spared
-from canonry.storage.records import Candidate
+from canonry.storage.records import ALIAS, ORDINARY, Candidate
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import chunks, rows_of, upsert
-from canonry.storage.sql.schema import State, aliases, classes, urls
+from canonry.storage.sql.schema import State, aliases, classes, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 
 LEARNED = "learned"  # the reason for which URLs are held here
@@ -53,23 +54,34 @@ class RuleSource(Protocol):
 
 
 class HeldURL(NamedTuple):
-    """A new URL that is held because another one represents it."""
+    """A URL that is held because another one represents it."""
 
     row: int
     same_as: int
     rewritten: Rewritten
 
 
-def find_held(
+class Placement(NamedTuple):
+    """What rules say about new URLs."""
+
+    held: list[HeldURL]  # new URLs
+    deferred: set[int]  # rows of new URLs that are asked later
+    replaced: list[HeldURL]  # queued URLs whose classes new ones represent
+
+
+def place(
     connection: Connection,
     new: Sequence[tuple[Candidate, int]],
     rules: RuleSource,
     now: float,
     host_ids: Callable[[str], int],
-) -> list[HeldURL]:
+) -> Placement:
     """Find the new URLs whose page is fetched, or queued, under another URL.
 
-    Seeds and the targets of redirects are never among them: seeds were asked for, and at the
+    The first URL of a class represents it. If rules change it, it is deferred; and if a URL that
+    fewer rules change is found before it is asked, that represents the class instead.
+
+    Seeds and the targets of redirects are never held or deferred: seeds were asked for, and at the
     target of a redirect is the page.
 
     Args:
@@ -79,35 +91,41 @@ def find_held(
         now: seconds since 1970.
         host_ids: from a host's name to its row.
     """
+    placed = Placement([], set(), [])
     found = [
         (candidate, row, rewritten)
         for candidate, row in new
         if candidate.held is None and (rewritten := rules.rewrite(candidate.url))
     ]
     if not found:
-        return []
+        return placed
     wanted = list({rewritten.key for _candidate, _row, rewritten in found})
     representatives = dict(rows_of(connection, "SELECT key, url_id FROM classes WHERE key", wanted))
     changed = list({rewritten.key for _candidate, _row, rewritten in found if rewritten.rules})
     plain = rows_of_keys(connection, changed)
-    alive = alive_among(connection, {*representatives.values(), *plain.values()})
-    alive.update(row for candidate, row in new if candidate.held is None)
-    held: list[HeldURL] = []
-    for candidate, row, rewritten in found:
-        one = representatives.get(
+    known = alive_among(connection, {*representatives.values(), *plain.values()})
+    alive = {*known, *(row for candidate, row in new if candidate.held is None)}
+    for candidate, row, rewritten in sorted(found, key=lambda one: len(one[2].rules)):
+        one: int | None = representatives.get(
             rewritten.key, plain.get(rewritten.key) if rewritten.rules else None
         )
         if one is None and not rewritten.rules:
             continue
+        is_linked = (candidate.listed or candidate.source is not None) and not candidate.hops
+        if one in known and known[one].is_deferred and candidate.source != one:
+            other = rules.rewrite(known[one].url)
+            if other is not None and len(rewritten.rules) < len(other.rules):
+                placed.replaced.append(HeldURL(one, row, other))
+                one = None
         if one is None or one not in alive or candidate.hops:
             _set_representative(connection, rewritten.key, row, host_ids(candidate.host))
             representatives[rewritten.key] = row
-        elif (candidate.listed or candidate.source is not None) and not rules.is_verified(
-            rewritten, now
-        ):
-            held.append(HeldURL(row, one, rewritten))
+            if is_linked and _may_wait(candidate, rewritten, rules, now):
+                placed.deferred.add(row)
+        elif is_linked and not rules.is_verified(rewritten, now):
+            placed.held.append(HeldURL(row, one, rewritten))
             alive.discard(row)
-    return held
+    return placed
 
 
 def _set_representative(connection: Connection, key: bytes, row: int, host_id: int) -> None:
@@ -118,18 +136,34 @@ def _set_representative(connection: Connection, key: bytes, row: int, host_id: i
     )
 
 
-def alive_among(connection: Connection, rows: Collection[int]) -> set[int]:
-    """Return the rows that are queued, or fetched without an error: only those may represent."""
+class AliveURL(NamedTuple):
+    """A URL that may represent others."""
+
+    url: str
+    is_deferred: bool  # it is queued, and another name of its page is preferred
+
+
+def alive_among(connection: Connection, rows: Collection[int]) -> dict[int, AliveURL]:
+    """Return by row what is queued, or fetched without an error: only those may represent."""
     good = {int(State.QUEUED), int(State.FETCHED), int(State.REDIRECTED)}
     question = (
-        "SELECT urls.id, urls.state, pages.status FROM urls "
+        "SELECT urls.id, urls.url, urls.state, urls.priority, pages.status FROM urls "
         "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
     )
     return {
-        row
-        for row, state, status in rows_of(connection, question, list(rows))
+        row: AliveURL(url, state == State.QUEUED and priority == ALIAS)
+        for row, url, state, priority, status in rows_of(connection, question, list(rows))
         if state in good and (status is None or status < FIRST_ERROR)
     }
+
+
+def _may_wait(candidate: Candidate, rewritten: Rewritten, rules: RuleSource, now: float) -> bool:
+    """Return True if a new URL that represents its class is to be asked later.
+
+    Those that the settings put first are not, nor those that verify rules.
+    """
+    ordinary = candidate.priority == ORDINARY and bool(rewritten.rules)
+    return ordinary and not rules.is_verified(rewritten, now)
 
 
 def record_held(
@@ -197,9 +231,19 @@ def release(connection: Connection, rows: Iterable[int]) -> list[int]:
         found = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth).where(*here))
         moved = {row.id: Transition(row.host_id, row.depth, HELD, QUEUED) for row in found}
         transitions.move(connection, moved)
+        deferral.restore(connection, moved)
         delete_edges(connection, list(moved))
         released += moved
     return released
+
+
+def held_on(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Yield the rows and URLs of hosts that rules hold, the latest first."""
+    for part in chunks(list(names)):
+        query = select(urls.c.id, urls.c.url).join(hosts, hosts.c.id == urls.c.host_id)
+        here = query.where(hosts.c.name.in_(part), urls.c.state == State.HELD)
+        found = here.where(urls.c.reason == LEARNED).order_by(urls.c.id.desc())
+        yield from ((row, url) for row, url in connection.execute(found))
 
 
 def release_for(connection: Connection, gone: Iterable[int]) -> list[int]:

@@ -134,3 +134,12 @@ def queued_of(connection: Connection, host: str, most: int) -> list[tuple[int, s
         .limit(most)
     )
     return [(row, url) for row, url in connection.execute(query)]
+
+
+def redirect_target(connection: Connection, row: int) -> int | None:
+    """Return the row of the target of a permanent redirect; None if it is not permanent."""
+    edges = select(aliases.c.to_id, aliases.c.status).where(
+        aliases.c.from_id == row, aliases.c.kind == "redirect"
+    )
+    last = connection.execute(edges.order_by(aliases.c.last_seen.desc()).limit(1)).first()
+    return int(last.to_id) if last is not None and last.status in PERMANENT_REDIRECTS else None

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
+from canonry.storage.learned import deferral
 from canonry.storage.learned.classes import (
     HELD,
     LEARNED,
@@ -15,7 +16,7 @@ from canonry.storage.learned.classes import (
     release,
 )
 from canonry.storage.learned.rule_rows import add_spared
-from canonry.storage.records import TARGET
+from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks, insert_rows
@@ -28,6 +29,7 @@ class Rekeyed(NamedTuple):
 
     held: list[int]  # rows that left the queue
     released: list[int]  # rows that went back to it
+    deferred: list[int]  # rows that stayed in it, to be asked later
     keys: int  # classes of more than one identity
 
 
@@ -41,11 +43,18 @@ class _KnownURL(NamedTuple):
     reason: str | None
     depth: int
     priority: int
+    source: int | None
 
     @property
     def is_held(self) -> bool:
         """Return True if rules hold it."""
         return self.state == State.HELD and self.reason == LEARNED
+
+    @property
+    def may_wait(self) -> bool:
+        """Return True if it is queued, no seed, and nothing wants it sooner."""
+        is_ordinary = self.priority in {ORDINARY, ALIAS}
+        return self.state == State.QUEUED and is_ordinary and self.source is not None
 
 
 def _of_hosts(connection: Connection, names: Collection[str]) -> Iterator[_KnownURL]:
@@ -56,7 +65,7 @@ def _of_hosts(connection: Connection, names: Collection[str]) -> Iterator[_Known
         for host_id in ids:
             query = select(
                 *(urls.c.id, urls.c.host_id, urls.c.url, urls.c.state, urls.c.reason),
-                *(urls.c.depth, urls.c.priority),
+                *(urls.c.depth, urls.c.priority, urls.c.source_id),
             )
             here = query.where(urls.c.host_id == host_id).execution_options(yield_per=10_000)
             yield from (_KnownURL(*row) for row in connection.execute(here))
@@ -76,6 +85,8 @@ def rekey(
     is_verified: Callable[[Rewritten], bool] = lambda _rewritten: False,
 ) -> Rekeyed:
     """Apply changed rules to the known URLs of hosts: hold, release, and choose representatives.
+
+    Queued representatives that rules change are deferred; the others are no longer.
 
     Args:
         connection: in a transaction that holds the write lock.
@@ -104,15 +115,17 @@ def rekey(
 
     held: list[tuple[_KnownURL, int, Rewritten]] = []
     representatives: list[tuple[bytes, int, int]] = []
+    chosen: list[tuple[_KnownURL, Rewritten]] = []
     for key, group in members.items():
         one = plain.get(key)
         if one not in alive:
             best = _best(group)
             if best is None:
                 continue
-            one = best.row
-            free += [one] * (best.state == State.HELD)
-            representatives.append((key, one, best.host_id))
+            one = best[0].row
+            free += [one] * (best[0].state == State.HELD)
+            representatives.append((key, one, best[0].host_id))
+            chosen.append(best)
         held += [
             (known, one, found)
             for known, found in group
@@ -122,7 +135,13 @@ def rekey(
     released = release(connection, free)
     _hold(connection, held, now)
     new = [known.row for known, _one, _found in held if known.state == State.QUEUED]
-    return Rekeyed(new, released, len(members))
+    later = {
+        known.row
+        for known, found in chosen
+        if known.may_wait and found.rules and not is_verified(found)
+    }
+    deferred = deferral.only(connection, names, later)
+    return Rekeyed(new, released, deferred, len(members))
 
 
 def _clear(connection: Connection, names: Collection[str]) -> None:
@@ -132,7 +151,9 @@ def _clear(connection: Connection, names: Collection[str]) -> None:
         connection.execute(delete(classes).where(classes.c.host_id.in_(here)))
 
 
-def _best(group: Sequence[tuple[_KnownURL, Rewritten]]) -> _KnownURL | None:
+def _best(
+    group: Sequence[tuple[_KnownURL, Rewritten]],
+) -> tuple[_KnownURL, Rewritten] | None:
     """Return the representative of a class whose own identity no URL has.
 
     That is one that was fetched, else one that is queued, since one that redirects may redirect to
@@ -140,12 +161,13 @@ def _best(group: Sequence[tuple[_KnownURL, Rewritten]]) -> _KnownURL | None:
     """
     order = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 2, State.HELD: 3}
     candidates = [
-        known
-        for known, _found in group
+        (known, found)
+        for known, found in group
         if known.state in order and (known.state != State.HELD or known.is_held)
     ]
 
-    def rank(known: _KnownURL) -> tuple[int, bool, int, int]:
+    def rank(one: tuple[_KnownURL, Rewritten]) -> tuple[int, bool, int, int]:
+        known = one[0]
         is_plain = known.url.startswith("http:")
         return order[State(known.state)], is_plain, len(known.url), known.row
 

@@ -1,10 +1,10 @@
 """Leases: hosts that belong to a worker for a time, and the queue of each host."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
-from canonry.storage.records import FIRST, LeasedHost, Queued
+from canonry.storage.records import FIRST, ORDINARY, LeasedHost, Queued
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.schema import State, hosts, pages, urls
@@ -18,6 +18,7 @@ _BY_ROW = (
     "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
 _FEW = 1_000  # queued URLs; so many are searched for the earliest
+_DEFERRED = 1  # deferred URLs of one host in memory: what they name may be more urgent
 _FAR = 86_400.0  # seconds; no URL and no host has to wait longer
 
 
@@ -76,12 +77,26 @@ def lease(
         if level is not None:
             queue = queue.where(urls.c.depth <= level)
         rows = [Queued(*row) for row in connection.execute(queue)]
-        new = [one for one in rows if one.row not in in_memory]
+        new = _first(rows, in_memory, per_host)
         again = [one for one in rows if one.row in in_memory and one.priority < FIRST]
         if new or in_memory:
-            leased[host_id] = LeasedHost(name, ready_at, delay, (*again, *new[:per_host]))
+            known = sum(one.row in in_memory for one in rows)
+            more = len(new) == per_host or known + len(new) < len(rows)
+            leased[host_id] = LeasedHost(name, ready_at, delay, (*again, *new), more)
     _extend(connection, owner, leased, now + seconds)
     return list(leased.values())
+
+
+def _first(rows: Sequence[Queued], loaded: Collection[int], most: int) -> list[Queued]:
+    """Return those of a host's next URLs that go into memory.
+
+    Deferred ones do so only after all others were recorded, and a few at a time.
+    """
+    new = [one for one in rows if one.row not in loaded]
+    ordinary = [one for one in new if one.priority <= ORDINARY]
+    if ordinary or not rows or rows[0].priority <= ORDINARY:
+        return ordinary[:most]
+    return new[: max(0, _DEFERRED - (len(rows) - len(new)))]
 
 
 def promoted(

@@ -39,7 +39,7 @@ class MergeCounter:
         tally = Tally()
         times: dict[str, int] = {}
         rows: dict[str, int] = {}
-        for candidate, (row, new) in zip(candidates, admissions, strict=True):
+        for candidate, (row, new, _replaces) in zip(candidates, admissions, strict=True):
             spelling = candidate[1]
             if new:
                 names[spelling] = ""

@@ -5,15 +5,17 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
+from canonry.storage.learned import deferral
 from canonry.storage.learned.classes import (
+    HELD,
     LEARNED,
-    HeldURL,
+    Placement,
     RuleSource,
     delete_edges,
-    find_held,
+    place,
     record_held,
 )
-from canonry.storage.records import Admission, Candidate, Outcome
+from canonry.storage.records import ALIAS, Admission, Candidate, Outcome
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts, transitions
@@ -74,17 +76,17 @@ def admit(
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
         host_ids = _host_ids(connection, dict.fromkeys(c.host for c, _row in new))
-        by_rules: list[HeldURL] = []
+        placed = Placement([], set(), [])
         if rules is not None:
-            by_rules = find_held(connection, new, rules, now, host_ids.__getitem__)
-            held_now = {held.row for held in by_rules}
-            new = [(c._replace(held=LEARNED) if r in held_now else c, r) for c, r in new]
-        if budgets_of is not None:
-            free = [place for place, (c, _row) in enumerate(new) if c.held is None]
-            over = budgets.spend(connection, [budgets_of(new[place][0].url) for place in free])
-            for place, reason in zip(free, over, strict=True):
+            placed = place(connection, new, rules, now, host_ids.__getitem__)
+            new = _apply(placed, new)
+        replaced = {one.same_as: one.row for one in placed.replaced}
+        if budgets_of is not None:  # who takes another's place in the queue has its budget
+            free = [at for at, (c, row) in enumerate(new) if c.held is None and row not in replaced]
+            over = budgets.spend(connection, [budgets_of(new[at][0].url) for at in free])
+            for at, reason in zip(free, over, strict=True):
                 if reason is not None:
-                    new[place] = (new[place][0]._replace(held=reason), new[place][1])
+                    new[at] = (new[at][0]._replace(held=reason), new[at][1])
         rows = [
             (
                 row,
@@ -116,8 +118,36 @@ def admit(
             },
         )
         if rules is not None:
-            record_held(connection, by_rules, rules, now)
+            deferral.replace(connection, [(old, row) for row, old in replaced.items()], HELD)
+            record_held(connection, [*placed.held, *placed.replaced], rules, now)
+            claims = (
+                [
+                    a._replace(replaces=replaced[a.row]) if a.new and a.row in replaced else a
+                    for a in claims
+                ]
+                if replaced
+                else claims
+            )
     return claims
+
+
+def _apply(placed: Placement, new: Sequence[tuple[Candidate, int]]) -> list[tuple[Candidate, int]]:
+    """Return new URLs with what rules say about them: some are held, some are asked later."""
+    held = {one.row for one in placed.held}
+    later = placed.deferred
+    if not held and not later:
+        return list(new)
+    return [
+        (
+            c._replace(held=LEARNED)
+            if r in held
+            else c._replace(priority=ALIAS)
+            if r in later
+            else c,
+            r,
+        )
+        for c, r in new
+    ]
 
 
 def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:

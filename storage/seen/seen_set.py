@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import repeat
 from operator import itemgetter
 
 from sqlalchemy import Connection, select
@@ -92,7 +93,8 @@ class SeenSet:
                 known[key] = first_row + len(fresh)
                 fresh.append((key, known[key]))
                 news[place] = True
-        answers = list(map(_ADMISSION, zip(map(known.__getitem__, wanted), news, strict=True)))
+        found = zip(map(known.__getitem__, wanted), news, repeat(None), strict=False)
+        answers = list(map(_ADMISSION, found))
         fresh.sort(key=itemgetter(0))  # neighbours in the index are written together
         rows = [(self._last_id + n, key, row) for n, (key, row) in enumerate(fresh, 1)]
         insert_rows(connection, keys, ("id", "key", "url_id"), rows)

@@ -97,7 +97,7 @@ def test_an_outcome_is_recorded_completely_or_not_at_all(
 
 def test_the_sketch_of_a_page_is_stored_and_replaced(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    [[row, _new]] = admit(store, ["http://h/1"])
+    row = admit(store, ["http://h/1"])[0].row
     for sketch in (b"\x00\xff", None, b"later"):
         page = PAGE._replace(sketch=sketch)
         store.record([visited(row, State.FETCHED, page=page)], 1.0)

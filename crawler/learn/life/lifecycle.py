@@ -10,7 +10,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 IN_FORCE: tuple[RuleState, ...] = ("active", "suspended")  # these rules hold URLs
 _Z = 1.959964  # of 95 % of a normal distribution
-_REHABILITATION = 16  # agreeing paths in a row that make a suspended rule active again
+REHABILITATION = 16  # agreeing paths in a row that make a suspended rule active again
 _SECOND = 2  # the disagreement that revokes a rule
 
 
@@ -118,6 +118,6 @@ def _after_activation(rule: TrackedRule, threshold: Threshold, prior: Prior) -> 
         return "suspended" if rule.trial_disagree or contradicted else "active"
     if rule.trial_disagree or (contradicted and rule.disagree >= _SECOND):
         return "revoked"
-    trial = _REHABILITATION if rule.disagree else threshold.trial_floor
+    trial = REHABILITATION if rule.disagree else threshold.trial_floor
     again = rule.trial_agree >= trial and is_proven(rule, threshold, prior)
     return "active" if again else "suspended"

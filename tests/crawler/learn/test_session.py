@@ -11,7 +11,7 @@ from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.evidence.probes import beside
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.thresholds import Gate, Thresholds
-from canonry.crawler.learn.session import LearningSession
+from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import rule_rows
 
@@ -30,12 +30,22 @@ class Crawl:
         self.store.rules = self.session
         self.now = 1000.0
 
-    def record(self, url: str, state: State, *, page: Page | None = None, hops: Hops = ()) -> None:
+    def record(
+        self,
+        url: str,
+        state: State,
+        *,
+        page: Page | None = None,
+        hops: Hops = (),
+        links: tuple[str, ...] = (),
+    ) -> Learned:
         self.now += 1.0
-        outcome = Outcome(Queued(self.row(url), url, 1, 0, 0), state, page=page, hops=hops)
+        row = self.row(url)
+        named = tuple(candidate(link, depth=2)._replace(source=row) for link in links)
+        outcome = Outcome(Queued(row, url, 1, 0, 0), state, page=page, hops=hops, links=named)
         with self.store.transaction() as connection:
             admissions = self.store.record_in(connection, [outcome], self.now)
-            self.session.learn(connection, [outcome], admissions, self.now)
+            return self.session.learn(connection, [outcome], admissions, self.now)
 
     def row(self, url: str) -> int:
         found = candidate(url)._replace(source=1, depth=1)
@@ -71,6 +81,24 @@ def test_it_activates_a_rule_with_enough_evidence(tmp_path: Path) -> None:
     learn_slashes(crawl)
     assert crawl.states()["trailing-slash", "/"] == "active"
     assert any("is active (was probation)" in line for line in crawl.said)
+    crawl.store.close()
+
+
+def test_urls_that_are_deferred_or_give_way_leave_the_memory_of_the_crawl(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    early = {crawl.row(f"{H}/early{n}"): n for n in range(200)}
+    later: list[int] = []
+    for n in range(40):
+        row = crawl.row(f"{H}/p{n}")
+        hop = Hop("redirect", 301, candidate(f"{H}/p{n}/")._replace(hops=1, source=row))
+        later += crawl.record(f"{H}/p{n}", State.REDIRECTED, hops=(hop,)).later
+        page = Page(200, 0.1, "text/html", 1, b"%16d" % n, None, None, 0)
+        later += crawl.record(f"{H}/p{n}/", State.FETCHED, page=page).later
+    assert len(later) > len(early) / 2, "some are to verify the rule, or were questions before"
+    assert set(later) <= early.keys()
+    own = f"{H}/early{early[later[0]]}/"
+    found = crawl.record(f"{H}/x/", State.FETCHED, page=page, links=(own,))
+    assert found.later == (later[0],), "its page was found under its own name"
     crawl.store.close()
 
 

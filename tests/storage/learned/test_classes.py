@@ -171,7 +171,8 @@ def test_activation_holds_known_urls_and_revocation_releases_them(
         "o.example/a/": "queued",
     }
     link(store, f"{H}/b", f"{H}/c/", f"{H}/d")  # against known URLs in each state
-    assert [states(store)[f"h.example/{name}"] for name in ("b", "c/", "d")] == ["held learned"] * 3
+    for name in ("b/", "c/", "d"):  # b/ was only queued, and b is the page's own name
+        assert states(store)[f"h.example/{name}"] == "held learned"
     with store.transaction() as connection:
         rule = rule_store.find(connection, SLASH.id)
         assert rule.spared == 4

@@ -1,0 +1,74 @@
+"""Deferral: URLs that active rules change are asked after the ordinary URLs of their host.
+
+Such a URL is probably another name of a page. If the page's own name is found before its turn
+comes, that is fetched, and the other one is held.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from canonry.storage.records import ALIAS, ORDINARY
+from canonry.storage.sql import transitions
+from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.schema import State, aliases, hosts, urls
+from canonry.storage.sql.transitions import QUEUED, Standing, Transition
+
+_rows = urls.c.id.in_(bindparam("rows", expanding=True))
+_CHANGE = (
+    update(urls)
+    .where(_rows, urls.c.priority == bindparam("before"))
+    .values(priority=bindparam("after"))
+)
+_DEFERRED = select(urls.c.id, urls.c.host_id, urls.c.depth).where(
+    _rows, urls.c.state == State.QUEUED
+)
+_LEAD = (
+    update(aliases)
+    .where(aliases.c.to_id == bindparam("old"), aliases.c.kind == "rule")
+    .values(to_id=bindparam("new"))
+)
+
+
+def only(connection: Connection, names: Collection[str], rows: Collection[int]) -> list[int]:
+    """Defer some URLs, and no others of their hosts; return those that were not deferred yet.
+
+    Args:
+        connection: in a writing transaction.
+        names: the hosts.
+        rows: of URLs with ordinary priority, or deferred already.
+    """
+    before: set[int] = set()
+    for part in chunks(list(names)):
+        query = select(urls.c.id).join(hosts, hosts.c.id == urls.c.host_id)
+        here = query.where(hosts.c.name.in_(part), urls.c.state == State.QUEUED)
+        before |= set(connection.scalars(here.where(urls.c.priority == ALIAS)))
+    new = sorted(set(rows) - before)
+    restore(connection, before.difference(rows))
+    for some in chunks(new):
+        connection.execute(_CHANGE, {"rows": some, "before": ORDINARY, "after": ALIAS})
+    return new
+
+
+def restore(connection: Connection, rows: Iterable[int]) -> None:
+    """Give deferred URLs their ordinary priority back."""
+    for part in chunks(list(rows)):
+        connection.execute(_CHANGE, {"rows": part, "before": ALIAS, "after": ORDINARY})
+
+
+def replace(connection: Connection, by: Sequence[tuple[int, int]], standing: Standing) -> None:
+    """Take URLs out of the queue whose classes are now represented by others.
+
+    What they represented is represented by the others, too.
+
+    Args:
+        connection: in a transaction that holds the write lock.
+        by: the rows of queued URLs, each with the row that represents its class now.
+        standing: what they are from now on.
+    """
+    for part in chunks([old for old, _new in by]):
+        found = connection.execute(_DEFERRED, {"rows": part})
+        moved = {row.id: Transition(row.host_id, row.depth, QUEUED, standing) for row in found}
+        transitions.move(connection, moved)
+    if by:
+        connection.execute(_LEAD, [{"old": old, "new": new} for old, new in by])

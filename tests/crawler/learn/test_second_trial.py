@@ -1,0 +1,54 @@
+"""The second trial: a suspended rule is tried on what it holds."""
+
+from pathlib import Path
+
+from support.stores import MAKE, assert_counts_are_right, candidate, open_store
+
+from canonry.canon import LearnedRule
+from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.second_trial import SecondTrials
+from canonry.storage.learned import rule_rows
+
+H = "http://h.example"
+SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
+REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
+
+
+def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
+    tmp_path: Path,
+) -> None:
+    store = open_store(tmp_path)
+    for n in range(40):
+        names = (f"{H}/p{n}", f"{H}/p{n}/", f"{H}/p{n}?ref=1")
+        store.admit([candidate(name)._replace(source=1, depth=1) for name in names], 1.0)
+    trials = SecondTrials()
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        rule = rule_store.find(connection, SLASH.id)
+        rule.enter("suspended", 3.0)
+        rule_rows.put(connection, [rule])
+        in_force, _done = rule_store.publish(connection, [rule.rewrite], MAKE, 3.0)
+
+        def released() -> list[int]:
+            return trials.release(connection, [rule], in_force, MAKE)
+
+        first = released()
+        assert len(first) == 5
+        assert released() == [], "they were not asked yet"
+        rule.trial_agree = 3
+        more = released()
+        rule.trial_agree = 16
+        rest = released()
+        assert (len(more), len(rest)) == (3, 8)
+        everything = [*first, *more, *rest]
+        query = "SELECT url FROM urls WHERE state = 0 AND url LIKE '%/'"
+        queued = set(connection.exec_driver_sql(query).scalars())
+        assert len(queued) == len(set(everything)) == 16, "only what this rule changes"
+        assert max(everything) - min(everything) > 60, "from all over the host"
+        assert_counts_are_right(connection)
+        rule.enter("active", 4.0)
+        assert released() == []
+        rule.enter("suspended", 5.0)
+        trials.clear()
+        assert len(released()) == 5
+    store.close()
