@@ -107,9 +107,7 @@ def _of_page(facts: Facts, tally: RuleTally, fact: Fact, result: str) -> Judgeme
     """Return what a page says if nothing is known of the URL that the rule makes of it."""
     reference = reference_of(facts, tally.members.get(result, ()))
     if reference is not None and reference.url != fact.url:
-        found = _compared(facts, tally.rewrite, fact, reference)
-        if found.stance is not Stance.NOTHING:
-            return found
+        return _compared(facts, tally.rewrite, fact, reference)
     if _names(facts, tally.rewrite, fact):
         return Judgement(Stance.SAME, result)
     return Judgement(Stance.ALONE, fact.url)
