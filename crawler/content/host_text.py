@@ -23,6 +23,7 @@ _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
 _MOST_MASKED = NUMBERS // 3  # buckets of numbers: with more, they prove nothing
+_PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
 
 
@@ -148,7 +149,7 @@ class HostText:
         A clock that shows minutes does not differ between two answers of a second: so one bucket
         of numbers is not enough, except that of the headings.
         """
-        known = self._noise.pairs > 1 and self._noise.settled
+        known = self._noise.pairs >= _PAIRS_FOR_NUMBERS and self._noise.settled
         return known and (0 in differing or len(differing) >= _NUMBERS_OF_ANOTHER)
 
     def _explained(self, end: int) -> float:

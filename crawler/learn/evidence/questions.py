@@ -16,7 +16,7 @@ _FIRST = 24  # questions that a site gets in any case ...
 _SHARE = 6  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after no question was found
-_REPEATS = 3  # URLs that are asked twice when the first comparison is in doubt
+_REPEATS = 6  # URLs that are asked twice when the first comparison is in doubt
 _UNDECIDED = frozenset({"candidate", "probation"})
 _DECIDED = frozenset({Stance.MOVED, Stance.SAME, Stance.OTHER})
 
@@ -104,19 +104,26 @@ def _is_decided(tally: RuleTally, result: str) -> bool:
 
 
 def to_repeat(site: KnownSite) -> str | None:
-    """Return a page to fetch once more, to see what changes by itself; None if none is needed."""
+    """Return a page to fetch once more, to see what changes by itself; None if none is needed.
+
+    It is one of the pages in doubt: another page of the site may change more by itself.
+    """
     known = site.known
     allowed = _REPEATS + (len(known.facts) // 64).bit_length()
-    in_doubt = any(
-        len(tally.doubts) >= DOUBTS and not tally.totals().disagree
-        for tally in site.tallies.values()
-    )
-    if not in_doubt or known.is_steady or site.repeats >= allowed:
+    if known.is_steady or site.repeats >= allowed:
         return None
-    pages = (fact.url for fact in known.facts.values() if fact.is_page and fact.sketch is not None)
+    doubtful = [tally for tally in site.tallies.values() if _is_in_doubt(tally)]
+    urls = (url for tally in doubtful for url in tally.results)
+    pages = (url for url in urls if (fact := known.facts.get(url)) and fact.sketch is not None)
     page = next(islice(pages, site.repeats, None), None)
     if page is not None:
         site.repeats += 1
-        for tally in site.tallies.values():
+        for tally in doubtful:
             tally.doubts.clear()
     return page
+
+
+def _is_in_doubt(tally: RuleTally) -> bool:
+    """Return True if what changes by itself may be all that speaks against a rule, or for none."""
+    totals = tally.totals()
+    return len(tally.doubts) >= DOUBTS or (totals.agree > 0 and totals.disagree > 0)
