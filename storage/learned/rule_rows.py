@@ -161,10 +161,11 @@ def _put(dialect: str) -> Insert:
 
 
 def delete_candidates(connection: Connection, ids: Collection[str]) -> None:
-    """Delete rules that are still candidates, with their evidence."""
+    """Delete rules that became candidates without evidence, also those stored on probation."""
+    undecided = rules.c.state.in_(("candidate", "probation"))
     for part in chunks(list(ids)):
         connection.execute(delete(evidence).where(evidence.c.rule_id.in_(part)))
-        connection.execute(delete(rules).where(rules.c.id.in_(part), rules.c.state == "candidate"))
+        connection.execute(delete(rules).where(rules.c.id.in_(part), undecided))
 
 
 def add_spared(connection: Connection, counts: Mapping[str, int]) -> None:

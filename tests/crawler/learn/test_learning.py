@@ -463,8 +463,8 @@ def test_mining_a_warc(tmp_path: Path, *, packed: bool) -> None:
                 writer.write_record(record)
     done = run_command("rules", "mine", "crawl.warc", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found == {"redirects": 30, "other_lines": 30, "refused": {}, "candidates": 2}
+    found = json.loads(done.stdout)  # nothing contradicts the rule, so it needs none for its part
+    assert found == {"redirects": 30, "other_lines": 30, "refused": {}, "candidates": 1}
     whole = (tmp_path / "crawl.warc").read_bytes()
     (tmp_path / "cut.warc").write_bytes(whole[: len(whole) * 3 // 4])
     done = run_command("rules", "mine", "cut.warc", "--json", folder=tmp_path)
