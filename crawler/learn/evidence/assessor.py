@@ -182,7 +182,7 @@ class Assessor:
                         tally.suspected = True
             for other in self._alike(name, site, fact, parts):
                 for rewrite in rewrites_between(Parts.of(other.url), parts):
-                    if self._is_worth_a_look(rewrite, site, fact, other):
+                    if self._is_worth_a_look(rewrite, site):
                         self.open(rewrite)
 
     def _open_named(self, site: KnownSite, rewrites: Iterable[Rewrite]) -> None:
@@ -215,10 +215,8 @@ class Assessor:
             for url in twin.known.alike(fact, parts):
                 yield twin.known.facts[url]
 
-    def _is_worth_a_look(self, rewrite: Rewrite, site: KnownSite, one: Fact, other: Fact) -> bool:
+    def _is_worth_a_look(self, rewrite: Rewrite, site: KnownSite) -> bool:
         """Return True if a rewrite that explains two pages is to be held against all others."""
-        if rewrite.family == "path-prefix":  # every two files of one name would make a rule
-            return site.known.is_same(one, other) is True
         against = opposite(rewrite)
         if against == rewrite:
             return True

@@ -19,6 +19,7 @@ from canonry.canon.learned import (
 )
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn.evidence.loose_forms import loose_path
 from canonry.crawler.learn.life.verification import first_directory
 
 # Segments and labels that say who may see a page, or in which language. A redirect to one says
@@ -103,6 +104,8 @@ def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
     if source.path == target.path:
         return []
     site = site_of(source)
+    if loose_path(source.path) != loose_path(target.path):
+        return _prefix(source, target)
     options = [
         *_path_parameters(source, target),
         Rewrite(site, "double-slash"),

@@ -26,7 +26,7 @@ def loose_forms(parts: Parts) -> tuple[str, ...]:
         return ()
     while site.startswith("www."):
         site = site[4:]
-    base = site + _loose_path(parts.path)
+    base = site + loose_path(parts.path)
     if not parts.query:
         return (base,)
     fields = sorted(query.fields(parts.query))
@@ -39,8 +39,8 @@ def loose_forms(parts: Parts) -> tuple[str, ...]:
     return tuple(forms)
 
 
-def _loose_path(path: str) -> str:
-    """Return a path without what rules may change in it."""
+def loose_path(path: str) -> str:
+    """Return a path without what rules may change in it, but for moved directories."""
     path = path.lower()
     if ";" in path:
         path = _PARAMETERS.sub("", path)

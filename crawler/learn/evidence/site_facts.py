@@ -79,7 +79,7 @@ class SiteFacts:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(Sketch.decode(fact.sketch))
-        for form in _forms(parts):
+        for form in (*loose_forms(parts), _file_form(parts)):
             there = self._forms.get(hash(form), ())
             if len(there) < _ALIKE and fact.url not in there:
                 self._forms[hash(form)] = (*there, fact.url)
@@ -126,15 +126,19 @@ class SiteFacts:
     def alike(self, fact: Fact, parts: Parts) -> Iterator[str]:
         """Yield other pages that one or a few rewrites could make equal to a page."""
         found = {fact.url}
-        groups = [self._forms.get(hash(form), ()) for form in _forms(parts)]
-        body = self._bodies.get(fact.digest)
-        if body is not None and self.is_telling(fact.digest):
-            groups.append(tuple(body.pages[:_ALIKE]))
-        for group in groups:
-            for url in group:
+        for form in loose_forms(parts):
+            for url in self._forms.get(hash(form), ()):
                 if url not in found:
                     found.add(url)
                     yield url
+        others = [*self._forms.get(hash(_file_form(parts)), ())]
+        if (body := self._bodies.get(fact.digest)) is not None and self.is_telling(fact.digest):
+            others += body.pages[:_ALIKE]
+        for url in others:  # only equal content makes these worth a look
+            other = self.facts[url]
+            if url not in found and other.is_page and self.is_same(fact, other):
+                found.add(url)
+                yield url
 
     def is_telling(self, digest: bytes) -> bool:
         """Return True if an equal body is evidence: it is neither a form nor an error page."""
@@ -150,10 +154,10 @@ class SiteFacts:
         return self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
 
 
-def _forms(parts: Parts) -> tuple[str, ...]:
-    """Return the forms under which pages meet: the loose ones, and one for moved directories."""
+def _file_form(parts: Parts) -> str:
+    """Return the form under which the pages of moved directories meet."""
     last = parts.path[parts.path.rfind("/", 0, len(parts.path) - 1) :]
-    return (*loose_forms(parts), f"{last}?{parts.query}")
+    return f"{last}?{parts.query}"
 
 
 def _name(path: str) -> str:

@@ -158,8 +158,7 @@ class SiteMemory:
         """Yield the tallies of rules that may change URLs of a site."""
         own = self.site(name)
         yield from own.tallies.values()
-        domain = self._registrable(name)
-        if domain not in self.wide_domains:
+        if not self.wide_domains or (domain := self._registrable(name)) not in self.wide_domains:
             return
         decided = {
             replace(rule.rewrite, host=domain, below="/")

@@ -209,3 +209,35 @@ def test_temporary_redirects_are_no_evidence(tmp_path: Path) -> None:
 def test_a_probe_is_in_the_directory_of_a_known_page() -> None:
     assert beside(f"{H}/a/b?c", 1.0).url.startswith(f"{H}/a/")
     assert beside(f"{H}/a/b", 1.0) != beside(f"{H}/a/b", 2.0)
+
+
+def evidence(crawl: Crawl) -> set[tuple[str, str, int, int]]:
+    with crawl.store.transaction() as connection:
+        rules = rule_store.rules_in(connection)
+    return {(r.family, r.new, r.evidence.agree, r.evidence.disagree) for r in rules}
+
+
+def test_what_was_fetched_before_a_restart_counts_for_rules_that_open_later(tmp_path: Path) -> None:
+    """Contrary pages first, then a process that is killed, then the redirects of a new one."""
+    for name in ("whole", "parts"):
+        (tmp_path / name).mkdir()
+    whole, parts = Crawl(tmp_path / "whole"), Crawl(tmp_path / "parts")
+    for crawl in (whole, parts):
+        for n in range(100, 120):
+            for end in ("", "/"):
+                digest = f"{n}{end}".encode().ljust(16)
+                page = Page(200, 0.1, "text/html", 1, digest, None, None, 0)
+                crawl.record(f"{H}/p{n}{end}", State.FETCHED, page=page)
+        if crawl is parts:
+            crawl.session = LearningSession(MAKE, LIMITS, crawl.said.append)
+            crawl.store.rules = crawl.session
+        learn_slashes(crawl, 40)
+        if crawl is parts:
+            crawl.session = LearningSession(MAKE, LIMITS, crawl.said.append)
+            crawl.store.rules = crawl.session
+        learn_slashes(crawl, 20, start=40)
+    assert ("trailing-slash", "slash", 60, 20) in evidence(whole)
+    assert evidence(parts) == evidence(whole)
+    assert "active" not in whole.states().values()
+    whole.store.close()
+    parts.store.close()

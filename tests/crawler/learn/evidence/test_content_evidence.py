@@ -1,0 +1,149 @@
+"""Evidence from pages that are never twice the same, and the questions that decide."""
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.learn.learner import Answered, Learner, Moved
+from canonry.crawler.learn.life import thresholds
+
+H = "http://h.example"
+_WORDS = [f"{a}{b}{c}" for a in "bdklmnrst" for b in "aeiou" for c in ("n", "r", "st", "l")]
+_FRAME = "home shop news about contact help search basket account language country imprint"
+
+
+def page(number: int, rng: random.Random, *, more: str = "", code: int | None = None) -> bytes:
+    """Return a page with own text, in a frame, with a token, a clock and a rotating teaser."""
+    own = random.Random(number)
+    text = " ".join(own.choices(_WORDS, k=150))
+    teaser = " ".join(random.Random(rng.randrange(4)).choices(_WORDS, k=12))
+    return (
+        f"<html><title>{own.choice(_WORDS)} {own.choice(_WORDS)} {number}</title>"
+        f"<nav>{_FRAME}</nav>"
+        f"<p>rendered at {rng.randrange(24)}:{rng.randrange(60)} for {rng.randrange(10**9):x}9</p>"
+        f"<p>{teaser}</p><h1>{own.choice(_WORDS)} {number}</h1><p>{text} {more}</p>"
+        f"<p>code {number if code is None else code} price {own.randrange(1000)}</p>"
+    ).encode()
+
+
+def answered(url: str, body: bytes, at: float = 0.0) -> Answered:
+    return Answered(url, str(hash(body)).encode(), at, sketch=encoded_sketch(body, "text/html"))
+
+
+def learn(site: dict[str, Callable[[], bytes]]) -> Learner:
+    """Return a learner that was given pages, asked for some of them again, and decided."""
+    one = Learner(thresholds.load(), registrable)
+    for at, (url, body) in enumerate(site.items()):
+        one.observe(answered(url, body(), float(at)))
+        one.decide(float(at))
+        if (again := one.page_to_repeat("h.example")) is not None:
+            news = answered(again, site[again](), float(at))
+            one.observe_again(again, news.digest, news.sketch)
+    one.settle("h.example")
+    one.decide(float(len(site)))
+    return one
+
+
+def counts(one: Learner) -> list[tuple[str, int, int]]:
+    return [
+        (rule.state, rule.agree, rule.disagree)
+        for rule in one.rules("h.example")
+        if rule.rewrite.below == "/" and rule.rewrite.old == "ref"
+    ]
+
+
+def test_pages_that_are_never_twice_the_same_are_evidence() -> None:
+    rng = random.Random(1)
+    ends = ("", "?ref=1")
+    site = {f"{H}/p{n}{end}": partial(page, n, rng) for n in range(60) for end in ends}
+    [(state, agree, disagree)] = counts(learn(site))
+    assert (state, disagree) == ("active", 0)
+    assert agree > 30
+
+
+@pytest.mark.parametrize("how", ["text", "code", "half"])
+def test_other_text_and_other_codes_veto(how: str) -> None:
+    rng = random.Random(2)
+    site = {}
+    for n in range(60):
+        site[f"{H}/p{n}"] = partial(page, n, rng)
+        site[f"{H}/p{n}?ref=1"] = {
+            "text": partial(page, n + 1000, rng),
+            "code": partial(page, n, rng, code=n + 5000),
+            "half": partial(page, n, rng, more=" ".join(rng.choices(_WORDS, k=150))),
+        }[how]
+    found = counts(learn(site))
+    assert all(state == "candidate" and agree <= 2 for state, agree, _disagree in found)
+
+
+def test_a_canonical_link_is_not_refuted_by_what_changes_by_itself() -> None:
+    rng = random.Random(3)
+    one = Learner(thresholds.load(), registrable)
+    for n in range(60):
+        for end in ("", "?ref=1"):
+            one.observe(answered(f"{H}/p{n}{end}", page(n, rng), float(n)))
+        one.observe(Moved(f"{H}/p{n}?ref=1", f"{H}/p{n}", float(n), "canonical"))
+        one.decide(float(n))
+    [(state, agree, disagree)] = counts(one)
+    assert (state, agree, disagree) == ("active", 60, 0)
+
+
+def test_a_canonical_link_to_other_text_is_refuted() -> None:
+    rng = random.Random(4)
+    one = Learner(thresholds.load(), registrable)
+    for n in range(60):
+        one.observe(answered(f"{H}/p{n}", page(n, rng), float(n)))
+        one.observe(answered(f"{H}/p{n}?ref=1", page(n + 1000, rng), float(n)))
+        one.observe(Moved(f"{H}/p{n}?ref=1", f"{H}/p{n}", float(n), "canonical"))
+        one.decide(float(n))
+    assert all(disagree > 40 for _state, _agree, disagree in counts(one))
+
+
+def test_a_steady_site_is_asked_twice_for_nothing() -> None:
+    one = Learner(thresholds.load(), registrable)
+    still = random.Random(5)
+    for n in range(30):
+        body = page(n, random.Random(n))
+        one.observe(answered(f"{H}/p{n}", body))
+        one.observe(answered(f"{H}/p{n}?ref=1", page(n, still) if n % 2 else body))
+    assert one.page_to_repeat("h.example") is None
+
+
+def test_the_other_names_of_pages_are_asked_for_an_open_rule() -> None:
+    one = Learner(thresholds.load(), registrable)
+    for n in range(6):
+        one.observe(Answered(f"{H}/p{n}", b"%d" % n, 1.0))
+    one.observe(Answered(f"{H}/p0?ref=1", b"0", 1.0))
+    queued = [f"{H}/q{n}?ref=1" for n in range(20)] + [f"{H}/p{n}?ref=2" for n in range(6)]
+    room = one.room_for_questions("h.example")
+    assert 0 < room <= 6
+    chosen = one.questions("h.example", queued, room)
+    assert set(chosen) == {f"{H}/p{n}?ref=2" for n in range(1, 6)}, "those that decide something"
+    assert one.room_for_questions("h.example") <= 1, "until they have answered"
+
+
+def test_questions_are_a_small_share_of_the_requests() -> None:
+    one = Learner(thresholds.load(), registrable)
+    one.observe(Answered(f"{H}/p", b"p", 1.0))
+    one.observe(Answered(f"{H}/p?ref=1", b"p", 1.0))
+    asked = 0
+    for n in range(600):
+        one.observe(Answered(f"{H}/x{n}", b"%d" % n, 1.0))
+        if room := one.room_for_questions("h.example"):
+            asked += len(one.questions("h.example", [f"{H}/x{n}?ref={n}"], room))
+    assert 10 < asked <= 24 + 600 // 6
+
+
+def test_parameters_that_look_like_session_ids_are_a_question_at_once() -> None:
+    one = Learner(thresholds.load(), registrable)
+    rng = random.Random(6)
+    tokens = ["".join(rng.choices("0123456789abcdef", k=16)) for _ in range(40)]
+    for n in range(8):
+        one.observe(Answered(f"{H}/p{n}?zid={tokens[n]}", b"%d" % n, 1.0))
+    assert not one.rules("h.example"), "the shape proves nothing"
+    queued = [f"{H}/p{n}?zid={tokens[20 + n]}" for n in range(8)]
+    assert one.questions("h.example", queued, 6) == queued[:6]
