@@ -117,6 +117,16 @@ class HostText:
             return False
         return True if not numbers and self._is_noise(one, other, own, explained) else None
 
+    def may_be_noise(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if all that differs between two pages may be what changes by itself.
+
+        Then it is worth to fetch one of them twice. Pages with too little text of their own cannot
+        be compared, whatever is known of the noise.
+        """
+        own = self._compared(one, other)
+        alike = own.comparable >= _FEW_SHINGLES and own.shared >= own.comparable * _OTHER
+        return alike and one.heading == other.heading
+
     def _is_noise(self, one: Sketch, other: Sketch, own: _Compared, explained: float) -> bool:
         """Return True if the host's noise explains all that differs between two pages.
 

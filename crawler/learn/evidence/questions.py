@@ -112,7 +112,7 @@ def to_repeat(site: KnownSite) -> str | None:
     allowed = _REPEATS + (len(known.facts) // 64).bit_length()
     if known.is_steady or site.repeats >= allowed:
         return None
-    doubtful = [tally for tally in site.tallies.values() if _is_in_doubt(tally)]
+    doubtful = [tally for tally in site.tallies.values() if _is_in_doubt(site, tally)]
     urls = (url for tally in doubtful for url in tally.results)
     pages = (url for url in urls if (fact := known.facts.get(url)) and fact.sketch is not None)
     page = next(islice(pages, site.repeats, None), None)
@@ -123,7 +123,12 @@ def to_repeat(site: KnownSite) -> str | None:
     return page
 
 
-def _is_in_doubt(tally: RuleTally) -> bool:
-    """Return True if what changes by itself may be all that speaks against a rule, or for none."""
+def _is_in_doubt(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if it matters for a rule what changes by itself.
+
+    On a site that is known to change, that may also be what speaks against a rule.
+    """
+    if len(tally.doubts) >= DOUBTS:
+        return True
     totals = tally.totals()
-    return len(tally.doubts) >= DOUBTS or (totals.agree > 0 and totals.disagree > 0)
+    return site.repeats > 0 and totals.agree > 0 and totals.disagree > 0

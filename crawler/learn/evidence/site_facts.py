@@ -145,6 +145,12 @@ class SiteFacts:
         body = self._bodies.get(digest)
         return digest != self.missing and (body is None or len(body.names) <= _TELLING)
 
+    def may_be_same(self, one: Fact, other: Fact) -> bool:
+        """Return True if all that differs between two pages may be what changes by itself."""
+        if one.sketch is None or other.sketch is None or one.digest == other.digest:
+            return False
+        return self.text.may_be_noise(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
+
     def is_same(self, one: Fact, other: Fact) -> bool | None:
         """Return True if two pages have the same content, None if that cannot be known."""
         if one.digest == other.digest:

@@ -31,6 +31,10 @@ class Facts(Protocol):
         """Return True if two pages have the same content, None if that cannot be known."""
         ...
 
+    def may_be_same(self, one: Fact, other: Fact) -> bool:
+        """Return True if all that differs between two pages may be what changes by itself."""
+        ...
+
 
 @lru_cache(maxsize=4096)  # a redirect is held against each rule of its site
 def _rewrites(source: str, target: str) -> tuple[Rewrite, ...]:
@@ -125,7 +129,8 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     if same is None and _names(facts, rewrite, fact):
         same = True
     if same is None:
-        return Judgement(Stance.NOTHING, page.url)  # in doubt
+        in_doubt = facts.may_be_same(fact, page)
+        return Judgement(Stance.NOTHING, page.url) if in_doubt else _NOTHING
     return Judgement(Stance.SAME if same else Stance.OTHER, page.url)
 
 
