@@ -48,6 +48,10 @@ class RulesInForce:
         self._active_or_suspended = RuleSet(both, label, SOURCE)
         targets = {rule.new for rule in known if FAMILIES[rule.family].moves_host}
         self._sites = frozenset({rule.host for rule in known} | targets)
+        self._moving: dict[str, list[LearnedRule]] = {}
+        for rule in both:
+            if FAMILIES[rule.family].moves_host:
+                self._moving.setdefault(rule.new, []).append(rule)
 
     @classmethod
     def load(cls, connection: Connection, canonicalizer: Canonicalizer) -> "RulesInForce":
@@ -58,6 +62,14 @@ class RulesInForce:
     def with_ids(self, ids: Iterable[str]) -> list[LearnedRule]:
         """Return the active rules with some ids."""
         return [self._by_id[name] for name in ids if name in self._by_id]
+
+    def about(self, site: str) -> list[LearnedRule]:
+        """Return the active and suspended rules that cover a site, or move others to it.
+
+        Active ones are among `active`, suspended ones are not; their own state says active.
+        """
+        both = self._active_or_suspended
+        return [*both.on(site), *self._moving.get(site, ())]
 
     def rewrite(self, url: str) -> Rewritten | None:
         """Return what the active rules make of a URL; None if no rule is about its site."""

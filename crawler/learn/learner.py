@@ -110,6 +110,10 @@ class Learner:
         """Return the rules of a site."""
         return self._memory.site(site).rules.values()
 
+    def tracked(self, rule: LearnedRule) -> TrackedRule | None:
+        """Return a rule with what was counted for it."""
+        return self._memory.site(rule.host).rules.get(rule.rewrite)
+
     def forget(self, wide_domains: Iterable[str] = ()) -> None:
         """Forget all rules and facts, as after a transaction that was rolled back.
 
@@ -244,7 +248,7 @@ class Learner:
             source: the URL's identity without rules, if it is known.
         """
         for rule in rules:
-            tracked = self._memory.site(rule.host).rules.get(rule.rewrite)
+            tracked = self.tracked(rule)
             since = None if tracked is None else now - tracked.verified_at
             limits = self._thresholds.family[rule.family]
             known = tracked is not None and self._assessor.has_evidence_near(tracked, identity)

@@ -9,76 +9,90 @@ from itertools import islice
 
 from sqlalchemy import Connection
 
-from canonry.canon import Canonicalizer
-from canonry.canon.learned import act
-from canonry.canon.syntax import Parts
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life.lifecycle import REHABILITATION
 from canonry.storage.learned import history
-from canonry.storage.learned.classes import held_on, release
+from canonry.storage.learned.classes import release
+from canonry.storage.learned.held_names import HeldName, held_on, still_awaited
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 5
-_LOOKED_AT = 2_000  # held URLs of the rule's host
+_LOOKED_AT = 2_000  # URLs that the rule holds
 
 
 class SecondTrials:
-    """The suspended rules of a crawl, with the number of URLs that were released for each."""
+    """The suspended rules of a crawl, with the URLs that were released for each."""
 
     def __init__(self) -> None:
         """Start without any."""
-        self._released: dict[str, int] = {}
+        self._released: dict[str, list[int]] = {}
+        self._exhausted: set[str] = set()  # ids of rules that hold nothing any more
 
     def clear(self) -> None:
         """Forget what was released, as after a transaction that was rolled back."""
         self._released.clear()
+        self._exhausted.clear()
+
+    def undecided(self, connection: Connection, rules: Iterable[TrackedRule]) -> list[TrackedRule]:
+        """Return the suspended rules whose trial is over, and did not decide about them.
+
+        All URLs of the trial have answered, but some answers say nothing.
+        """
+        return [
+            rule
+            for rule in rules
+            if rule.state == "suspended"
+            and len(asked := self._released.get(rule.id, ())) >= REHABILITATION
+            and not still_awaited(connection, asked)
+        ]
 
     def release(
-        self,
-        connection: Connection,
-        changed: Iterable[TrackedRule],
-        in_force: RulesInForce,
-        canonicalizer: Canonicalizer,
+        self, connection: Connection, rules: Iterable[TrackedRule], in_force: RulesInForce
     ) -> list[int]:
         """Release some of what suspended rules hold; return the rows, to be asked soon.
 
-        At first these are five URLs; then one more for each that agrees, until they are enough to
-        make the rule active again.
+        At first these are five URLs; then one more for each that has answered, until they are
+        enough to make the rule active again.
 
         Args:
             connection: in a writing transaction.
-            changed: rules with new evidence or a new state.
+            rules: of the sites that have answered.
             in_force: the rules that are in force now.
-            canonicalizer: makes identities, without learned rules.
         """
         released: list[int] = []
-        for rule in changed:
+        for rule in rules:
             if rule.state != "suspended":
                 self._released.pop(rule.id, None)
+                self._exhausted.discard(rule.id)
                 continue
-            before = self._released.get(rule.id, 0)
-            wanted = min(_AT_ONCE + rule.trial_agree, REHABILITATION) - before
+            asked = self._released.setdefault(rule.id, [])
+            if rule.id in self._exhausted or len(asked) >= REHABILITATION:
+                continue
+            answered = max(rule.trial_agree, len(asked) - still_awaited(connection, asked))
+            wanted = min(_AT_ONCE + answered, REHABILITATION) - len(asked)
             if wanted <= 0:
                 continue
-            rows = _held_by(connection, rule, in_force, canonicalizer)
+            rows = _held_by(connection, rule, in_force)
             chosen = rows[:: max(1, len(rows) // wanted)][:wanted]  # from all over the host
-            released += release(connection, chosen)
-            self._released[rule.id] = before + len(chosen)
+            if not chosen:
+                self._exhausted.add(rule.id)
+            asked += release(connection, chosen)
+            released += chosen
         return released
 
 
-def _held_by(
-    connection: Connection,
-    rule: TrackedRule,
-    in_force: RulesInForce,
-    canonicalizer: Canonicalizer,
-) -> list[int]:
-    """Return the rows of held URLs that a rule changes."""
+def is_held_by(one: HeldName, rule: TrackedRule, in_force: RulesInForce) -> bool:
+    """Return True if a rule makes a held URL equal to that which represents it."""
+    for url in (one.url, one.represented_by):
+        found = in_force.rewrite_held(url)
+        if found is not None and rule.id in found.rules:
+            return True
+    return False
+
+
+def _held_by(connection: Connection, rule: TrackedRule, in_force: RulesInForce) -> list[int]:
+    """Return the rows of the latest URLs that a rule holds."""
     history.index(connection)
     held = held_on(connection, in_force.hosts_of(connection, rule.rewrite))
-    found = []
-    for row, url in islice(held, _LOOKED_AT):
-        parts = Parts.of(canonicalizer.identity(url))
-        if act(rule.rewrite, parts) is not parts:
-            found.append(row)
-    return found
+    found = (one.row for one in held if is_held_by(one, rule, in_force))
+    return list(islice(found, _LOOKED_AT))

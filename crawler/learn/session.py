@@ -6,8 +6,8 @@ killed on the way, the store stays as it was before.
 """
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.rule_store import publish
 from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
+from canonry.crawler.learn.watch import Watch
 from canonry.storage import Admission, Outcome, State
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import history, rule_rows
@@ -73,6 +74,7 @@ class LearningSession:
         self._waiting: OrderedDict[int, list[Moved]] = OrderedDict()  # by the row at their end
         self._swept_at = 0.0
         self._second_trials = SecondTrials()
+        self._watch = Watch()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
         self.seconds = 0.0  # of CPU time, spent on learning
 
@@ -140,6 +142,7 @@ class LearningSession:
         ends: set[int] = set()
         sooner: list[int] = []
         sites: dict[str, str | None] = {}  # with one of their pages
+        answers: Counter[str] = Counter()  # by site
         for outcome, admitted in zip(outcomes, admissions, strict=True):
             ends.add(outcome.row)
             for moved, row in self._observe(outcome, admitted, now):
@@ -147,6 +150,7 @@ class LearningSession:
                 if moved.kind == "canonical" and self._learner.is_worth_asking(moved):
                     sooner.append(row)
             site = site_in(self._canonicalizer.identity(outcome.queued.url))
+            answers[site] += 1
             if outcome.page is not None and outcome.page.status == OK:
                 sites[site] = outcome.queued.url
             else:
@@ -159,13 +163,18 @@ class LearningSession:
             if ends := ends & self._waiting.keys():
                 ends = self._resolve(connection, ends)
         later = [a.replaces for group in admissions for a in group if a.replaces is not None]
-        published = self._publish(connection, now)
+        published = self._publish(connection, sites, now)
         later += published.later
         probes = [
             one for site, page in sites.items() for one in self._probes(connection, site, page, now)
         ]
         sooner += [row for site in sites for row in self._questions(connection, site)]
         sooner += published.sooner
+        for site in sites:
+            rules = self._rules_about([site])
+            sooner += self._watch.release(
+                connection, site, answers[site], rules, self._in_force, now
+            )
         if sooner:
             urls.promote(connection, sooner, QUESTION)
         self.seconds += time.thread_time() - start
@@ -247,18 +256,35 @@ class LearningSession:
                 further.add(end)
         return further
 
-    def _publish(self, connection: Connection, now: float) -> Learned:
-        """Save what was learned, and apply rules whose state changed to the known URLs."""
+    def _rules_about(self, sites: Iterable[str]) -> list[TrackedRule]:
+        """Return the active and suspended rules that cover sites, or move others to them."""
+        rules = {rule.id: rule for site in sites for rule in self._in_force.about(site)}
+        known = (self._learner.tracked(rule) for rule in rules.values())
+        return [rule for rule in known if rule is not None]
+
+    def _publish(self, connection: Connection, sites: Iterable[str], now: float) -> Learned:
+        """Save what was learned, and apply rules whose state changed to the known URLs.
+
+        Args:
+            connection: in a writing transaction.
+            sites: that have answered.
+            now: seconds since 1970.
+        """
         decisions = self._learner.decide(now)
+        undecided = self._second_trials.undecided(connection, self._rules_about(sites))
+        for rule in undecided:
+            rule.enter("revoked", now)
         changed = []
-        for change in decisions.state_changes:
+        ended = [StateChange(rule, "suspended") for rule in undecided]
+        for change in (*decisions.state_changes, *ended):
             rule = change.rule
             if rule.state == "active" and not self._passes_gate(connection, rule, now):
                 rule.enter("probation", now)
             elif rule.state == "active" or change.before in IN_FORCE:
                 changed.append(rule.rewrite)
                 self._notify_of(change)
-        rule_rows.put(connection, decisions.changed)
+        saved = {rule.id: rule for rule in (*decisions.changed, *undecided)}
+        rule_rows.put(connection, saved.values())
         rule_rows.delete_candidates(connection, [rule.id for rule in decisions.removed])
         later: list[int] = []
         if changed:
@@ -272,9 +298,8 @@ class LearningSession:
                     f"learned rules: {len(done.held):,} queued URLs held as duplicates, "
                     f"{len(done.released):,} held URLs released"
                 )
-        tried = self._second_trials.release(
-            connection, decisions.changed, self._in_force, self._canonicalizer
-        )
+        rules = {rule.id: rule for rule in (*decisions.changed, *self._rules_about(sites))}
+        tried = self._second_trials.release(connection, rules.values(), self._in_force)
         return Learned(tuple(later), (), tuple(tried))
 
     def _notify_of(self, change: StateChange) -> None:

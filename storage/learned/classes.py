@@ -5,7 +5,7 @@ rule turns out to be wrong: what it held goes back to the queue.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection, delete, insert, select
@@ -17,7 +17,7 @@ from canonry.storage.records import ALIAS, ORDINARY, Candidate
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import chunks, rows_of, upsert
-from canonry.storage.sql.schema import State, aliases, classes, hosts, urls
+from canonry.storage.sql.schema import State, aliases, classes, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 
 LEARNED = "learned"  # the reason for which URLs are held here
@@ -235,15 +235,6 @@ def release(connection: Connection, rows: Iterable[int]) -> list[int]:
         delete_edges(connection, list(moved))
         released += moved
     return released
-
-
-def held_on(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Yield the rows and URLs of hosts that rules hold, the latest first."""
-    for part in chunks(list(names)):
-        query = select(urls.c.id, urls.c.url).join(hosts, hosts.c.id == urls.c.host_id)
-        here = query.where(hosts.c.name.in_(part), urls.c.state == State.HELD)
-        found = here.where(urls.c.reason == LEARNED).order_by(urls.c.id.desc())
-        yield from ((row, url) for row, url in connection.execute(found))
 
 
 def release_for(connection: Connection, gone: Iterable[int]) -> list[int]:

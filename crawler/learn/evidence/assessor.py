@@ -293,7 +293,9 @@ class Assessor:
             is_new: True if the verdict rests on a new fact, so that it was predicted.
         """
         stance, found = verdict(view, tally, url)
-        in_doubt = stance is Stance.NOTHING and found and len(tally.doubts) < DOUBTS
+        is_compared = found not in {"", url}
+        is_open = stance in {Stance.NOTHING, Stance.ALONE}
+        in_doubt = is_compared and is_open and len(tally.doubts) < DOUBTS
         if tally.stance(url) is stance and not in_doubt:
             return
         path = counted_path(tally.rewrite, Parts.of(url), tally.results[url])

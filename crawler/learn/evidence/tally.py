@@ -27,7 +27,7 @@ class Stance(IntEnum):
     MOVED = 1  # for it: a permanent redirect leads where the rule says
     SAME = 2  # for it: the same content, or a confirmed canonical link
     OTHER = 3  # against it: it leads elsewhere, or its content is another
-    ALONE = 4  # it is a page, and nothing is known of the URL that the rule makes of it
+    ALONE = 4  # it is a page, and no other of its class is known, or whether that is the same
     REVERSED = 5  # the URL that the rule makes of it redirects back
 
 

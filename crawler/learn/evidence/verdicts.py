@@ -104,7 +104,10 @@ def _of_pair(facts: Facts, rewrite: Rewrite, fact: Fact, other: Fact) -> Judgeme
     page = facts.fact(end)
     if page is None or not page.is_page:
         return _NOTHING
-    return _compared(facts, rewrite, fact, page)
+    said = _compared(facts, rewrite, fact, page)
+    if said.stance is Stance.NOTHING and fact.digest != page.digest:
+        return Judgement(Stance.ALONE, page.url)  # in doubt, but no redirect either
+    return said
 
 
 def _of_page(facts: Facts, tally: RuleTally, fact: Fact, result: str) -> Judgement:

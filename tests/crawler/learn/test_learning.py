@@ -236,10 +236,13 @@ def test_a_fault_of_learning_ends_the_learning_but_not_the_crawl(tmp_path: Path)
     assert max(site.asked.values()) == 1
 
 
-def test_a_site_that_changes_has_its_rule_revoked_and_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns_at", [120, 250])
+def test_a_site_that_changes_has_its_rule_revoked_and_loses_nothing(
+    tmp_path: Path, turns_at: int
+) -> None:
     """URLs that the rule held, and that are pages of their own now, are all fetched."""
     site = Site()
-    site.turns_at = 120
+    site.turns_at = turns_at
     with served(site) as raw:
         done = run_command(*words(raw), folder=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -30,7 +30,7 @@ def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
         in_force, _done = rule_store.publish(connection, [rule.rewrite], MAKE, 3.0)
 
         def released() -> list[int]:
-            return trials.release(connection, [rule], in_force, MAKE)
+            return trials.release(connection, [rule], in_force)
 
         first = released()
         assert len(first) == 5
@@ -46,9 +46,15 @@ def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
         assert len(queued) == len(set(everything)) == 16, "only what this rule changes"
         assert max(everything) - min(everything) > 60, "from all over the host"
         assert_counts_are_right(connection)
+        assert trials.undecided(connection, [rule]) == [], "some have not answered"
+        connection.exec_driver_sql("UPDATE urls SET state = 1 WHERE state = 0 AND url LIKE '%/'")
+        assert trials.undecided(connection, [rule]) == [rule]
         rule.enter("active", 4.0)
+        assert trials.undecided(connection, [rule]) == []
         assert released() == []
         rule.enter("suspended", 5.0)
         trials.clear()
         assert len(released()) == 5
+        connection.exec_driver_sql("UPDATE urls SET state = 1 WHERE state = 0 AND url LIKE '%/'")
+        assert len(released()) == 5, "answers that say nothing do not end the trial"
     store.close()

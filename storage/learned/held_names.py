@@ -1,0 +1,68 @@
+"""The URLs that learned rules hold, each with the URL that represents it."""
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, func, select
+
+from canonry.storage.learned.classes import LEARNED
+from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.schema import State, aliases, hosts, urls
+
+_NEAR = 200  # URLs of a host that are looked at
+_others = urls.alias("others")
+_HELD = (
+    select(urls.c.id, urls.c.url, _others.c.url)
+    .join(aliases, and_(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule"))
+    .join(_others, _others.c.id == aliases.c.to_id)
+    .where(urls.c.state == State.HELD, urls.c.reason == LEARNED)
+)
+
+
+class HeldName(NamedTuple):
+    """A URL that rules hold, and the one that represents it."""
+
+    row: int
+    url: str
+    represented_by: str
+
+
+def held_on(connection: Connection, names: Collection[str]) -> Iterator[HeldName]:
+    """Yield the URLs of hosts that rules hold, the latest first."""
+    for part in chunks(list(names)):
+        here = select(hosts.c.id).where(hosts.c.name.in_(part))
+        found = _HELD.where(urls.c.host_id.in_(here)).order_by(urls.c.id.desc())
+        yield from (HeldName(*row) for row in connection.execute(found))
+
+
+def held_near(connection: Connection, host: str, place: float) -> list[HeldName]:
+    """Return URLs of a host that rules hold, from one place among its URLs.
+
+    It looks at a few URLs only, by the index that was made when the first rule was published.
+
+    Args:
+        connection: of the store.
+        host: the host's name.
+        place: between the host's first known URL, 0, and its last one, 1.
+    """
+    host_id = connection.scalar(select(hosts.c.id).where(hosts.c.name == host))
+    ends = select(func.min(urls.c.id), func.max(urls.c.id)).where(urls.c.host_id == host_id)
+    first, last = connection.execute(ends).one()
+    if first is None:
+        return []
+    start = first + round((last - first) * place)
+    near = select(urls.c.id).where(urls.c.host_id == host_id, urls.c.id >= start)
+    window = near.order_by(urls.c.id).limit(_NEAR)
+    found = _HELD.where(urls.c.id.in_(window)).order_by(urls.c.id)
+    return [HeldName(*row) for row in connection.execute(found)]
+
+
+def still_awaited(connection: Connection, rows: Collection[int]) -> int:
+    """Return how many URLs have not answered, or redirect to one that has not."""
+    if not rows:
+        return 0
+    queued = select(urls.c.id).where(urls.c.id.in_(rows), urls.c.state == State.QUEUED)
+    led = select(aliases.c.from_id).join(_others, _others.c.id == aliases.c.to_id)
+    led = led.where(aliases.c.from_id.in_(rows), aliases.c.kind == "redirect")
+    led = led.where(_others.c.state == State.QUEUED)
+    return len({*connection.scalars(queued), *connection.scalars(led)})
