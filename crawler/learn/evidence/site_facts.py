@@ -156,7 +156,9 @@ class SiteFacts:
         if one.digest == other.digest:
             return True if self.is_telling(one.digest) else None
         if one.sketch is None or other.sketch is None:
-            return False if self.missing not in {one.digest, other.digest} else None
+            # Neither is text; or one was fetched before sketches were kept.
+            comparable = one.sketch is other.sketch is None
+            return False if comparable and self.missing not in {one.digest, other.digest} else None
         return self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
 
 

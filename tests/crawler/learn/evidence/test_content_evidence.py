@@ -147,3 +147,16 @@ def test_parameters_that_look_like_session_ids_are_a_question_at_once() -> None:
     assert not one.rules("h.example"), "the shape proves nothing"
     queued = [f"{H}/p{n}?zid={tokens[20 + n]}" for n in range(8)]
     assert one.questions("h.example", queued, 6) == queued[:6]
+
+
+def test_a_page_without_a_sketch_is_not_compared_with_one_that_has_one() -> None:
+    """As of a store that an earlier version has filled."""
+    rng = random.Random(7)
+    one = Learner(thresholds.load(), registrable)
+    for n in range(30):
+        one.observe(answered(f"{H}/p{n}", page(n, rng))._replace(sketch=None))
+        one.observe(answered(f"{H}/p{n}?ref=1", page(n, rng)))
+        one.observe(Moved(f"{H}/p{n}?ref=1", f"{H}/p{n}", float(n), "canonical"))
+    one.decide(1.0)
+    [(_state, agree, disagree)] = counts(one)
+    assert (agree, disagree) == (30, 0)
