@@ -24,6 +24,7 @@ _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
 _MOST_MASKED = NUMBERS // 3  # buckets of numbers: with more, they prove nothing
 _PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
+_TOO_MANY = 3  # shingles beyond twice the noise
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
 
 
@@ -114,6 +115,8 @@ class HostText:
         if own.comparable >= (_FEW_SHINGLES if quiet else _FEW_IN_NOISE) and (
             own.differing > 2 * explained + 1 and own.shared < own.comparable * _OTHER
         ):
+            return False
+        if self._noise.pairs >= _PAIRS_FOR_NUMBERS and own.differing > 2 * explained + _TOO_MANY:
             return False
         return True if not numbers and self._is_noise(one, other, own, explained) else None
 

@@ -13,6 +13,7 @@ from canonry.crawler.learn.evidence.loose_forms import loose_forms
 from canonry.crawler.learn.evidence.parameter_values import ParameterValues
 
 _ALIKE = 8  # pages remembered for one form
+_STEADY = 4  # pages with the body of others, before a page with another body is another page
 _MOST_EQUAL = 256  # pages remembered for one body
 _NAMES = 64  # of parameters
 _PARAMETERS = 6  # of one URL
@@ -63,6 +64,7 @@ class SiteFacts:
     values: dict[str, ParameterValues] = field(default_factory=dict)
     missing: bytes | None = None
     is_steady: bool = False
+    _equal: int = 0  # pages of text that were the same to the byte as others
     _forms: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the hash of a form
     _bodies: dict[bytes, _Body] = field(default_factory=dict)
 
@@ -94,7 +96,9 @@ class SiteFacts:
         if len(body.names) > _TELLING:
             earlier, body.pages = tuple(body.pages), []
             return earlier
-        self.is_steady |= bool(body.pages) and fact.sketch is not None
+        if body.pages and fact.sketch is not None:
+            self.is_steady = True
+            self._equal += 1
         if len(body.pages) < _MOST_EQUAL:
             body.pages.append(fact.url)
         return ()
@@ -159,7 +163,10 @@ class SiteFacts:
             # Neither is text; or one was fetched before sketches were kept.
             comparable = one.sketch is other.sketch is None
             return False if comparable and self.missing not in {one.digest, other.digest} else None
-        return self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
+        same = self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
+        if same is None and self._equal >= _STEADY and self.may_be_same(one, other):
+            return False  # so many pages are the same to the byte: those that are not are others
+        return same
 
 
 def _file_form(parts: Parts) -> str:
