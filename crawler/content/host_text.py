@@ -111,12 +111,7 @@ class HostText:
             return False
         if own.comparable < _FEW_SHINGLES:
             return None
-        quiet = bool(self._pairs) and not self._noise.text
-        if own.comparable >= (_FEW_SHINGLES if quiet else _FEW_IN_NOISE) and (
-            own.differing > 2 * explained + 1 and own.shared < own.comparable * _OTHER
-        ):
-            return False
-        if self._noise.pairs >= _PAIRS_FOR_NUMBERS and own.differing > 2 * explained + _TOO_MANY:
+        if self._is_another_text(own, explained):
             return False
         return True if not numbers and self._is_noise(one, other, own, explained) else None
 
@@ -129,6 +124,20 @@ class HostText:
         own = self._compared(one, other)
         alike = own.comparable >= _FEW_SHINGLES and own.shared >= own.comparable * _OTHER
         return alike and one.heading == other.heading
+
+    def _is_another_text(self, own: _Compared, explained: float) -> bool:
+        """Return True if more differs between two pages than may change by itself.
+
+        Args:
+            own: their own shingles.
+            explained: how many shingles are expected to differ.
+        """
+        if self._noise.pairs >= _PAIRS_FOR_NUMBERS and own.differing > 2 * explained + _TOO_MANY:
+            return True
+        quiet = bool(self._pairs) and not self._noise.text
+        enough = own.comparable >= (_FEW_SHINGLES if quiet else _FEW_IN_NOISE)
+        another = own.differing > 2 * explained + 1 and own.shared < own.comparable * _OTHER
+        return enough and another
 
     def _is_noise(self, one: Sketch, other: Sketch, own: _Compared, explained: float) -> bool:
         """Return True if the host's noise explains all that differs between two pages.
