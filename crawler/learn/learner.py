@@ -4,7 +4,7 @@ Facts go to the assessor, which holds them against rules. The learner decides on
 rule, and which questions are worth a request.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from math import inf
 from typing import NamedTuple
 
@@ -14,16 +14,15 @@ from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, RuleState, is_
 from canonry.crawler.learn.evidence import questions
 from canonry.crawler.learn.evidence.assessor import Assessor, opposite
 from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.site_memory import Archive, SiteMemory
+from canonry.crawler.learn.evidence.site_memory import Archive, KnownSite, SiteMemory
 from canonry.crawler.learn.evidence.verdicts import shown_by
-from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
-from canonry.crawler.learn.life.prior import Prior
+from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler
+from canonry.storage.learned.history import PastHop
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AGREEING_HOSTS = 3
-_LOOKED_AT = frozenset({"candidate", "probation"})
 
 
 class Answered(NamedTuple):
@@ -72,20 +71,23 @@ class _Nothing:
         del site
         return ()
 
-    def canonicals_of(self, site: str) -> Iterable[tuple[str, str]]:
+    def hops_of(self, site: str) -> Iterable[PastHop]:
         del site
         return ()
 
 
 class Learner:
-    """Learns the rules of sites from evidence. One thread at a time may call it."""
+    """Learns the rules of sites from evidence. One thread at a time may call it.
+
+    Attributes:
+        priors: how such rules ended elsewhere, by family; those that are shipped, at first.
+    """
 
     def __init__(
         self,
         thresholds: Thresholds,
         registrable: Callable[[str], str],
         archive: Archive | None = None,
-        priors: Mapping[str, Prior] | None = None,
     ) -> None:
         """Start with what an archive remembers.
 
@@ -93,18 +95,16 @@ class Learner:
             thresholds: how much evidence makes a rule.
             registrable: from a host to its registrable domain, private suffixes respected.
             archive: knows earlier rules and facts.
-            priors: how such rules ended elsewhere, by family; None for those that are shipped.
         """
         self._thresholds = thresholds
         self._registrable = registrable
         self._memory = SiteMemory(registrable, archive or _Nothing(), self._restore)
         self._assessor = Assessor(self._memory)
         self._sampler = Sampler(thresholds.verification)
-        shipped = {name: limits.prior for name, limits in thresholds.family.items()}
-        self.priors = shipped if priors is None else priors
+        self.priors = thresholds.priors
 
-    def _restore(self, name: str, site: object) -> None:
-        self._assessor.restore(name, site)  # type: ignore[arg-type]
+    def _restore(self, name: str, site: KnownSite) -> None:
+        self._assessor.restore(name, site)
 
     def rules(self, site: str) -> Collection[TrackedRule]:
         """Return the rules of a site."""
@@ -122,10 +122,6 @@ class Learner:
         """
         self._memory.forget(wide_domains)
         self._assessor.forget()
-
-    def forget_site(self, site: str) -> None:
-        """Forget one site: another worker may have learned about it since."""
-        self._memory.forget_site(site)
 
     def observe(self, news: Moved | Answered) -> None:
         """Hold an answer against the rules of its site."""
@@ -200,7 +196,7 @@ class Learner:
         changed = self._assessor.take_changed()
         changes = [change for rule in changed if (change := self._decide_on(rule, now))]
         for rule in changed:
-            if rule.disagree and rule.state in _LOOKED_AT:
+            if rule.disagree and rule.state in UNDECIDED:
                 self._assessor.open_parts(rule)
         for change in changes:
             if change.rule.state == "active":

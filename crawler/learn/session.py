@@ -34,7 +34,6 @@ from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION
 from canonry.storage.rows import leases, urls
-from canonry.storage.sql.bulk import rows_of
 
 _WAITING = 20_000  # URLs at the end of redirects that have not answered yet
 _MAX_HOPS = 5  # of a chain that are followed to its end
@@ -236,25 +235,23 @@ class LearningSession:
         Returns:
             The rows that the others lead to.
         """
-        question = (
-            "SELECT urls.id, urls.state, urls.url, pages.status, pages.canonical FROM urls "
-            "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
-        )
-        further: set[int] = set()
-        for row, state, url, status, canonical in list(rows_of(connection, question, list(ends))):
-            if state == State.QUEUED:
-                continue
+        answered = {
+            row: end
+            for row, end in history.reached(connection, ends).items()
+            if end.state != State.QUEUED
+        }
+        led = [row for row, end in answered.items() if end.state == State.REDIRECTED]
+        targets = history.redirect_targets(connection, led)
+        for row, end in answered.items():
             waiting = self._waiting.pop(row)
-            if state == State.FETCHED and status == OK:
+            if end.is_page:
                 for moved in waiting:
-                    if moved.kind == "redirect" or canonical in {None, url}:
+                    if moved.kind == "redirect" or end.names_itself:
                         self._learner.observe(moved)
-            end = history.redirect_target(connection, row) if state == State.REDIRECTED else None
-            if end is not None:
+            if row in targets:
                 on = [moved for moved in waiting if moved.kind == "redirect"]
-                self._waiting.setdefault(end, []).extend(on)
-                further.add(end)
-        return further
+                self._waiting.setdefault(targets[row], []).extend(on)
+        return set(targets.values())
 
     def _rules_about(self, sites: Iterable[str]) -> list[TrackedRule]:
         """Return the active and suspended rules that cover sites, or move others to them."""

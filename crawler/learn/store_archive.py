@@ -9,6 +9,7 @@ from canonry.canon.learned import site_in, without_port
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.storage.http_status import OK
 from canonry.storage.learned import history, rule_rows
+from canonry.storage.learned.history import PastHop
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
@@ -39,7 +40,7 @@ class StoreArchive:
         return [] if self._connection is None else rule_rows.of_host(self._connection, site)
 
     def facts_of(self, site: str) -> Iterator[Fact]:
-        """Yield what became of a site's URLs."""
+        """Yield what a site's URLs answered."""
         if self._connection is None or not self.has_history:
             return
         for answer in history.answers_of(self._connection, without_port(site)):
@@ -48,21 +49,13 @@ class StoreArchive:
                 is_page = answer.status == OK
                 digest, sketch = (answer.digest, answer.sketch) if is_page else (b"", None)
                 yield Fact(url, answer.at, digest, sketch, missing=not is_page)
-        for url, target, at in self._hops(site, "redirect"):
-            yield Fact(url, at, target=target)
 
-    def canonicals_of(self, site: str) -> Iterator[tuple[str, str]]:
-        """Yield the confirmed canonical links of a site: source and target."""
-        if self._connection is not None and self.has_history:
-            for url, target, _at in self._hops(site, "canonical"):
-                yield url, target
-
-    def _hops(self, site: str, kind: str) -> Iterator[tuple[str, str, float]]:
-        """Yield where a site's URLs led: source, target and time."""
-        if self._connection is None:
+    def hops_of(self, site: str) -> Iterator[PastHop]:
+        """Yield where a site's URLs led, by identities: redirects and canonical links."""
+        if self._connection is None or not self.has_history:
             return
         for hop in history.hops_of(self._connection, without_port(site)):
             url = self._canonicalizer.identity(hop.url)
             target = self._canonicalizer.identity(hop.target)
-            if hop.kind == kind and url != target and site_in(url) == site:
-                yield url, target, hop.at
+            if url != target and site_in(url) == site:
+                yield hop._replace(url=url, target=target)

@@ -79,43 +79,66 @@ def hops_of(connection: Connection, host: str) -> Iterator[PastHop]:
             yield PastHop(url, target.url, kind, at)
 
 
-class _Target(NamedTuple):
+class Reached(NamedTuple):
+    """A URL to which others lead."""
+
     url: str
-    names_itself: bool
+    state: int
+    status: int | None  # of its page, if it has one
+    canonical: str | None
+
+    @property
+    def is_page(self) -> bool:
+        """Return True if it answered 200."""
+        return self.state == State.FETCHED and self.status == OK
+
+    @property
+    def names_itself(self) -> bool:
+        """Return True if its canonical link names itself, or it has none."""
+        return self.canonical in {None, self.url}
 
 
-def _targets(connection: Connection, rows: Iterable[int]) -> dict[int, _Target]:
-    """Return the URLs of rows from which permanent redirects lead to an answer of 200."""
+def reached(connection: Connection, rows: Iterable[int]) -> dict[int, Reached]:
+    """Return what became of some rows, to which others lead."""
     question = (
         "SELECT urls.id, urls.url, urls.state, pages.status, pages.canonical FROM urls "
         "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
     )
+    return {row: Reached(*rest) for row, *rest in rows_of(connection, question, list(rows))}
+
+
+def redirect_targets(connection: Connection, rows: Iterable[int]) -> dict[int, int]:
+    """Return by row the target of its redirect, if that is permanent; of several, of the last."""
+    question = "SELECT from_id, to_id, kind, status, last_seen FROM aliases WHERE from_id"
+    last: dict[int, tuple[float, int, int]] = {}
+    for row, to_id, kind, status, seen in rows_of(connection, question, list(rows)):
+        if kind == "redirect" and (row not in last or seen > last[row][0]):
+            last[row] = seen, to_id, status
+    return {
+        row: to_id for row, (_seen, to_id, status) in last.items() if status in PERMANENT_REDIRECTS
+    }
+
+
+def _targets(connection: Connection, rows: Iterable[int]) -> dict[int, Reached]:
+    """Return the rows from which permanent redirects lead to an answer of 200."""
     first = set(rows)
-    known: dict[int, tuple[str, int, int | None, str | None]] = {}
+    known: dict[int, Reached] = {}
     after: dict[int, int] = {}
     new = first
     for _ in range(_MAX_HOPS):
-        known |= {row[0]: tuple(row[1:]) for row in rows_of(connection, question, list(new))}
-        leading = [row for row in new if row in known and known[row][1] == State.REDIRECTED]
-        after |= dict(_next_rows(connection, leading))
+        found = reached(connection, new)
+        known |= found
+        leading = [row for row, one in found.items() if one.state == State.REDIRECTED]
+        after |= redirect_targets(connection, leading)
         new = set(after.values()) - known.keys()
-    found: dict[int, _Target] = {}
+    good: dict[int, Reached] = {}
     for row in first & known.keys():
         end = row
         for _ in range(_MAX_HOPS):
             end = after.get(end, end)
-        if end in known and known[end][1:3] == (State.FETCHED, OK):
-            url, canonical = known[row][0], known[row][3]
-            found[row] = _Target(url, canonical in {None, url})
-    return found
-
-
-def _next_rows(connection: Connection, rows: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield rows with the rows that their permanent redirects lead to."""
-    question = "SELECT from_id, to_id, kind, status FROM aliases WHERE from_id"
-    for row, to_id, kind, status in list(rows_of(connection, question, list(rows))):
-        if kind == "redirect" and status in PERMANENT_REDIRECTS:
-            yield row, to_id
+        if end in known and known[end].is_page:
+            good[row] = known[row]
+    return good
 
 
 def url_with_key(connection: Connection, key: bytes) -> str | None:
@@ -134,12 +157,3 @@ def queued_of(connection: Connection, host: str, most: int) -> list[tuple[int, s
         .limit(most)
     )
     return [(row, url) for row, url in connection.execute(query)]
-
-
-def redirect_target(connection: Connection, row: int) -> int | None:
-    """Return the row of the target of a permanent redirect; None if it is not permanent."""
-    edges = select(aliases.c.to_id, aliases.c.status).where(
-        aliases.c.from_id == row, aliases.c.kind == "redirect"
-    )
-    last = connection.execute(edges.order_by(aliases.c.last_seen.desc()).limit(1)).first()
-    return int(last.to_id) if last is not None and last.status in PERMANENT_REDIRECTS else None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
-from canonry.storage.learned import deferral
+from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
     HELD,
     LEARNED,
@@ -59,7 +59,7 @@ class _KnownURL(NamedTuple):
 
 def _of_hosts(connection: Connection, names: Collection[str]) -> Iterator[_KnownURL]:
     """Yield the URLs of hosts; the index for it is made when the first rule needs it."""
-    connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS urls_by_host ON urls (host_id, id)")
+    history.index(connection)
     for part in chunks(list(names)):
         ids = list(connection.scalars(select(hosts.c.id).where(hosts.c.name.in_(part))))
         for host_id in ids:

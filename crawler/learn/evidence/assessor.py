@@ -21,11 +21,11 @@ from canonry.crawler.learn.evidence.verdicts import (
     shown_by,
     verdict,
 )
+from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.life.verification import first_directory
 from canonry.storage.learned.tracked_rule import Counts, TrackedRule
 
 _FOR = frozenset({Stance.MOVED, Stance.SAME})
-_UNDECIDED = frozenset({"candidate", "probation"})
 _PART = 5  # clean paths for a rule about a part of a site
 
 
@@ -72,10 +72,11 @@ class Assessor:
         news = self._memory.add(fact, parts)
         for url in news:
             self._review(name, site, url)
-        if news and fact.target is not None and fact.target not in site.known.facts:
+        if not news:
+            return
+        if fact.target is not None and fact.target not in site.known.facts:
             self._look_back(name, fact.target)
-        if news:
-            self._propose(name, site, fact.url)
+        self._propose(name, site, fact.url)
 
     def add_canonical(self, source: str, target: str) -> None:
         """Add a confirmed canonical link."""
@@ -197,7 +198,7 @@ class Assessor:
     def _drop_unnamed(self, site: KnownSite, rewrite: Rewrite) -> None:
         """Drop a rule that only rests on content, and whose direction turned out to be wrong."""
         rule = site.rules.get(rewrite)
-        undecided = rule is None or rule.state in _UNDECIDED
+        undecided = rule is None or rule.state in UNDECIDED
         if rewrite in site.named or rewrite not in site.tallies or not undecided:
             return
         del site.tallies[rewrite]
@@ -228,10 +229,10 @@ class Assessor:
     def _judge_known(self, tally: RuleTally) -> None:
         """Judge all known URLs that a new rule changes."""
         said = tally.rewrite
-        sites = [(said.host, self._memory.site(said.host))]
+        sites = [self._memory.site(said.host)]
         if said.subdomains:
-            sites = list(self._memory.sites_of(said.host))
-        for _name, site in sites:
+            sites = [site for _name, site in self._memory.sites_of(said.host)]
+        for site in sites:
             for url in list(site.known.facts):
                 self._enter(tally, url, Parts.of(url))
         self._judge_all(tally, list(tally.results), is_new=False)

@@ -10,6 +10,7 @@ from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.site_memory import KnownSite, result_of
 from canonry.crawler.learn.evidence.tally import DOUBTS, RuleTally, Stance
+from canonry.crawler.learn.life.lifecycle import UNDECIDED
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
 _FIRST = 24  # questions that a site gets in any case ...
@@ -17,14 +18,13 @@ _SHARE = 6  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after no question was found
 _REPEATS = 6  # URLs that are asked twice when the first comparison is in doubt
-_UNDECIDED = frozenset({"candidate", "probation"})
 _DECIDED = frozenset({Stance.MOVED, Stance.SAME, Stance.OTHER})
 
 
 def is_open(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if a rule may become active, and more evidence would decide it."""
     rule = site.rules.get(tally.rewrite)
-    if rule is not None and rule.state not in _UNDECIDED:
+    if rule is not None and rule.state not in UNDECIDED:
         return False
     totals = tally.totals()
     return not totals.disagree and (totals.agree > 0 or tally.suspected)
@@ -37,16 +37,20 @@ def room(site: KnownSite) -> int:
         site.asked.clear()
     if answers < site.look_at or not any(is_open(site, t) for t in site.tallies.values()):
         return 0
-    left = _FIRST + answers // _SHARE - site.questions
-    return max(0, min(_AT_ONCE, left) - len(site.asked))
+    return max(0, min(_AT_ONCE, _left(site)) - len(site.asked))
+
+
+def _left(site: KnownSite) -> int:
+    """Return how many more questions a site may be asked for all that it has answered."""
+    return _FIRST + len(site.known.facts) // _SHARE - site.questions
 
 
 def is_worth_asking(site: KnownSite, rewrites: Iterable[Rewrite]) -> bool:
     """Return True, and count a question, if rules are open that a pair of URLs would decide."""
     rules = [site.rules.get(rewrite) for rewrite in rewrites]
-    if all(rule is not None and rule.state not in _UNDECIDED for rule in rules):
+    if all(rule is not None and rule.state not in UNDECIDED for rule in rules):
         return False
-    if _FIRST + len(site.known.facts) // _SHARE <= site.questions:
+    if _left(site) <= 0:
         return False
     site.questions += 1
     return True

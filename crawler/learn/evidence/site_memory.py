@@ -15,6 +15,8 @@ from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.site_facts import Fact, SiteFacts
 from canonry.crawler.learn.evidence.tally import RuleTally
+from canonry.crawler.learn.life.lifecycle import UNDECIDED
+from canonry.storage.learned.history import PastHop
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _SITES = 4_000
@@ -31,11 +33,11 @@ class Archive(Protocol):
         ...
 
     def facts_of(self, site: str) -> Iterable[Fact]:
-        """Return what is known of a site's URLs; called when the learner meets it (again)."""
+        """Return what a site's URLs answered; called when the learner meets it (again)."""
         ...
 
-    def canonicals_of(self, site: str) -> Iterable[tuple[str, str]]:
-        """Return the confirmed canonical links of a site: source and target."""
+    def hops_of(self, site: str) -> Iterable[PastHop]:
+        """Return where a site's URLs led, by identities: redirects and canonical links."""
         ...
 
 
@@ -110,12 +112,6 @@ class SiteMemory:
         self._sites.clear()
         self._facts = 0
 
-    def forget_site(self, name: str) -> None:
-        """Forget one site: another worker may have learned about it since."""
-        gone = self._sites.pop(name, None)
-        if gone is not None:
-            self._facts -= len(gone.known.facts)
-
     def site(self, name: str) -> KnownSite:
         """Return what is remembered of a site; forget those that were not used for longest."""
         site = self._sites.get(name)
@@ -126,10 +122,15 @@ class SiteMemory:
         site.rules = {rule.rewrite: rule for rule in self._archive.rules_of(name)}
         for fact in self._archive.facts_of(name):
             self.add(fact, Parts.of(fact.url))
-        site.known.canonicals.update(self._archive.canonicals_of(name))
+        for hop in self._archive.hops_of(name):
+            if hop.kind == "redirect":
+                self.add(Fact(hop.url, hop.at, target=hop.target), Parts.of(hop.url))
+            else:
+                site.known.canonicals[hop.url] = hop.target
         self._restore(name, site)
         while len(self._sites) > _SITES or (self._facts > _FACTS and len(self._sites) > 1):
-            self.forget_site(next(iter(self._sites)))
+            _name, gone = self._sites.popitem(last=False)
+            self._facts -= len(gone.known.facts)
         return site
 
     def twin(self, name: str) -> KnownSite | None:
@@ -163,7 +164,7 @@ class SiteMemory:
         decided = {
             replace(rule.rewrite, host=domain, below="/")
             for rule in own.rules.values()
-            if rule.state not in {"candidate", "probation"}
+            if rule.state not in UNDECIDED
         }
         for tally in self.site(domain).tallies.values():
             said = tally.rewrite

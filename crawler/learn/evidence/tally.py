@@ -69,8 +69,8 @@ class RuleTally:
         members.append(url)
         return True
 
-    def set(self, url: str, path: str, stance: Stance) -> bool:
-        """Set the verdict of a URL; return True if its path says this for the first time.
+    def set(self, url: str, path: str, stance: Stance) -> None:
+        """Set the verdict of a URL.
 
         Args:
             url: its identity.
@@ -79,7 +79,7 @@ class RuleTally:
         """
         before, _path = self._verdicts.get(url, (Stance.NOTHING, path))
         if before is stance:
-            return False
+            return
         part = "" if url in self._old else first_directory(path)
         if before is not Stance.NOTHING:
             self._paths[path, before] -= 1
@@ -88,13 +88,11 @@ class RuleTally:
                 self._count(part, before, -1)
         if stance is Stance.NOTHING:
             del self._verdicts[url]
-            return False
+            return
         self._verdicts[url] = stance, path
         self._paths[path, stance] += 1
-        new = self._paths[path, stance] == 1
-        if new:
+        if self._paths[path, stance] == 1:
             self._count(part, stance, 1)
-        return new
 
     def _count(self, part: str, stance: Stance, by: int) -> None:
         for place in ("", part) if part else ("",):

@@ -8,6 +8,7 @@ from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Threshold
 from canonry.storage.learned.tracked_rule import TrackedRule
 
+UNDECIDED: tuple[RuleState, ...] = ("candidate", "probation")  # more evidence is looked for
 IN_FORCE: tuple[RuleState, ...] = ("active", "suspended")  # these rules hold URLs
 _Z = 1.959964  # of 95 % of a normal distribution
 REHABILITATION = 16  # agreeing paths in a row that make a suspended rule active again

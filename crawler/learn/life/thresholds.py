@@ -72,6 +72,11 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     verification: Verification
     gate: Gate
 
+    @property
+    def priors(self) -> Mapping[str, Prior]:
+        """Return the shipped experience with every family."""
+        return {name: limits.prior for name, limits in self.family.items()}
+
 
 def load(file: str | None = None) -> Thresholds:
     """Return the default thresholds, overridden by those in a file.
