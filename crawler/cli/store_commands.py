@@ -8,7 +8,7 @@ import click
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
 from canonry.crawler.files import output, tables
-from canonry.crawler.run import killed_jobs
+from canonry.crawler.run.job import killed_jobs
 from canonry.storage import report
 from canonry.storage.sql.schema import VERSION
 

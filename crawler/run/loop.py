@@ -11,10 +11,10 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.run.frontier import FrontierItem
+from canonry.crawler.run.queue.frontier import FrontierItem
+from canonry.crawler.run.queue.scheduler import AddressOf, Scheduler, no_address
+from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.recorder import Recorder
-from canonry.crawler.run.scheduler import AddressOf, Scheduler, no_address
-from canonry.crawler.run.store_session import StoreSession
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome, Queued, State, StoreError

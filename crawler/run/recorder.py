@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.run.scheduler import Scheduler
-from canonry.crawler.run.store_session import StoreSession
+from canonry.crawler.run.queue.scheduler import Scheduler
+from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.storage import Admission, Outcome, State
 
 _GROUP = 64  # outcomes in one transaction at most

@@ -21,11 +21,11 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import find_policy, open_store
 from canonry.crawler.run import interrupts
-from canonry.crawler.run.killed_jobs import signed
-from canonry.crawler.run.lease_owners import own_name
+from canonry.crawler.run.job.killed_jobs import signed
+from canonry.crawler.run.job.lease_owners import own_name
+from canonry.crawler.run.job.preparation import prepare, read_seeds
 from canonry.crawler.run.loop import Crawl
-from canonry.crawler.run.preparation import prepare, read_seeds
-from canonry.crawler.run.store_session import StoreSession
+from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.stored_robots import StoredRobots
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError

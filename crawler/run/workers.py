@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from canonry.crawler.observe.progress import Progress, total
 from canonry.crawler.run import interrupts, wiring
-from canonry.crawler.run.lease_owners import reclaim
+from canonry.crawler.run.job.lease_owners import reclaim
 from canonry.crawler.run.loop import Crawl
 from canonry.crawler.settings import Settings
 from canonry.storage import StoreError

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, select, update
 
-from canonry.crawler.run.lease_owners import is_dead
+from canonry.crawler.run.job.lease_owners import is_dead
 from canonry.storage.sql.schema import jobs
 
 _RUNNING, _ENDED = "running", "interrupted"

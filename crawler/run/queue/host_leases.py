@@ -1,8 +1,8 @@
 """Host leases: hosts are leased from the store while URLs run short, and stay ours."""
 
-from canonry.crawler.run.frontier import Frontier
-from canonry.crawler.run.store_session import LEASE_SECONDS, Pace, StoreSession
-from canonry.crawler.run.turns import Turns
+from canonry.crawler.run.queue.frontier import Frontier
+from canonry.crawler.run.queue.store_session import LEASE_SECONDS, Pace, StoreSession
+from canonry.crawler.run.queue.turns import Turns
 
 _HEARTBEAT = LEASE_SECONDS / 4
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from canonry.crawler.learn.evidence.probes import Probe
-from canonry.crawler.run.turns import Turns
+from canonry.crawler.run.queue.turns import Turns
 from canonry.storage import Queued
 
 FrontierItem = Queued | Probe  # what the next request is for

@@ -6,10 +6,10 @@ from contextlib import suppress
 
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.evidence.probes import Probe
-from canonry.crawler.run.frontier import Frontier, FrontierItem
-from canonry.crawler.run.host_leases import HostLeases
-from canonry.crawler.run.store_session import Recorded, StoreSession
-from canonry.crawler.run.turns import Politeness, Turns
+from canonry.crawler.run.queue.frontier import Frontier, FrontierItem
+from canonry.crawler.run.queue.host_leases import HostLeases
+from canonry.crawler.run.queue.store_session import Recorded, StoreSession
+from canonry.crawler.run.queue.turns import Politeness, Turns
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome
 

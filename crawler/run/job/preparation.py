@@ -9,8 +9,8 @@ from sqlalchemy import Connection, select
 from canonry.canon import InvalidURL, redaction
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.run import killed_jobs
-from canonry.crawler.run.lease_owners import reclaim_in
+from canonry.crawler.run.job import killed_jobs
+from canonry.crawler.run.job.lease_owners import reclaim_in
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.storage import Candidate, State, Store
 from canonry.storage.rows import budgets, urls
