@@ -50,9 +50,10 @@ class URLFilter:
         self._first = re.compile("|".join(patterns)) if patterns else None
         self._target = lru_cache(_REMEMBERED)(self._find_target)
 
-    def extend_scope(self, seed: str) -> None:
-        """Extend the scope by the place of one more seed."""
-        self._scope.extend(seed)
+    def extend_scope(self, *seeds: str) -> None:
+        """Extend the scope by the places of more seeds."""
+        for seed in seeds:
+            self._scope.extend(seed)
         self._target.cache_clear()
 
     def candidate(

@@ -7,12 +7,15 @@ import msgspec
 
 from canonry.crawler.cli import live, render
 from canonry.crawler.cli.common import (
+    FAILED,
     INTERRUPTED,
     json_option,
     print_json,
     store_option,
     with_exit_code,
 )
+from canonry.crawler.files.lines import Cut
+from canonry.crawler.files.seed_lists import ListedSeed, read_seed_lists
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run import workers
@@ -22,8 +25,16 @@ from canonry.storage.sql.engine import shown
 
 
 @click.command()
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.argument("seeds", nargs=-1, metavar="[SEED]...")
 @store_option
+@click.option(
+    "--seeds",
+    "seed_lists",
+    multiple=True,
+    metavar="FILE|-",
+    help="Also read seeds from FILE, or from standard input: one on each line. Blank lines and "
+    "lines that begin with # are skipped. Can be repeated.",
+)
 @click.option(
     "--config",
     type=click.Path(dir_okay=False),
@@ -81,6 +92,7 @@ def crawl(
     store: str,
     config: str | None,
     *,
+    seed_lists: tuple[str, ...],
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - the settings check them
 ) -> int:
@@ -92,11 +104,14 @@ def crawl(
     To resume, run the same command again. Ctrl-C stops the crawl after the requests in flight; a
     second Ctrl-C stops it at once.
     """
+    if not seeds and not seed_lists:
+        raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
     fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file")}
     fetch["connect_to"] = list(flags.pop("connect_to")) or None
     flags["first"] = list(flags["first"]) or None
     learn = {"enabled": flags.pop("learn")}
     settings = load(config, {"crawl": flags, "fetch": fetch, "learn": learn})
+    listed, cuts = _read_lists(seed_lists)
     standing = Progress()
 
     def update(progress: Progress) -> None:
@@ -108,7 +123,9 @@ def crawl(
         metrics.served(settings.crawl.metrics, store, lambda: standing),
         live.shown(store) as display,
     ):
-        result = workers.crawl(seeds, store, settings, notify=render.notify, update=update)
+        result = workers.crawl(
+            seeds, store, settings, listed=listed, notify=render.notify, update=update
+        )
     with report.reading(store) as connection:
         found = report.status(connection)
     found["seconds"] = round(result.seconds, 3)
@@ -121,6 +138,19 @@ def crawl(
         pages = render.counted(result.progress.pages, "page")
         render.notify(f"{pages} in {result.seconds:.1f} s; the store is {shown(store)}")
     if result.finished:
-        return 0
+        return FAILED if cuts else 0
     render.notify("Interrupted; the same command resumes.")
     return INTERRUPTED
+
+
+def _read_lists(files: tuple[str, ...]) -> tuple[list[ListedSeed], list[Cut]]:
+    """Return the seeds of lists, and where a list breaks off, which is told."""
+    listed: list[ListedSeed] = []
+    cuts: list[Cut] = []
+    for found in read_seed_lists(files):
+        if isinstance(found, Cut):
+            cuts.append(found)
+            render.notify(f"canonry: --seeds {found}; the seeds before that are used")
+        else:
+            listed.append(found)
+    return listed, cuts

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import NamedTuple
 
-import msgspec
-
-from canonry.canon import Canonicalizer, redaction
+from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.response import Get
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
+from canonry.crawler.files.seed_lists import ListedSeed
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
@@ -23,7 +22,7 @@ from canonry.crawler.opening import find_policy, open_store
 from canonry.crawler.run import interrupts
 from canonry.crawler.run.job.killed_jobs import signed
 from canonry.crawler.run.job.lease_owners import own_name
-from canonry.crawler.run.job.preparation import prepare, read_seeds
+from canonry.crawler.run.job.preparation import as_job, prepare, read_seeds
 from canonry.crawler.run.loop import Crawl
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.stored_robots import StoredRobots
@@ -57,6 +56,7 @@ async def crawl(
     store_url: str,
     settings: Settings,
     *,
+    listed: Sequence[ListedSeed] = (),
     notify: Callable[[str], None],
     watch: Callable[[Crawl], object] = lambda _crawl: None,
 ) -> CrawlResult:
@@ -66,6 +66,7 @@ async def crawl(
         seeds: absolute URLs; those that the store knows are allowed.
         store_url: a SQLAlchemy URL.
         settings: of the run.
+        listed: further seeds, from lists. Those that cannot be used are told and left out.
         notify: receives sentences for people.
         watch: gets the running crawl, to show its progress. If it returns a task, that is
             cancelled when the crawl ends.
@@ -76,7 +77,7 @@ async def crawl(
     """
     canonicalizer = Canonicalizer(find_policy(settings.crawl.policy))
     url_filter = URLFilter(canonicalizer, Scope(settings.crawl.scope, ()), settings)
-    candidates = read_seeds(seeds, url_filter)
+    candidates = read_seeds(seeds, listed, url_filter, notify)
     try:
         client = Client(settings)
     except (OSError, ValueError) as error:
@@ -91,8 +92,7 @@ async def crawl(
         opened = _open(stack, store_url, canonicalizer, settings, worker, notify)
         store = opened.store
         store.budgets_of = url_filter.budgets_of
-        plan = msgspec.to_builtins({"seeds": sorted(seeds), "settings": settings})
-        job = msgspec.json.encode(redaction.redact_all(plan)).decode()
+        job = as_job(seeds, listed, settings)
         prepare(store, url_filter, settings, job, opened.notify)
         store.admit(candidates, time.time())
         number = store.begin_job("crawl", signed(job, worker), time.time())

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from canonry.crawler.files.seed_lists import ListedSeed
 from canonry.crawler.observe.progress import Progress, total
 from canonry.crawler.run import interrupts, wiring
 from canonry.crawler.run.job.lease_owners import reclaim
@@ -27,6 +28,7 @@ def crawl(
     store: str,
     settings: Settings,
     *,
+    listed: Sequence[ListedSeed] = (),
     notify: Callable[[str], None],
     update: Callable[[Progress], None],
 ) -> wiring.CrawlResult:
@@ -39,6 +41,7 @@ def crawl(
         seeds: absolute URLs.
         store: a SQLAlchemy URL.
         settings: of the run.
+        listed: further seeds, from lists.
         notify: receives sentences for people.
         update: receives the progress twice a second.
 
@@ -46,9 +49,10 @@ def crawl(
         SettingsError, PolicyError, StoreError: as `canonry.crawler.run.wiring.crawl` does.
     """
     if settings.crawl.workers == 1:
-        run = wiring.crawl(seeds, store, settings, notify=notify, watch=_watching(update))
+        watch = _watching(update)
+        run = wiring.crawl(seeds, store, settings, listed=listed, notify=notify, watch=watch)
         return asyncio.run(run)
-    return _Workers(seeds, store, settings, notify, update).run()
+    return _Workers(_Plan(tuple(seeds), store, settings, tuple(listed)), notify, update).run()
 
 
 def _watching(update: Callable[[Progress], None]) -> Callable[[Crawl], asyncio.Task[None]]:
@@ -65,20 +69,22 @@ def _watching(update: Callable[[Progress], None]) -> Callable[[Crawl], asyncio.T
     return watch
 
 
+class _Plan(NamedTuple):
+    """What each worker is to do."""
+
+    seeds: tuple[str, ...]
+    store: str
+    settings: Settings
+    listed: tuple[ListedSeed, ...]
+
+
 class _Workers:
     """Worker processes, and the latest message of each."""
 
     def __init__(
-        self,
-        seeds: Sequence[str],
-        store: str,
-        settings: Settings,
-        notify: Callable[[str], None],
-        update: Callable[[Progress], None],
+        self, plan: _Plan, notify: Callable[[str], None], update: Callable[[Progress], None]
     ) -> None:
-        self._seeds = tuple(seeds)
-        self._store = store
-        self._settings = settings
+        self._plan = plan
         self._notify = notify
         self._notified: set[str] = set()
         self._update = update
@@ -92,7 +98,7 @@ class _Workers:
     def run(self) -> wiring.CrawlResult:
         """Start all workers, and receive their messages until the last one has ended."""
         with interrupts.forwarding(self._interrupt):
-            for _ in range(self._settings.crawl.workers):
+            for _ in range(self._plan.settings.crawl.workers):
                 self._start()
             while self._processes:
                 for pipe in wait(list(self._processes), _EVERY):
@@ -115,9 +121,7 @@ class _Workers:
         """Start a worker."""
         spawning = multiprocessing.get_context("spawn")
         ours, theirs = spawning.Pipe(duplex=False)
-        process = spawning.Process(
-            target=_work, args=(self._seeds, self._store, self._settings, theirs)
-        )
+        process = spawning.Process(target=_work, args=(self._plan, theirs))
         process.start()
         theirs.close()
         self._processes[ours] = process
@@ -153,7 +157,7 @@ class _Workers:
             + ("another takes its place." if again else "the others go on.")
         )
         with suppress(StoreError):  # otherwise its leases expire
-            reclaim(self._store, self._settings.crawl.delay)
+            reclaim(self._plan.store, self._plan.settings.crawl.delay)
         if again:
             self._start()
 
@@ -166,7 +170,7 @@ class _Workers:
                     os.kill(process.pid, number)
 
 
-def _work(seeds: Sequence[str], store: str, settings: Settings, pipe: Connection) -> None:
+def _work(plan: _Plan, pipe: Connection) -> None:
     """Crawl in a process of its own, and send messages to the first process."""
     os.setpgrp()  # so that a terminal's Ctrl-C comes only once, from the first process
 
@@ -184,7 +188,9 @@ def _work(seeds: Sequence[str], store: str, settings: Settings, pipe: Connection
         return _watching(send)(run)
 
     try:
-        result = asyncio.run(wiring.crawl(seeds, store, settings, notify=notify, watch=watch))
+        seeds, store, settings, listed = plan
+        run = wiring.crawl(seeds, store, settings, listed=listed, notify=notify, watch=watch)
+        result = asyncio.run(run)
     except Exception as error:  # noqa: BLE001 - the first process raises it
         with suppress(OSError):
             pipe.send(error)

@@ -1,13 +1,15 @@
 """Preparation of a run: its seeds, and a store that an earlier run left under other limits."""
 
+import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from sqlalchemy import Connection, select
 
 from canonry.canon import InvalidURL, redaction
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.files.seed_lists import ListedSeed
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.run.job.lease_owners import reclaim_in
@@ -24,23 +26,50 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.OURS,
     HoldReason.LEARNED,
 }
+_MOST_TOLD = 10  # lines of lists, one by one
 _MANY = 100_000  # URLs; to review more takes a time that users notice
 
 
-def read_seeds(seeds: Iterable[str], url_filter: URLFilter) -> list[Candidate]:
+def read_seeds(
+    seeds: Iterable[str],
+    listed: Iterable[ListedSeed],
+    url_filter: URLFilter,
+    notify: Callable[[str], None],
+) -> list[Candidate]:
     """Return seeds as candidates, and extend the scope by them.
 
+    Args:
+        seeds: each has to be a URL that can be fetched.
+        listed: of these, the ones that cannot be used are told and left out.
+        url_filter: makes the candidates.
+        notify: receives sentences for people.
+
     Raises:
-        SettingsError: naming a seed that cannot be used.
+        SettingsError: naming a seed that cannot be used; or if there is none at all.
     """
     candidates = [_read_seed(seed, url_filter) for seed in seeds]
-    for candidate in candidates:
-        url_filter.extend_scope(candidate.url)
+    unusable = 0
+    for one in listed:
+        try:
+            candidates.append(_read_seed(one.text, url_filter))
+        except SettingsError as error:
+            unusable += 1
+            if unusable <= _MOST_TOLD:
+                notify(f"canonry: {one.place}: {error}")
+    if unusable > _MOST_TOLD:
+        notify(f"canonry: {unusable - _MOST_TOLD:,} more lines of --seeds cannot be used either")
+    if not candidates:
+        raise SettingsError("there is no seed: give the URL of a page, or a list with --seeds FILE")
+    url_filter.extend_scope(*(candidate.url for candidate in candidates))
     return candidates
 
 
 def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
-    """Return a seed as a candidate that no limit holds."""
+    """Return a seed as a candidate that no limit holds.
+
+    Raises:
+        SettingsError: the seed cannot be used.
+    """
     shown, _ = redaction.redact_refused(seed)
     try:
         found = url_filter.candidate(seed, None, depth=0, hops=0, source=None)
@@ -50,6 +79,16 @@ def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
     if isinstance(found, HoldReason):
         raise SettingsError(f"seed {shown}: {found.value}")
     return found._replace(held=None)
+
+
+def as_job(seeds: Sequence[str], listed: Sequence[ListedSeed], settings: Settings) -> str:
+    """Return what a crawl is to do as JSON, without passwords. Of lists it has a digest."""
+    plan: dict[str, object] = {"seeds": sorted(seeds), "settings": settings}
+    if listed:
+        lines = "\n".join(sorted(one.text for one in listed))
+        digest = hashlib.blake2b(lines.encode(), digest_size=16).hexdigest()
+        plan["listed"] = {"count": len(listed), "digest": digest}
+    return msgspec.json.encode(redaction.redact_all(msgspec.to_builtins(plan))).decode()
 
 
 def prepare(

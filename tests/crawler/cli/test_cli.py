@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
-from support.sites import run_command
+from support.sites import exported, run_command
 
 from canonry.crawler.cli.commands import COMMANDS, main
 from canonry.storage import report
@@ -99,6 +99,8 @@ def test_extract_from_html(tmp_path: Path) -> None:
         (["extract", "none.txt"], 1, "none.txt"),
         (["nonsense"], 2, "No such command"),
         (["crawl"], 2, "Missing argument"),
+        (["crawl", "--seeds", "none.txt"], 2, "--seeds none.txt: there is no such file"),
+        (["crawl", "--seeds", "-"], 2, "there is no seed"),
         (["crawl", "example.com"], 2, "Did you mean https://example.com ?"),
         (["crawl", "mailto:a@b"], 2, "not http or https"),
         (["crawl", "http://a.example/", "--scope", "moon"], 2, "'host', 'domain', 'prefix', 'any'"),
@@ -141,6 +143,18 @@ def test_wrong_usage_gets_a_message(tmp_path: Path, words: list[str], code: int,
     assert "Traceback" not in told
     assert done.stdout.strip() == b""
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
+
+
+def test_seeds_come_from_a_list_or_standard_input_too(tmp_path: Path) -> None:
+    """Nothing listens at these addresses: what counts is which URLs are asked."""
+    more = ["--connect-to", "::127.0.0.1:1", "--config", "c.toml"]
+    (tmp_path / "c.toml").write_text("[fetch]\nretries = 0\n")
+    (tmp_path / "seeds").write_text("# mine\nhttp://a.example/\nnonsense\n")
+    words = ["crawl", "http://c.example/", "--seeds", "-", "--seeds", "seeds", *more]
+    done = run_command(*words, folder=tmp_path, data=b"\nhttp://b.example/\n")
+    assert b"canonry: seeds, line 3: seed: the reference is relative" in done.stderr
+    listed = [row["url"] for row in exported(tmp_path, "urls")]
+    assert sorted(listed) == [f"http://{name}.example/" for name in "abc"]
 
 
 @pytest.mark.parametrize(
