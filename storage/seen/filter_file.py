@@ -1,16 +1,29 @@
-"""The filter between runs: where its file is kept, and how the seen set starts from it."""
+"""The filter between runs: where its file is kept, and how the seen set starts from it.
+
+A file is trusted only if the store knows it. Each save has a random id, which the store holds
+before the file appears. A store that was restored from a backup does not know the files that were
+saved later, whatever their generation: its keys may have other numbers by now.
+"""
 
 import os
+import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.exc import DatabaseError
 
 from canonry.storage.seen import snapshot
 from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
 from canonry.storage.seen.seen_set import SeenSet
-from canonry.storage.sql.bulk import next_id
-from canonry.storage.sql.schema import keys
+from canonry.storage.seen.snapshot import Snapshot
+from canonry.storage.sql.bulk import next_id, upsert
+from canonry.storage.sql.schema import keys, meta
+
+_SAVES = "filter_saves"  # the fact that holds the ids of the latest saves, the newest last
+_SAVES_KNOWN = 64  # several machines have a file each, for one PostgreSQL
+_NO_FILE = "there is no filter file"
 
 
 class FilterFile:
@@ -24,26 +37,29 @@ class FilterFile:
             store_id: 32 hex digits.
             notify: receives sentences for people, about work that takes time.
         """
+        self._engine = engine
         self._path = _path(engine, store_id)
         self._store_id = store_id
         self._notify = notify
+        self._saved_up_to = -1  # the generation of the file, if it can be used
 
     def load(self, connection: Connection) -> SeenSet:
-        """Return the seen set: from the file if it can be used, otherwise from the table."""
+        """Return the seen set: from the file if it can be used, otherwise from the table.
+
+        A file that cannot be used is deleted at once: if this process is killed, the next one must
+        not find it and take it for a good one.
+        """
         newest = next_id(connection, keys) - 1
-        found: snapshot.Snapshot | str = "there is no filter file"
-        if self._path is not None:
-            found = snapshot.load(self._path, self._store_id)
-        if not isinstance(found, str) and found.generation > newest:
-            found = "the filter file is ahead of the table"
-        elif not isinstance(found, str) and found.filter.links > 1:
-            found = "the filter has outgrown its first size"
+        found = self._read(connection, newest)
         if isinstance(found, str):
+            self._delete()
             if newest:
                 self._notify(f"{found}; rebuilding it from {newest:,} keys")
-            seen = SeenSet(KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest)), 0)
+            key_filter = KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest))
+            seen = SeenSet(key_filter, 0, self._wrong)
         else:
-            seen = SeenSet(*found)
+            self._saved_up_to = found.generation
+            seen = SeenSet(found.filter, found.generation, self._wrong)
         done = 0
         for n in seen.catch_up(connection):
             done += n
@@ -51,21 +67,70 @@ class FilterFile:
                 self._notify(f"filter: {done:,} of {newest:,} keys")
         return seen
 
+    def _read(self, connection: Connection, newest: int) -> Snapshot | str:
+        """Return the filter in the file, or a sentence that says why it cannot be used."""
+        if self._path is None:
+            return _NO_FILE
+        found = snapshot.load(self._path, self._store_id)
+        if isinstance(found, str):
+            return found
+        if found.generation > newest:
+            return "the filter file is ahead of the table"
+        if found.save_id not in _saves(connection):
+            return "the store did not save this filter file (was a backup restored?)"
+        if found.filter.links > 1:
+            return "the filter has outgrown its first size"
+        return found
+
+    def _wrong(self) -> None:
+        """Delete the file of a filter that turned out to lack keys."""
+        self._delete()
+        self._notify("the filter lacks keys that the table has; rebuilding it, nothing is lost")
+
+    def _delete(self) -> None:
+        """Delete the file, if there is one."""
+        self._saved_up_to = -1
+        if self._path is not None:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
     def save(self, seen: SeenSet) -> None:
         """Write the filter of a seen set. If that fails, the next start rebuilds it."""
-        if self._path is None:
+        if self._path is None or seen.known_up_to == self._saved_up_to:
             return
+        taken = Snapshot(seen.filter, seen.known_up_to, uuid.uuid4().hex)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            snapshot.save(self._path, seen.filter, self._store_id, seen.known_up_to)
-        except OSError as error:
-            self._notify(f"the filter was not saved ({error}); the next start rebuilds it")
+            with self._engine.begin() as connection:
+                _add_save(connection, taken.save_id)
+            snapshot.save(self._path, taken, self._store_id)
+        except (OSError, DatabaseError) as error:
+            reason = error.orig if isinstance(error, DatabaseError) else error
+            self._notify(f"the filter was not saved ({reason}); the next start rebuilds it")
+
+
+def _saves(connection: Connection) -> list[str]:
+    """Return the ids of the latest saves that the store knows, the newest last."""
+    held = connection.scalar(select(meta.c.value).where(meta.c.name == _SAVES))
+    return held.split() if held else []
+
+
+def _add_save(connection: Connection, save_id: str) -> None:
+    """Write the id of a save into the store, before its file appears."""
+    value = " ".join([*_saves(connection), save_id][-_SAVES_KNOWN:])
+    new = upsert(connection.dialect.name, meta).values(name=_SAVES, value=value)
+    connection.execute(
+        new.on_conflict_do_update(index_elements=[meta.c.name], set_={"value": value})
+    )
 
 
 def _path(engine: Engine, store_id: str) -> Path | None:
-    """Return the path: beside a database file, otherwise in the user's cache."""
+    """Return the path: beside a database file, otherwise in the user's cache, if there is one."""
     database = engine.url.database
-    if engine.dialect.name != "sqlite":
-        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        return Path(cache) / "canonry" / f"{store_id}.bloom"
-    return Path(f"{database}.bloom") if database and database != ":memory:" else None
+    if engine.dialect.name == "sqlite":
+        return Path(f"{database}.bloom") if database and database != ":memory:" else None
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # a user without a home
+        return None
+    return cache / "canonry" / f"{store_id}.bloom"

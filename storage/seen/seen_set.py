@@ -1,15 +1,16 @@
 """The seen set: of all claims of a key, exactly one is ever answered with "new"."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
 from operator import itemgetter
 
 from sqlalchemy import Connection, select
+from sqlalchemy.exc import IntegrityError
 
 from canonry.storage.records import Admission
-from canonry.storage.seen.bloom import KeyFilter
-from canonry.storage.sql.bulk import insert_rows, rows_of
+from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
+from canonry.storage.sql.bulk import insert_rows, next_id, rows_of
 from canonry.storage.sql.schema import keys
 
 _RECENT = 1 << 17
@@ -49,10 +50,19 @@ class SeenSet:
     transaction, which holds the write lock. Call `committed` or `rolled_back` when it has ended.
     """
 
-    def __init__(self, key_filter: KeyFilter, known_up_to: int) -> None:
-        """Start with a filter that holds every key with ``keys.id <= known_up_to``."""
+    def __init__(
+        self, key_filter: KeyFilter, known_up_to: int, wrong: Callable[[], None] = lambda: None
+    ) -> None:
+        """Start with a filter that holds every key with ``keys.id <= known_up_to``.
+
+        Args:
+            key_filter: the filter.
+            known_up_to: that id.
+            wrong: called if the filter turns out to lack keys of the table, before it is rebuilt.
+        """
         self.filter = key_filter
         self.known_up_to = known_up_to
+        self._wrong = wrong
         self._recent = Recent()
         self._fresh: dict[bytes, int] = {}  # answers of the open transaction
         self._wrote = False  # True if the open transaction inserted keys
@@ -73,6 +83,9 @@ class SeenSet:
     ) -> list[Admission]:
         """Claim keys, in order.
 
+        If the filter lacks a key of the table, the table refuses a second row of it. Then the
+        filter is rebuilt from the table, and the keys are claimed again.
+
         Args:
             connection: in a transaction that holds the write lock.
             wanted: 16-byte keys; of equal keys the first wins.
@@ -82,6 +95,31 @@ class SeenSet:
         Returns:
             One admission for each key.
         """
+        try:
+            return self._claim(connection, wanted, first_row)
+        except IntegrityError:
+            connection.exec_driver_sql("ROLLBACK TO claiming")
+            self._wrong()
+            self._rebuild(connection)
+            return self._claim(connection, wanted, first_row)
+
+    def _rebuild(self, connection: Connection) -> None:
+        """Make the filter anew from all rows of the table, those of this transaction, too."""
+        newest = next_id(connection, keys) - 1
+        self.filter = KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest))
+        rows = connection.execute(select(keys.c.key))
+        for part in rows.partitions(50_000):
+            self.filter.add([key for (key,) in part])
+        self._last_id = newest
+        # This transaction's own rows may be undone; other rows stay.
+        self.known_up_to = min(self.known_up_to, newest) if self._wrote else newest
+        self._recent = Recent()
+        self._fresh.clear()
+
+    def _claim(
+        self, connection: Connection, wanted: Sequence[bytes], first_row: int
+    ) -> list[Admission]:
+        """Claim keys, if the filter holds all keys of the table."""
         if not self._wrote:  # otherwise our own rows would be added twice
             for _ in self.catch_up(connection):
                 pass
@@ -97,7 +135,10 @@ class SeenSet:
         answers = list(map(_ADMISSION, found))
         fresh.sort(key=itemgetter(0))  # neighbours in the index are written together
         rows = [(self._last_id + n, key, row) for n, (key, row) in enumerate(fresh, 1)]
-        insert_rows(connection, keys, ("id", "key", "url_id"), rows)
+        if rows:  # SQLAlchemy's own savepoints take four times as long
+            connection.exec_driver_sql("SAVEPOINT claiming")
+            insert_rows(connection, keys, ("id", "key", "url_id"), rows)
+            connection.exec_driver_sql("RELEASE claiming")
         self._last_id += len(fresh)
         self.filter.add([key for key, _row in fresh])  # bits that a rollback leaves do no harm
         self._wrote |= bool(fresh)

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 _T = TypeVar("_T")
 _CHUNK = 500  # values in one IN list
@@ -49,6 +49,8 @@ def _copy(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]
         with driver.cursor() as cursor, cursor.copy(statement) as copy:
             for row in rows:
                 copy.write_row(row)
+    except connection.dialect.loaded_dbapi.IntegrityError as error:
+        raise IntegrityError(statement, None, error) from error
     except connection.dialect.loaded_dbapi.Error as error:
         raise OperationalError(statement, None, error) from error
 
