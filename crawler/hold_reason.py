@@ -7,6 +7,8 @@ class HoldReason(Enum):
     """Why a URL is held. It stays in the store, and is released when the limit is lifted."""
 
     OUT_OF_SCOPE = "it is outside the scope of the crawl (--scope)"
+    EXCLUDED = "a pattern of --exclude matches it"
+    NOT_INCLUDED = "no pattern of --include matches it"
     TOO_DEEP = "it is more links away from the seeds than --max-depth allows"
     TOO_MANY_HOPS = "it comes after too many redirects in a row (max_hops)"
     TOO_LONG = "it is longer than max_url, like the links of endless sites"

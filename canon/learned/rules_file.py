@@ -60,11 +60,14 @@ def _rules(rules: list[Any], source: str) -> Iterator[LearnedRule]:
         if not isinstance(given, Mapping):
             raise RulesError(f"{where}: it has to be an object with the keys {allowed}")
         named = given.get("id")
+        fields = {key: value for key, value in given.items() if key != "id"}
         try:
-            rule = msgspec.convert({k: v for k, v in given.items() if k != "id"}, LearnedRule)
-        except msgspec.ValidationError as error:
+            rule = msgspec.convert(fields, LearnedRule)
+        except msgspec.ValidationError:
+            from canonry.canon.policies.allowed import fault_among  # noqa: PLC0415 - for errors
+
             shown = f"{where} ({named})" if named else where
-            raise RulesError(f"{shown}: {error}; the keys allowed are id, {allowed}") from None
+            raise RulesError(f"{shown}: {fault_among(fields, LearnedRule)}") from None
         if wrong := fault(rule):
             raise RulesError(f"{where}: {wrong}")
         if named not in (None, rule.id):

@@ -74,9 +74,10 @@ def from_toml(text: str, source: str) -> Policy:
         given = _lists() | given
     try:
         policy = msgspec.convert(given, Policy)
-    except msgspec.ValidationError as error:
-        allowed = ", ".join(Policy.__struct_fields__)
-        message = f"{source}: {error}; the keys allowed are {allowed}"
+    except msgspec.ValidationError:
+        from canonry.canon.policies.allowed import fault_among  # noqa: PLC0415 - only for errors
+
+        message = f"{source}: {fault_among(given, Policy)}"
         raise PolicyError(message) from None
     _check(policy, source)
     return policy

@@ -1,33 +1,81 @@
-"""Scope: where links may lead, as the seeds define it."""
+"""Scope: where links may lead, as the seeds and the patterns define it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from publicsuffixlist import PublicSuffixList
 
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.settings.url_patterns import URLPatterns
+
+
+class ScopeVerdict(NamedTuple):
+    """Whether a URL is in scope, and which setting decides that."""
+
+    reason: HoldReason | None  # None: it is in
+    setting: str
+    value: str = ""
+
 
 class Scope:
-    """The hosts, domains or directories that belong to a crawl."""
+    """The hosts, domains or directories that belong to a crawl, less what patterns exclude."""
 
-    def __init__(self, kind: str, seeds: Iterable[str]) -> None:
-        """Define a scope by seeds.
+    def __init__(
+        self,
+        kind: str,
+        seeds: Iterable[str],
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+    ) -> None:
+        """Define a scope by seeds and by patterns.
 
         Args:
             kind: ``host``, ``domain`` (registrable domain), ``prefix`` (directory) or ``any``.
-            seeds: URLs as they are requested.
+            seeds: URLs as they are requested. They are in scope, whatever the patterns say.
+            include: patterns, of which one has to match; none: all URLs do.
+            exclude: patterns, of which none may match.
+
+        Raises:
+            ValueError: naming a pattern that cannot be used.
         """
         self._kind = kind
         self._places: set[str] = set()
+        self._include, self._exclude = URLPatterns(include), URLPatterns(exclude)
+        self._seeds: set[str] = set()  # kept only where patterns could keep them out
         for seed in seeds:
             self.extend(seed)
 
     def extend(self, url: str) -> None:
-        """Add the place of one more seed."""
+        """Add one more seed, and its place."""
         self._places.add(self._place(url))
+        if self._include or self._exclude:
+            self._seeds.add(url)
 
     def __contains__(self, url: str) -> bool:
         """Return True if a URL is in scope."""
+        return self.judge(url).reason is None
+
+    def judge(self, url: str) -> ScopeVerdict:
+        """Return whether a URL is in scope, and why."""
+        if not self._has_place(url):
+            return ScopeVerdict(HoldReason.OUT_OF_SCOPE, "scope", self._kind)
+        if url in self._seeds:
+            return ScopeVerdict(None, "seed", url)
+        if (pattern := self._exclude.find(url)) is not None:
+            return ScopeVerdict(HoldReason.EXCLUDED, "exclude", pattern)
+        if self._include:
+            pattern = self._include.find(url)
+            return ScopeVerdict(
+                HoldReason.NOT_INCLUDED if pattern is None else None,
+                "include",
+                pattern or "none matches",
+            )
+        return ScopeVerdict(None, "scope", self._kind)
+
+    def _has_place(self, url: str) -> bool:
+        """Return True if a URL is in the place of a seed."""
         if self._kind == "any":
             return True
         if self._kind == "prefix":

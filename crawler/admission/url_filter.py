@@ -3,7 +3,6 @@
 Seeds, links and redirects all pass it.
 """
 
-import fnmatch
 import re
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -11,10 +10,11 @@ from typing import NamedTuple
 from canonry.canon import Canonicalizer
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission import traps
-from canonry.crawler.admission.scope import Scope, host_of
+from canonry.crawler.admission.scope import Scope, ScopeVerdict, host_of
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
+from canonry.crawler.settings.url_patterns import URLPatterns
 from canonry.storage import Candidate
 from canonry.storage.records import FIRST, ORDINARY, Budget
 
@@ -24,6 +24,14 @@ _REMEMBERED = 32_768  # targets of links: most links are on many pages of a site
 _CANDIDATE = partial(tuple.__new__, Candidate)  # takes a third of the time of calling the class
 # A base's authority, and its path up to the last slash (RFC 3986 section 5.2.3).
 _BASE = re.compile(r"(https?://[^/?#\\]+)(/(?:[^?#\\]*/)?)[^/?#\\]*(?:[?#].*)?", re.DOTALL)
+
+
+# The setting that lifts a reason to hold.
+_SETTINGS = {
+    HoldReason.TOO_LONG: "max_url",
+    HoldReason.TOO_MANY_SEGMENTS: "max_segments",
+    HoldReason.REPEATING_PATH: "max_repeats",
+}
 
 
 class _Target(NamedTuple):
@@ -46,8 +54,7 @@ class URLFilter:
         self._scope = scope
         self._crawl = settings.crawl
         self._traps = settings.traps
-        patterns = [fnmatch.translate(pattern) for pattern in settings.crawl.first]
-        self._first = re.compile("|".join(patterns)) if patterns else None
+        self._first = URLPatterns(settings.crawl.first)
         self._target = lru_cache(_REMEMBERED)(self._find_target)
 
     def extend_scope(self, *seeds: str) -> None:
@@ -93,13 +100,26 @@ class URLFilter:
         canonical = self.canonicalizer(reference, base)
         url = canonical.url
         hold = self._reason_in(url)
-        is_first = self._first is not None and self._first.match(url)
-        priority = FIRST if is_first else ORDINARY
+        priority = ORDINARY if self._first.find(url) is None else FIRST
         return _Target(url, canonical.key, host_of(url), hold, spelled(reference, url), priority)
 
     def reason_to_hold(self, url: str, depth: int, hops: int) -> HoldReason | None:
         """Return the limit of this crawl that holds a URL; None when it may be fetched."""
         return self._beyond(depth, hops) or self._reason_in(url)
+
+    def judge(self, text: str) -> tuple[str, ScopeVerdict]:
+        """Return the URL that a text means, and whether a link to it would be followed, and why.
+
+        Raises:
+            InvalidURL: when the text has no canonical form.
+        """
+        url = self.canonicalizer(text).url
+        hold = self._reason_in(url)
+        found = self._scope.judge(url) if is_fetched(url) else None
+        if hold is None or (found is not None and hold is found.reason):
+            assert found is not None  # noqa: S101 - other schemes are held
+            return url, found
+        return url, ScopeVerdict(hold, _SETTINGS.get(hold, hold.label), hold.value)
 
     def _beyond(self, depth: int, hops: int) -> HoldReason | None:
         """Return the reason to hold a URL for the way that led to it."""
@@ -115,8 +135,8 @@ class URLFilter:
             return HoldReason.SCHEME
         if url.count(":") > 1 and not is_web_port(Parts.of(url).port):
             return HoldReason.PORT
-        if url not in self._scope:
-            return HoldReason.OUT_OF_SCOPE
+        if (beyond := self._scope.judge(url).reason) is not None:
+            return beyond
         return traps.reason_to_hold(url, self._traps)
 
     def budgets_of(self, url: str) -> list[Budget]:

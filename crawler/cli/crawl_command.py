@@ -14,8 +14,14 @@ from canonry.crawler.cli.common import (
     store_option,
     with_exit_code,
 )
-from canonry.crawler.files.lines import Cut
-from canonry.crawler.files.seed_lists import ListedSeed, read_seed_lists
+from canonry.crawler.cli.scope_options import (
+    config_option,
+    exclude_option,
+    include_option,
+    read_lists,
+    scope_option,
+    seeds_option,
+)
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run import workers
@@ -27,26 +33,11 @@ from canonry.storage.sql.engine import shown
 @click.command()
 @click.argument("seeds", nargs=-1, metavar="[SEED]...")
 @store_option
-@click.option(
-    "--seeds",
-    "seed_lists",
-    multiple=True,
-    metavar="FILE|-",
-    help="Also read seeds from FILE, or from standard input: one on each line. Blank lines and "
-    "lines that begin with # are skipped. Can be repeated.",
-)
-@click.option(
-    "--config",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Read settings from FILE (TOML).",
-)
-@click.option(
-    "--scope",
-    type=click.Choice(["host", "domain", "prefix", "any"]),
-    help="Links to follow: on the seeds' hosts, on their registrable domains, below the seeds' "
-    "directories, or any.  [default: host]",
-)
+@seeds_option
+@config_option
+@scope_option
+@include_option
+@exclude_option
 @click.option("--max-pages", type=int, metavar="N", help="Stop when the store holds N pages.")
 @click.option("--max-depth", type=int, metavar="N", help="Follow up to N links from a seed.")
 @click.option(
@@ -108,10 +99,11 @@ def crawl(
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
     fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file")}
     fetch["connect_to"] = list(flags.pop("connect_to")) or None
-    flags["first"] = list(flags["first"]) or None
+    for key in ("first", "include", "exclude"):
+        flags[key] = list(flags[key]) or None
     learn = {"enabled": flags.pop("learn")}
     settings = load(config, {"crawl": flags, "fetch": fetch, "learn": learn})
-    listed, cuts = _read_lists(seed_lists)
+    listed, cuts = read_lists(seed_lists)
     standing = Progress()
 
     def update(progress: Progress) -> None:
@@ -141,16 +133,3 @@ def crawl(
         return FAILED if cuts else 0
     render.notify("Interrupted; the same command resumes.")
     return INTERRUPTED
-
-
-def _read_lists(files: tuple[str, ...]) -> tuple[list[ListedSeed], list[Cut]]:
-    """Return the seeds of lists, and where a list breaks off, which is told."""
-    listed: list[ListedSeed] = []
-    cuts: list[Cut] = []
-    for found in read_seed_lists(files):
-        if isinstance(found, Cut):
-            cuts.append(found)
-            render.notify(f"canonry: --seeds {found}; the seeds before that are used")
-        else:
-            listed.append(found)
-    return listed, cuts

@@ -31,6 +31,10 @@ _MAX_SAME = 5  # redirects to the same resource, as cookie walls send them
 _NO_ROW = 0
 _JITTER = 0.25  # of a wait
 _MAX_RETRY_AFTER = 86_400.0
+_BY_SCOPE = frozenset(
+    reason.label
+    for reason in (HoldReason.OUT_OF_SCOPE, HoldReason.EXCLUDED, HoldReason.NOT_INCLUDED)
+)
 _MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
 
 Turn = Callable[[float | None], Awaitable[None]]
@@ -179,7 +183,7 @@ class Visitor:
             return RefusedLink(error.reason.name.lower(), redaction.redact_refused(error.text)[0])
         if isinstance(target, HoldReason):
             return RefusedLink(target.label, redact(location))
-        if seed and target.held == HoldReason.OUT_OF_SCOPE.label:
+        if seed and target.held in _BY_SCOPE:
             # Whoever gives a seed means what it redirects to.
             self._url_filter.extend_scope(target.url)
             hold = self._url_filter.reason_to_hold(target.url, target.depth, target.hops)

@@ -76,7 +76,9 @@ async def crawl(
         PolicyError, StoreError: for a policy or a store that cannot be used.
     """
     canonicalizer = Canonicalizer(find_policy(settings.crawl.policy))
-    url_filter = URLFilter(canonicalizer, Scope(settings.crawl.scope, ()), settings)
+    limits = settings.crawl
+    scope = Scope(limits.scope, (), limits.include, limits.exclude)
+    url_filter = URLFilter(canonicalizer, scope, settings)
     candidates = read_seeds(seeds, listed, url_filter, notify)
     try:
         client = Client(settings)

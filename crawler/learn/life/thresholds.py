@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from canonry.canon.learned import FAMILIES
 from canonry.canon.policies import read_shipped
+from canonry.canon.policies.allowed import fault_among
 from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.settings import SettingsError
 
@@ -107,8 +108,13 @@ def load(file: str | None = None) -> Thresholds:
     whole = {name: shipped[name] | given.get(name, {}) for name in ("verification", "gate")}
     try:
         return msgspec.convert({"family": families, **whole}, Thresholds)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"{source}: {error}") from None
+    except msgspec.ValidationError:
+        kinds: dict[str, type[msgspec.Struct]] = {"verification": Verification, "gate": Gate}
+        named = {f"family.{name}": values for name, values in families.items()} | whole
+        for name, values in named.items():
+            if wrong := fault_among(values, kinds.get(name, Threshold)):
+                raise SettingsError(f"{source}: [{name}]: {wrong}") from None
+        raise
 
 
 def _faults(given: Mapping[str, Any]) -> Iterator[str]:

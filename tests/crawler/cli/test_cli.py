@@ -104,8 +104,16 @@ def test_extract_from_html(tmp_path: Path) -> None:
         (["crawl", "example.com"], 2, "Did you mean https://example.com ?"),
         (["crawl", "mailto:a@b"], 2, "not http or https"),
         (["crawl", "http://a.example/", "--scope", "moon"], 2, "'host', 'domain', 'prefix', 'any'"),
-        (["crawl", "http://a.example/", "--concurrency", "0"], 2, "$.crawl.concurrency"),
-        (["crawl", "http://a.example/", "--delay", "-1"], 2, "$.crawl.delay"),
+        (
+            ["crawl", "http://a.example/", "--concurrency", "0"],
+            2,
+            "[crawl]: 0 was given; allowed",
+        ),
+        (
+            ["crawl", "http://a.example/", "--delay", "-1"],
+            2,
+            "--delay: delay in [crawl]: -1.0",
+        ),
         (
             ["crawl", "http://a.example/", "--policy", "nope"],
             2,
@@ -160,38 +168,21 @@ def test_seeds_come_from_a_list_or_standard_input_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[crawl\n", "not TOML"),
+        ("name = 'x'\n", "mine.toml: the key version is missing; allowed are name, version"),
         (
-            "[crawl]\ndelya = 1\n",
-            "no key 'delya' in [crawl]; allowed are user_agent, contact, delay",
+            "name = 'x'\nversion = 1\npractise = []\n",
+            "no key is called practise (did you mean practice?); allowed are",
         ),
-        ("[crwal]\n", "no section [crwal]; allowed are [crawl], [fetch], [traps]"),
-        ("[crawl]\ndelay = 'x'\n", "my.toml: Expected `float`, got `str` - at `$.crawl.delay`"),
-        ("crawl = 1\n", "write [crawl]"),
-    ],
-)
-def test_an_invalid_settings_file_gets_a_message_with_the_place(
-    tmp_path: Path, text: str, said: str
-) -> None:
-    (tmp_path / "my.toml").write_text(text)
-    done = run_command("crawl", "http://a.example/", "--config", "my.toml", folder=tmp_path)
-    assert done.returncode == 2
-    assert said in done.stderr.decode()
-    assert "my.toml" in done.stderr.decode()
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("name = 'x'\n", "missing required field `version`; the keys allowed are name, version"),
-        ("name = 'x'\nversion = 1\npractise = []\n", "unknown field `practise`"),
         (
             "name = 'x'\nversion = 1\npractice = ['lower']\n",
             "no rule 'lower'; the rules allowed are",
         ),
         ("name = 'x/y'\nversion = 1\n", "key 'name'"),
         ("name = 'x'\nversion = 0\n", "key 'version'"),
-        ("name = 'x'\nversion = 1\ndialect = 'php'\n", "$.dialect"),
+        (
+            "name = 'x'\nversion = 1\ndialect = 'php'\n",
+            'dialect: "php" was given; allowed is "rfc3986" or "whatwg"',
+        ),
         ("name = \n", "not TOML"),
     ],
 )
@@ -199,10 +190,11 @@ def test_an_invalid_policy_gets_a_message_with_the_key(
     tmp_path: Path, text: str, said: str
 ) -> None:
     (tmp_path / "mine.toml").write_text(text)
-    done = run_command("canon", "http://a.example/", "--policy", "mine.toml", folder=tmp_path)
-    assert done.returncode == 2
-    assert said in done.stderr.decode()
-    assert "mine.toml" in done.stderr.decode()
+    words = ["canon", "http://a.example/", "--policy", str(tmp_path / "mine.toml")]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+    assert "mine.toml" in done.output
 
 
 def test_a_policy_from_a_file(tmp_path: Path) -> None:

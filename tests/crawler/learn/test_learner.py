@@ -204,13 +204,13 @@ def test_memory_is_bounded() -> None:
     [
         ("[defalt]\n", r"no section \[defalt\]; allowed are default, verification, gate, family"),
         ("[family.x]\n", r"no section \[family.x\]"),
-        ("[default]\nactive = 2\n", "<= 1.0"),
+        ("[default]\nactive = 2\n", "active: 2 was given; allowed is a number from 0 to 1"),
         ("[default]\nactiv = 1\n", "no key 'activ' in .default.; allowed are probation_floor"),
         ("[family.www]\ntrial = 0.8\n", "no key 'trial' in .family.www.; its successors are 'tri"),
         ("[gate]\nfrom_ = 1\n", "no key 'from_' in .gate.; allowed are share, from, class_size"),
         ("default = 1\n", "'default' has to be a section, .default."),
         ("family = 1\n", "'family' has to be a section for each family"),
-        ("[default]\nstrength = 1000\n", "<= 40"),
+        ("[default]\nstrength = 1000\n", "allowed is a number from 0.5 to 40"),
         ("x", "not TOML"),
     ],
 )

@@ -1,0 +1,98 @@
+"""The command ``scope``: tests which URLs a crawl would follow."""
+
+import click
+
+from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
+from canonry.crawler.admission.scope import Scope
+from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.cli import render
+from canonry.crawler.cli.common import FAILED, json_option, print_json, with_exit_code
+from canonry.crawler.cli.scope_options import (
+    config_option,
+    exclude_option,
+    include_option,
+    read_lists,
+    scope_option,
+    seeds_option,
+)
+from canonry.crawler.opening import find_policy
+from canonry.crawler.run.job.preparation import read_seeds
+from canonry.crawler.settings import load
+
+
+@click.group()
+def scope() -> None:
+    """Test which URLs a crawl would follow."""
+
+
+@scope.command()
+@click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@click.option("--seed", "seeds", multiple=True, metavar="URL", help="A seed. Can be repeated.")
+@seeds_option
+@config_option
+@scope_option
+@include_option
+@exclude_option
+@json_option
+@with_exit_code
+def test(
+    urls: tuple[str, ...],
+    seeds: tuple[str, ...],
+    seed_lists: tuple[str, ...],
+    config: str | None,
+    *,
+    as_json: bool,
+    **flags: str | tuple[str, ...] | None,
+) -> int:
+    """Show for each URL whether a crawl would follow a link to it, and which setting decides.
+
+    The options, the environment and the settings file are those of 'canonry crawl'. Without seeds,
+    all hosts count as those of seeds. Neither robots.txt nor limits on numbers of pages are tested.
+    """
+    given = {key: list(flag) if isinstance(flag, tuple) else flag for key, flag in flags.items()}
+    settings = load(config, {"crawl": {key: flag or None for key, flag in given.items()}})
+    limits = settings.crawl
+    listed, cuts = read_lists(seed_lists)
+    kind = limits.scope
+    if not (seeds or listed) and kind != "any":
+        render.notify(f"canonry: without a seed, --scope {kind} is not tested: give --seed URL")
+        kind = "any"
+    url_filter = URLFilter(
+        Canonicalizer(find_policy(limits.policy)),
+        Scope(kind, (), limits.include, limits.exclude),
+        settings,
+    )
+    if seeds or listed:
+        read_seeds(seeds, listed, url_filter, render.notify)
+    judged = [_judge(url_filter, url) for url in urls]
+    if as_json:
+        print_json({"urls": judged})
+    else:
+        for one in judged:
+            place = "in " if one["in"] else "out"
+            about = f"{one['setting']}: {one['value']}" if one["value"] else one["setting"]
+            click.echo(f"{place}  {one['url']}  ({about})")
+    return FAILED if cuts or any(one["setting"] == "url" for one in judged) else 0
+
+
+def _judge(url_filter: URLFilter, text: str) -> dict[str, str | bool | None]:
+    """Return the judgement of a URL as plain data."""
+    try:
+        url, found = url_filter.judge(text)
+    except InvalidURL as error:
+        shown, _ = redaction.redact_refused(text)
+        reason = error.reason
+        return {
+            "url": shown,
+            "in": False,
+            "reason": reason.name.lower(),
+            "setting": "url",
+            "value": reason.value,
+        }
+    return {
+        "url": redact(url),
+        "in": found.reason is None,
+        "reason": found.reason and found.reason.label,
+        "setting": found.setting,
+        "value": redact(found.value),
+    }

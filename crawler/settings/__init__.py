@@ -1,0 +1,21 @@
+"""Settings: defaults, then a file, then the environment, then the command line."""
+
+from canonry.crawler.settings.sections import (
+    CrawlSettings,
+    FetchSettings,
+    LearnSettings,
+    Settings,
+    SettingsError,
+    TrapSettings,
+)
+from canonry.crawler.settings.sources import load
+
+__all__ = [
+    "CrawlSettings",
+    "FetchSettings",
+    "LearnSettings",
+    "Settings",
+    "SettingsError",
+    "TrapSettings",
+    "load",
+]

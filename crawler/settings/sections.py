@@ -1,0 +1,131 @@
+"""The sections of the settings, with the type and the range of each key."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+_Positive = Annotated[int, Meta(ge=1)]
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+
+
+class SettingsError(ValueError):
+    """Invalid settings. The message names the source, the key and what is allowed."""
+
+
+class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to crawl, and how fast. ``config/canonry.toml`` explains each key."""
+
+    user_agent: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z_-]+(/\S+)?$",
+            description="a product token of letters, - and _, and perhaps a slash and a version, "
+            "such as mine/1.0 (RFC 9309 section 2.2.1)",
+        ),
+    ]
+    contact: Annotated[
+        str,
+        Meta(
+            pattern=r"^[ -~]*$",
+            description="a web page or a mail address, in ASCII characters",
+        ),
+    ]
+    delay: _Seconds
+    concurrency: Annotated[int, Meta(ge=1, le=10_000)]
+    requests_per_host: _Positive
+    address_delay: _Seconds
+    requests_per_address: Annotated[int, Meta(ge=0)]
+    delay_factor: Annotated[float, Meta(ge=0, le=100)]
+    workers: Annotated[int, Meta(ge=1, le=256)]
+    warc: str
+    log: str
+    metrics: Annotated[
+        str,
+        Meta(pattern=r"^(\S+:)?[0-9]*$", description="a port, or a host and a port: 0.0.0.0:9100"),
+    ]
+    scope: Literal["host", "domain", "prefix", "any"]
+    max_pages: Annotated[int, Meta(ge=0)]
+    max_depth: Annotated[int, Meta(ge=-1)]
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    first: tuple[str, ...]
+    max_hops: Annotated[int, Meta(ge=0, le=100)]
+    max_crawl_delay: _Seconds
+    recrawl_after: Annotated[
+        str,
+        Meta(
+            pattern=r"^([0-9]+(\.[0-9]+)?[smhdw]?)?$",
+            description='a time such as "30m", "12h", "7d" or "4w", or "" for never',
+        ),
+    ]
+    respect_nofollow: bool
+    embeds: bool
+    sitemaps: bool
+    policy: str
+
+    @property
+    def token(self) -> str:
+        """Return the product token, which selects the groups of a robots.txt (RFC 9309, 2.2.1)."""
+        return self.user_agent.partition("/")[0]
+
+    @property
+    def recrawl_seconds(self) -> float | None:
+        """Return the age in seconds at which a page is fetched again, or None for never."""
+        if not self.recrawl_after:
+            return None
+        unit = _UNITS.get(self.recrawl_after[-1])
+        return float(self.recrawl_after) if unit is None else float(self.recrawl_after[:-1]) * unit
+
+
+class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to send requests. ``config/canonry.toml`` explains each key."""
+
+    timeout: Annotated[float, Meta(gt=0)]
+    connect_timeout: Annotated[float, Meta(gt=0)]
+    max_body: _Positive
+    retries: Annotated[int, Meta(ge=0, le=100)]
+    retry_wait: _Seconds
+    allow_private: bool
+    ca_file: str
+    connect_to: tuple[str, ...]
+
+
+class TrapSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits against endless sites. ``config/canonry.toml`` explains each key."""
+
+    max_url: _Positive
+    max_segments: _Positive
+    max_repeats: _Positive
+    max_links: _Positive
+    max_per_pattern: Annotated[int, Meta(ge=0)]
+    max_per_host: Annotated[int, Meta(ge=0)]
+
+
+class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether and how to learn rules. ``config/canonry.toml`` explains each key."""
+
+    enabled: bool
+    thresholds: str
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings, by section."""
+
+    crawl: CrawlSettings
+    fetch: FetchSettings
+    traps: TrapSettings
+    learn: LearnSettings
+
+
+SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "crawl": CrawlSettings,
+    "fetch": FetchSettings,
+    "traps": TrapSettings,
+    "learn": LearnSettings,
+}
+# Keys that people look for, and what there is.
+HINTS = {
+    "robots": "robots.txt is always obeyed; max_crawl_delay limits the pause that it asks for",
+}
