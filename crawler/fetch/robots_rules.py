@@ -70,6 +70,22 @@ class _Pattern(NamedTuple):
         return len(target) - at >= len(last) and target.endswith(last)
 
 
+class _Line(NamedTuple):
+    """A line that counts: its field by its first letter, its value, and where it begins."""
+
+    field: str
+    value: str
+    at: int
+
+
+class DecidingLine(NamedTuple):
+    """The line of a robots.txt that decides about a URL."""
+
+    number: int  # from 1
+    text: str  # as in the file
+    allows: bool
+
+
 class RobotsRules:
     """What one crawler may fetch from an origin."""
 
@@ -101,9 +117,7 @@ class RobotsRules:
 
         The longest rule counts, and "allow" of two that are as long (section 2.2.2).
         """
-        parts = Parts.of(url)
-        path = parts.path or "/"
-        target = _comparable(path if parts.query is None else f"{path}?{parts.query}")
+        target = _target_of(url)
         if target == _OWN_PATH:
             return True
         best = (0, True)
@@ -126,44 +140,89 @@ def parse_robots(text: str, agent: str) -> RobotsRules:
         text: the file, without byte order mark.
         agent: the crawler's product token.
     """
-    lines = [
-        (line[1][0].lower(), (line[2] or line[3] or "").rstrip(" \t"))
-        for line in _LINE.finditer(text.replace("\r\n", "\n").replace("\r", "\n"))
-    ]
-    own = _token(agent)
-    named = {_token(value) for field, value in lines if field == _AGENT}
-    token = own if own and own in named else _ALL
+    lines = _lines_of(_unified(text))
+    token = _group_for(agent, lines)
     delays = list(_delays_for(token, lines))
     return RobotsRules(
-        _rules_for(token, lines),
+        ((line.value, line.field == _ALLOW) for line in _rules_for(token, lines)),
         max(delays, default=None),
-        tuple(value for field, value in lines if field == _SITEMAP and value),
+        tuple(line.value for line in lines if line.field == _SITEMAP and line.value),
     )
 
 
-def _rules_for(token: str, lines: list[tuple[str, str]]) -> Iterator[tuple[str, bool]]:
+def deciding_line(text: str, agent: str, url: str) -> DecidingLine | None:
+    """Return the line that decides whether a URL may be fetched, as `RobotsRules.allow` decides.
+
+    Args:
+        text: the file, without byte order mark.
+        agent: the crawler's product token.
+        url: the URL.
+
+    Returns:
+        The first of the lines that say the same; None if no line is about the URL.
+    """
+    target = _target_of(url)
+    if target == _OWN_PATH:
+        return None
+    text = _unified(text)
+    lines = _lines_of(text)
+    best: tuple[tuple[int, bool], _Line] | None = None
+    for line in _rules_for(_group_for(agent, lines), lines):
+        pattern = _Pattern.of(line.value, allows=line.field == _ALLOW)
+        is_better = best is None or pattern[:2] > best[0]
+        if line.value and is_better and pattern.matches(target):
+            best = pattern[:2], line
+    if best is None:
+        return None
+    (_length, allows), line = best
+    end = text.find("\n", line.at)
+    shown = text[line.at : end if end >= 0 else None]
+    return DecidingLine(text.count("\n", 0, line.at) + 1, shown.strip(), allows)
+
+
+def _unified(text: str) -> str:
+    """Return a file with one kind of line ends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _lines_of(text: str) -> list[_Line]:
+    """Return the lines that count."""
+    return [
+        _Line(line[1][0].lower(), (line[2] or line[3] or "").rstrip(" \t"), line.start())
+        for line in _LINE.finditer(text)
+    ]
+
+
+def _group_for(agent: str, lines: list[_Line]) -> str:
+    """Return the token whose groups are for a crawler: its own if the file names it, else "*"."""
+    own = _token(agent)
+    named = {_token(line.value) for line in lines if line.field == _AGENT}
+    return own if own and own in named else _ALL
+
+
+def _rules_for(token: str, lines: list[_Line]) -> Iterator[_Line]:
     """Yield the rules of all groups for a token; only a rule ends the user-agent lines of a group.
 
     "Parsing of other records MUST NOT interfere" with that (section 2.2.4).
     """
     applies, reads_names = False, False
-    for field, value in lines:
-        if field == _AGENT:
-            applies = (applies and reads_names) or _token(value) == token
+    for line in lines:
+        if line.field == _AGENT:
+            applies = (applies and reads_names) or _token(line.value) == token
             reads_names = True
-        elif field in {_ALLOW, _DISALLOW}:
+        elif line.field in {_ALLOW, _DISALLOW}:
             reads_names = False
             if applies:
-                yield value, field == _ALLOW
+                yield line
 
 
-def _delays_for(token: str, lines: list[tuple[str, str]]) -> Iterator[float]:
+def _delays_for(token: str, lines: list[_Line]) -> Iterator[float]:
     """Yield the crawl delays for a token.
 
     The RFC has no such line. One between user-agent lines is meant for those above it.
     """
     applies, reads_names = False, False
-    for field, value in lines:
+    for field, value, _at in lines:
         if field == _AGENT:
             applies = (applies and reads_names) or _token(value) == token
             reads_names = True
@@ -186,6 +245,13 @@ def _seconds(text: str) -> float | None:
     except ValueError:
         return None
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _target_of(url: str) -> str:
+    """Return the path and query of a URL as rules match them."""
+    parts = Parts.of(url)
+    path = parts.path or "/"
+    return _comparable(path if parts.query is None else f"{path}?{parts.query}")
 
 
 def _comparable(path: str) -> str:

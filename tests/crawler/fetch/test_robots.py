@@ -18,7 +18,7 @@ from support.servers import Answer, ok
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
-from canonry.crawler.fetch.robots_rules import parse_robots
+from canonry.crawler.fetch.robots_rules import DecidingLine, deciding_line, parse_robots
 from canonry.storage.records import CachedRobots
 
 RULES = b"""User-agent: other
@@ -313,6 +313,46 @@ def test_patterns_match_as_the_expressions_that_they_stand_for(
     found = re.match(expression + ("$" if stem != written else ""), target)
     rules = parse_robots(f"User-agent: *\nDisallow: {written}", "canonry")
     assert rules.allow("http://a.example/" + "".join(path)) is (found is None)
+
+
+@pytest.mark.parametrize(
+    ("path", "number", "text"),
+    [
+        ("/private/x", 5, "Disallow: /private/"),
+        ("/private/open", 6, "Allow: /private/open"),
+        ("/a.pdf", 7, "Disallow: /*.pdf$"),
+        ("/", None, None),
+        ("/robots.txt", None, None),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_the_line_that_decides_is_named(
+    path: str, number: int | None, text: str | None, end: str
+) -> None:
+    file = RULES.decode().replace("\n", end)
+    found = deciding_line(file, "canonry", f"http://a.example{path}")
+    assert (found and (found.number, found.text)) == (number and (number, text))
+
+
+def test_of_lines_that_say_the_same_the_first_is_named() -> None:
+    file = "User-agent: *\nDisallow: /%61  # first\nDisallow: /a\nAllow: /"
+    found = deciding_line(file, "canonry", "http://h/ab")
+    assert found == DecidingLine(2, "Disallow: /%61  # first", allows=False)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(st.booleans(), st.lists(_PIECES, max_size=5)), max_size=6),
+    st.lists(_PIECES, max_size=8),
+)
+def test_the_line_that_decides_says_what_the_rules_say(
+    rules: list[tuple[bool, list[str]]], path: list[str]
+) -> None:
+    lines = [f"{'Allow' if allows else 'Disallow'}: {''.join(p)}" for allows, p in rules]
+    file = "\n".join(["User-agent: *", *lines])
+    url = f"http://a.example/{''.join(path)}"
+    found = deciding_line(file, "canonry", url)
+    assert parse_robots(file, "canonry").allow(url) is (found is None or found.allows)
 
 
 def encoded(path: str) -> str:
