@@ -1,6 +1,7 @@
 """The commands about URLs themselves: ``canon``, ``explain``, ``extract``."""
 
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import msgspec
 from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon import extract as canon_extract
 from canonry.crawler import opening
-from canonry.crawler.cli import render
+from canonry.crawler.cli import render, why_command
 from canonry.crawler.cli.common import (
     FAILED,
     base_option,
@@ -23,6 +24,8 @@ from canonry.crawler.cli.common import (
 )
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
+from canonry.crawler.inquiry.ask import ask
+from canonry.storage import report
 
 _known_store = click.option(
     "--store", metavar="URL", help="Also use what this store has learned (a SQLAlchemy URL)."
@@ -111,14 +114,21 @@ def explain(
 ) -> int:
     """Show which rules change a URL, and why.
 
-    For a learned rule, it also shows the evidence for the rule.
+    For a learned rule, it also shows the evidence for the rule. With --store, it shows what the
+    store knows of the URL, too, as 'canonry why' does.
     """
     with opening.open_canonicalizer(policy, rules_file, store) as canonicalizer:
         trace = canonicalizer.explain(url, base)
+    answer = None
+    if store is not None:
+        with report.reading(store) as connection:
+            answer = ask(connection, trace.url, time.time(), policy)
     if as_json:
-        print_json(trace.as_dict())
+        print_json(trace.as_dict() | ({} if answer is None else {"store": answer}))
     else:
         render.trace(trace)
+        if answer is not None:
+            why_command.show_facts(answer, render.out())
     return 0
 
 

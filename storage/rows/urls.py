@@ -45,6 +45,7 @@ _here = urls.c.id == bindparam("row")
 _POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
 # A URL may be held by a learned rule while it is fetched; its outcome counts all the same.
 _learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
+_by_robots = and_(urls.c.state == State.HELD, urls.c.reason == "robots")
 _OPEN = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
     urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _learned)
 )
@@ -209,6 +210,8 @@ def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
 def requeue(connection: Connection, before: float) -> int:
     """Put URLs that were fetched before a time back in the queue: pages, redirects and failures.
 
+    So are those that a robots.txt held before: by now, it may allow them.
+
     Args:
         connection: in a writing transaction.
         before: seconds since 1970.
@@ -216,9 +219,8 @@ def requeue(connection: Connection, before: float) -> int:
     Returns:
         How many URLs.
     """
-    old = and_(
-        urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED]), urls.c.due <= before
-    )
+    settled = urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED])
+    old = and_(or_(settled, _by_robots), urls.c.due <= before)
     by = (urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason)
     found = connection.execute(select(*by, func.count()).where(old).group_by(*by))
     moved = {

@@ -139,3 +139,19 @@ def test_equal_bodies_are_reported(tmp_path: Path) -> None:
     answers["/b"] = ok(b"changed")
     status, _ = crawl(tmp_path, answer, recrawl_after="0")
     assert status["repeated_bodies"] == 0
+
+
+def test_a_recrawl_asks_for_what_a_robots_txt_held_before(tmp_path: Path) -> None:
+    answers = {"/": page("/a"), "/robots.txt": ok(b"User-agent: *\nDisallow: /a\n")}
+
+    def answer(head: bytes) -> Answer:
+        return answers.get(target_of(head), ok(b"fine"))
+
+    status, _ = crawl(tmp_path, answer)
+    assert status["held"] == {"robots": 1}
+    answers["/robots.txt"] = ok(b"")
+    with sqlite3.connect(tmp_path / "store.db") as connection:  # a day goes by
+        connection.execute("UPDATE robots SET expires_at = 0")
+    connection.close()
+    status, pages = crawl(tmp_path, answer, recrawl_after="0")
+    assert (status["held"], len(pages)) == ({}, 2)

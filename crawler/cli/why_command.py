@@ -1,0 +1,170 @@
+"""The command ``why``: all that a store knows of one URL."""
+
+import time
+from collections.abc import Iterator
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from canonry.crawler.cli import render
+from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
+from canonry.crawler.inquiry.ask import ask
+from canonry.crawler.inquiry.url_answer import URLAnswer
+from canonry.storage import report
+
+_WIDTH = 11  # of the names on the left
+_WAY = 4  # pages that are shown between a URL and its seed
+_COLOURS = {"fetched": "green", "redirected": "green", "queued": "cyan", "never-seen": "cyan"}
+
+
+@click.command()
+@click.argument("url")
+@store_option
+@click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    help="The store's policy, if neither a preset nor its last crawl names it.",
+)
+@json_option
+@with_exit_code
+def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
+    """Show all that a store knows of a URL: its state, the reason, and what would change it.
+
+    This is where the URL was found, the line of robots.txt that holds it, the scope, the limits and
+    the learned rules, its redirects, its errors, when it is tried again, and which setting or
+    command lifts what holds it. It works while a crawl is writing to the store, too.
+    """
+    with report.reading(store) as connection:
+        answer = ask(connection, url, time.time(), policy)
+    if as_json:
+        print_json(answer)
+        return 0
+    console = render.out()
+    console.print(f"[bold]{_printable(answer.asked)}[/]")
+    show_facts(answer, console)
+    if answer.identity is not None:
+        _show("request", answer.url or "", console)
+        _show("identity", answer.identity, console)
+        _show("key", f"{answer.key} (policy {answer.policy})", console)
+    return 0
+
+
+def show_facts(answer: URLAnswer, console: Console) -> None:
+    """Print what a store knows of a URL: a line for each fact, with its name on the left."""
+    console.print()
+    for name, text in facts(answer):
+        style = f"bold {_COLOURS.get(answer.state, 'yellow')}" if name == "state" else "none"
+        _show(name, text, console, style)
+
+
+def _show(name: str, text: str, console: Console, style: str = "none") -> None:
+    console.print(f"  [dim]{name:{_WIDTH}}[/][{style}]{_printable(text)}[/]")
+
+
+def _printable(text: str) -> str:
+    """Return a text for a terminal: what sites wrote must not control it."""
+    return escape("".join(c if c.isprintable() else " " for c in text))
+
+
+def facts(answer: URLAnswer) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each fact that is known."""
+    yield "state", _state(answer)
+    if answer.because is not None:
+        yield "because", answer.because
+    if answer.known_as is not None:
+        by = f" (merged by {answer.merged_by})" if answer.merged_by else ""
+        yield "known as", f"{answer.known_as}{by}"
+    yield from _found(answer)
+    yield from _page(answer)
+    for step in answer.redirects:
+        end = "" if step.answer is None else f" with status {step.answer}"
+        reason = "" if step.reason is None else f" ({step.reason})"
+        yield "redirect", f"{step.status} to {step.to}, which is {step.state}{end}{reason}"
+    if answer.same_as is not None:
+        yield "same as", answer.same_as
+    yield from _limits(answer)
+    yield from _tries(answer)
+    for remedy in answer.remedies:
+        yield "to change", remedy
+
+
+def _state(answer: URLAnswer) -> str:
+    at = f", {moment(answer.settled_at)}" if answer.settled_at else ""
+    if answer.state == "held" and answer.reason == "learned":
+        return f"held for a learned rule{at}"
+    reason = "" if answer.reason is None else f" ({answer.reason})"
+    if answer.state == "never-seen":
+        return "never seen"
+    return f"{answer.state}{reason}{at}"
+
+
+def _found(answer: URLAnswer) -> Iterator[tuple[str, str]]:
+    found = answer.found
+    if found is None:
+        return
+    if not found.on:
+        yield "found", f"as a seed, or in a list, {moment(found.at)}"
+    else:
+        links = render.counted(found.depth, "link")
+        hops = f" and {render.counted(found.hops, 'redirect')}" if found.hops else ""
+        yield "found on", f"{found.on[0]}, {moment(found.at)}, {links}{hops} from a seed"
+    for url in found.on[1 : 1 + _WAY]:
+        yield "", f"that on {url}"
+    if len(found.on) > 1 + _WAY:
+        more = len(found.on) - 2 - _WAY
+        yield "", f"… {more:,} more …" if more else "…"
+        yield "", f"that on {found.on[-1]}"
+    if found.spelling != (answer.known_as or answer.url):
+        yield "written", found.spelling
+    if found.named_by:
+        yield "named by", ", ".join(found.named_by)
+
+
+def _page(answer: URLAnswer) -> Iterator[tuple[str, str]]:
+    page = answer.page
+    if page is None:
+        return
+    what = [f"status {page.status}", f"{page.size:,} bytes", page.content_type or "no type"]
+    what += [render.counted(page.links, "link"), f"fetched {moment(page.fetched_at)}"]
+    yield "page", ", ".join(what)
+    if page.title:
+        yield "title", " ".join(page.title.split())
+    if page.canonical is not None and page.canonical != (answer.known_as or answer.url):
+        yield "canonical", page.canonical
+
+
+def _limits(answer: URLAnswer) -> Iterator[tuple[str, str]]:
+    for rule in answer.rules:
+        yield "rule", f"{rule.id} ({rule.state}): {rule.says}"
+        yield "", f"it predicts {rule.predicts}"
+    robots = answer.robots
+    if robots is not None and robots.line is not None:
+        verb = "allows" if robots.allows else "disallows"
+        yield "robots", f"line {robots.line} of {robots.url} {verb} it: {robots.text}"
+    if robots is not None and robots.unreachable_since is not None:
+        since = moment(robots.unreachable_since)
+        yield "robots", f"{robots.url} could not be read since {since}"
+    if answer.scope is not None and answer.reason == "out-of-scope":
+        more = f" and {answer.scope.more_seeds:,} more" if answer.scope.more_seeds else ""
+        yield "scope", f"{answer.scope.kind} of {', '.join(answer.scope.seeds)}{more}"
+    for budget in answer.budgets:
+        if answer.reason in {"pattern-budget", "host-budget"}:
+            spent = f"{budget.count:,} of {budget.limit:,} URLs like {budget.common}"
+            yield "limit", f"{spent} ({budget.setting})"
+
+
+def _tries(answer: URLAnswer) -> Iterator[tuple[str, str]]:
+    if answer.attempts:
+        yield "attempts", f"{render.counted(answer.attempts, 'attempt')} failed"
+    if answer.state != "queued":
+        return
+    running = answer.crawl is not None and answer.crawl.state == "running"
+    when = "in its turn" if answer.not_before is None else f"not before {moment(answer.not_before)}"
+    who = "the crawl that is running" if running else "the next crawl"
+    yield "next try", f"by {who}, {when}; queued on its host: {answer.waiting:,}"
+
+
+def moment(text: str | None) -> str:
+    """Return a time of an answer for people: to the second."""
+    return "never" if text is None else f"{text[:10]} {text[11:19]}Z"

@@ -1,0 +1,215 @@
+"""Ask a store about one URL. A pure function over a connection: it changes nothing."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+from sqlalchemy import Connection
+
+from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
+from canonry.canon.pipeline import merging_rules
+from canonry.canon.syntax import to_text
+from canonry.crawler.admission.url_filter import is_fetched
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.inquiry import known_facts, remedies
+from canonry.crawler.inquiry.known_facts import Question
+from canonry.crawler.inquiry.last_crawl import last_crawl, limits_of, policy_of
+from canonry.crawler.inquiry.url_answer import (
+    CrawlFacts,
+    PageFacts,
+    RedirectFacts,
+    RuleFacts,
+    URLAnswer,
+)
+from canonry.crawler.settings import load
+from canonry.storage import State, known_url
+from canonry.storage.known_url import KnownURL
+from canonry.storage.learned.equivalences import Equivalences
+from canonry.storage.timestamps import iso
+
+_NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
+
+
+def ask(
+    connection: Connection, text: str | bytes, now: float, policy: str | None = None
+) -> URLAnswer:
+    """Return all that a store knows of a URL; a text that is no URL is refused, not raised.
+
+    It reads by keys and indexes only, so it is as fast in a store of any size.
+
+    Args:
+        connection: to a store.
+        text: the URL, in any spelling.
+        now: seconds since 1970.
+        policy: the store's policy, as a preset's name or a TOML file; None: as its crawl named it.
+
+    Raises:
+        PolicyError, StoreError: if the store's keys cannot be made.
+    """
+    crawl = last_crawl(connection)
+    canonicalizer = Canonicalizer(policy_of(connection, crawl, policy))
+    label = canonicalizer.policy.label
+    try:
+        canonical = canonicalizer(text)
+    except InvalidURL as error:
+        shown = redaction.redact_refused(error.text)[0]
+        hint = [] if "://" in shown else [f"did you mean https://{shown} ?"]
+        return URLAnswer(
+            asked=shown,
+            state="refused",
+            reason=error.reason.name.lower(),
+            because=error.reason.value,
+            policy=label,
+            remedies=hint,
+        )
+    known = known_url.find(connection, canonical.key)
+    question = Question(connection, canonicalizer, canonical, known, crawl, now)
+    answer = URLAnswer(
+        asked=redact(to_text(text)),
+        state="never-seen",
+        because=_NEVER_SEEN,
+        url=redact(canonical.url),
+        identity=redact(canonical.identity),
+        key=canonical.key.hex(),
+        policy=label,
+        robots=known_facts.robots(question),
+        scope=known_facts.scope(crawl),
+        budgets=known_facts.budgets(question),
+        crawl=None
+        if crawl is None
+        else CrawlFacts(
+            state=crawl.state, started_at=iso(crawl.started_at), ended_at=iso(crawl.ended_at)
+        ),
+    )
+    return _never_seen(question, answer) if known is None else _known(question, known, answer)
+
+
+def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
+    """Add what the store knows of a URL that it has seen."""
+    connection = question.connection
+    is_queued = known.state is State.QUEUED
+    waits = max(known.due, known.host_ready_at)
+    merged_by = None
+    if known.url != question.canonical.url:
+        merged_by = merging_rules(
+            question.canonicalizer, question.canonical.url, known.spelling or known.url
+        )
+    one = Equivalences(connection).representative(known.row, awaited=True)
+    rules = known_facts.rules(question, one.url) if known.reason == HoldReason.LEARNED.label else []
+    page = known_url.page_of(connection, known.row)
+    reason = known.reason
+    return replace(
+        answer,
+        state=known.state.name.lower(),
+        reason=reason,
+        because=None if reason is None else remedies.sentence(reason),
+        known_as=redact(known.url) if known.url != question.canonical.url else None,
+        merged_by=merged_by or None,
+        found=known_facts.found(connection, known),
+        attempts=known.attempts + (known.state is State.FAILED),
+        settled_at=None if is_queued else iso(known.due),
+        not_before=iso(waits) if is_queued and waits > question.now else None,
+        waiting=known.host_queued,
+        page=None
+        if page is None
+        else PageFacts(
+            status=page.status,
+            fetched_at=iso(page.fetched_at),
+            content_type=page.content_type,
+            size=page.size,
+            title=page.title,
+            canonical=None if page.canonical is None else redact(page.canonical),
+            links=page.links,
+        ),
+        redirects=[
+            RedirectFacts(
+                status=lead.status,
+                to=redact(lead.url),
+                state=lead.state.name.lower(),
+                reason=lead.reason,
+                answer=lead.answer,
+                last_seen=iso(lead.last_seen),
+            )
+            for lead in known_url.redirects_from(connection, known.row)
+        ],
+        same_as=redact(one.url) if one.steps else None,
+        rules=rules,
+        remedies=_remedies(question, known, answer, rules),
+    )
+
+
+def _remedies(
+    question: Question, known: KnownURL, answer: URLAnswer, rules: Sequence[RuleFacts]
+) -> list[str]:
+    """Return what changes the state of a known URL."""
+    if known.state in {State.HELD, State.FAILED} and known.reason is not None:
+        found = remedies.remedy(known.reason, _case(question, known.depth, known.hops, rules))
+        return [] if found is None else [found]
+    if known.state is not State.QUEUED or question.crawl is None or question.crawl.is_running:
+        return []
+    if answer.robots is not None and not answer.robots.allows:
+        return [f"the next crawl will hold it: {HoldReason.ROBOTS.value}"]
+    most = question.crawl.settings.crawl.max_pages
+    if question.crawl.state == "finished" and most:
+        return [f"--max-pages, where the last crawl stopped (it was {most:,})"]
+    return ["the same crawl command again: it resumes, and asks the URL in its turn"]
+
+
+def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
+    """Add what would become of a URL that the store has never seen, if a page named it."""
+    rules = known_facts.rules(question, question.url)
+    reason = _reason_to_hold(question, answer, rules)
+    if reason is HoldReason.SCHEME:
+        shown = redaction.redact_refused(answer.asked)[0]
+        said = {"reason": reason.label, "because": reason.value}
+        return URLAnswer(asked=shown, state="refused", policy=answer.policy, **said)
+    if reason is None:
+        return answer
+    found = remedies.remedy(reason.label, _case(question, 0, 0, rules))
+    one = _represented_by(question, rules)
+    return replace(
+        answer,
+        because=f"{_NEVER_SEEN}; if one did, it would be held: {reason.value}",
+        reason=reason.label,
+        rules=rules,
+        same_as=None if one is None else redact(one.url),
+        remedies=[] if found is None else [found],
+    )
+
+
+def _represented_by(question: Question, rules: Sequence[RuleFacts]) -> KnownURL | None:
+    """Return the known URL that would be fetched instead of one that rules change."""
+    if not rules:
+        return None
+    key = bytes.fromhex(rules[-1].key)
+    return known_url.find_class(question.connection, key) or known_url.find(
+        question.connection, key
+    )
+
+
+def _reason_to_hold(
+    question: Question, answer: URLAnswer, rules: Sequence[RuleFacts]
+) -> HoldReason | None:
+    """Return the first reason for which a crawl like the last one would not fetch a URL."""
+    if not is_fetched(question.url):
+        return HoldReason.SCHEME
+    if question.crawl is not None:
+        limits = limits_of(question.connection, question.crawl, question.canonicalizer)
+        hold = None if limits is None else limits.reason_to_hold(question.url, 0, 0)
+        if hold is not None:
+            return hold
+    for budget in answer.budgets:
+        if budget.count >= budget.limit:
+            per_host = budget.setting == "max_per_host"
+            return HoldReason.HOST_BUDGET if per_host else HoldReason.PATTERN_BUDGET
+    if rules:
+        return HoldReason.LEARNED
+    is_held = answer.robots is not None and not answer.robots.allows
+    return HoldReason.ROBOTS if is_held else None
+
+
+def _case(question: Question, depth: int, hops: int, rules: Sequence[RuleFacts]) -> remedies.Case:
+    """Return what the remedy of a URL depends on."""
+    crawl = question.crawl
+    settings = load(None, {}) if crawl is None else crawl.settings
+    seeds = () if crawl is None else crawl.seeds
+    return remedies.Case(question.url, depth, hops, settings, seeds, [rule.id for rule in rules])

@@ -1,0 +1,131 @@
+"""The facts about one URL, each read from a store by a key or an index."""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from canonry.canon import Canonical, Canonicalizer, redact
+from canonry.canon.learned import describe
+from canonry.crawler.admission import traps
+from canonry.crawler.admission.url_filter import is_fetched
+from canonry.crawler.fetch.robots import origin_of
+from canonry.crawler.fetch.robots_rules import deciding_line
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.inquiry.last_crawl import LastCrawl
+from canonry.crawler.inquiry.url_answer import (
+    BudgetFacts,
+    Finding,
+    RobotsFacts,
+    RuleFacts,
+    ScopeFacts,
+)
+from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.life.lifecycle import IN_FORCE
+from canonry.crawler.settings import load
+from canonry.storage import known_url
+from canonry.storage.known_url import KnownURL
+from canonry.storage.learned import rule_rows
+from canonry.storage.rows import robots_cache
+from canonry.storage.timestamps import iso
+
+_SEEDS = 5  # that are shown
+
+
+class Question(NamedTuple):
+    """What a question is about: the URL, and what the store says of it and of its crawls."""
+
+    connection: Connection
+    canonicalizer: Canonicalizer
+    canonical: Canonical
+    known: KnownURL | None
+    crawl: LastCrawl | None
+    now: float
+
+    @property
+    def url(self) -> str:
+        """The URL that is requested."""
+        return self.canonical.url if self.known is None else self.known.url
+
+
+def found(connection: Connection, known: KnownURL) -> Finding:
+    """Return where a URL was found."""
+    return Finding(
+        at=iso(known.found_at) or "",
+        spelling=redact(known.spelling or known.url),
+        on=[redact(url) for url in known_url.way_to(connection, known)],
+        depth=known.depth,
+        hops=known.hops,
+        named_by=[redact(url) for url, _kind in known_url.naming(connection, known.row)],
+    )
+
+
+def robots(question: Question) -> RobotsFacts | None:
+    """Return what the stored robots.txt says about a URL; None if none was read."""
+    if not is_fetched(question.url):
+        return None
+    origin = origin_of(question.url)
+    kept = robots_cache.get(question.connection, origin)
+    if kept is None:
+        return None
+    crawl = question.crawl
+    agent = (load(None, {}) if crawl is None else crawl.settings).crawl.token
+    line = deciding_line(kept.rules or "", agent, question.url)
+    return RobotsFacts(
+        url=f"{origin}/robots.txt",
+        agent=agent,
+        line=None if line is None else line.number,
+        text=None if line is None else line.text,
+        allows=line is None or line.allows,
+        expires_at=iso(kept.expires_at),
+        unreachable_since=iso(kept.unreachable_since),
+    )
+
+
+def scope(crawl: LastCrawl | None) -> ScopeFacts | None:
+    """Return the scope of the last crawl."""
+    if crawl is None:
+        return None
+    more = max(len(crawl.seeds) - _SEEDS, 0)
+    seeds = [redact(seed) for seed in crawl.seeds[:_SEEDS]]
+    return ScopeFacts(kind=crawl.settings.crawl.scope, seeds=seeds, more_seeds=more)
+
+
+def budgets(question: Question) -> list[BudgetFacts]:
+    """Return the budgets that a URL counts against, with what is spent of them."""
+    if question.crawl is None or not is_fetched(question.url):
+        return []
+    return [
+        BudgetFacts(
+            setting="max_per_host"
+            if budget.reason == HoldReason.HOST_BUDGET.label
+            else "max_per_pattern",
+            common=budget.pattern,
+            count=known_url.spent(question.connection, budget.key),
+            limit=budget.most,
+        )
+        for budget in traps.budgets_of(question.url, question.crawl.settings.traps)
+    ]
+
+
+def rules(question: Question, represented_by: str) -> list[RuleFacts]:
+    """Return the learned rules that make a URL and the one that represents it the same.
+
+    If none changes the URL itself, these are the rules that change the other one.
+    """
+    tracked = {rule.id: rule for rule in rule_rows.in_states(question.connection, IN_FORCE)}
+    learned = [rule.as_learned() for rule in tracked.values()]
+    in_force = RulesInForce(learned, question.canonicalizer)
+    for url in (question.url, represented_by):
+        found = in_force.rewrite_held(url)
+        if found is not None and found.rules:
+            return [
+                RuleFacts(
+                    id=name,
+                    state=tracked[name].state,
+                    says=describe(tracked[name].rewrite),
+                    predicts=redact(found.identity),
+                    key=found.key.hex(),
+                )
+                for name in found.rules
+            ]
+    return []

@@ -1,0 +1,109 @@
+"""The last crawl into a store: its settings, its seeds and its policy, as its job says them."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import Connection
+
+from canonry.canon import Canonicalizer, Policy
+from canonry.canon.policies import PolicyError
+from canonry.crawler.admission.scope import Scope
+from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.opening import find_policy
+from canonry.crawler.run.job import killed_jobs, preparation
+from canonry.crawler.settings import Settings, SettingsError, load
+from canonry.storage import StoreError, known_url
+from canonry.storage.facts import read_facts
+from canonry.storage.rows import urls
+
+
+class LastCrawl(NamedTuple):
+    """The last crawl; times are seconds since 1970."""
+
+    state: str  # running, interrupted, finished or failed
+    started_at: float
+    ended_at: float | None
+    settings: Settings
+    seeds: tuple[str, ...]  # without passwords
+
+    @property
+    def is_running(self) -> bool:
+        """Return True if it has not ended."""
+        return self.state == "running"
+
+
+def last_crawl(connection: Connection) -> LastCrawl | None:
+    """Return the last crawl; None if no crawl has used the store, but a dedup."""
+    row = known_url.last_crawl(connection)
+    if row is None:
+        return None
+    job = killed_jobs.corrected(row)
+    stored = msgspec.json.decode(job["settings"])
+    settings, seeds = stored.get("settings", {}), stored.get("seeds", ())
+    ended_at = job["ended_at"]
+    return LastCrawl(
+        job["state"], job["started_at"], ended_at, _settings(settings), tuple(map(str, seeds))
+    )
+
+
+def _settings(stored: dict[str, Any]) -> Settings:
+    """Return the settings of a job, which an earlier version may have written.
+
+    Keys that are not known today are left out; those that were not known then have their defaults.
+    """
+    known: dict[str, dict[str, Any]] = {}
+    for section in msgspec.structs.fields(Settings):
+        given = stored.get(section.name, {})
+        if isinstance(section.type, type) and issubclass(section.type, msgspec.Struct):
+            names = {field.name for field in msgspec.structs.fields(section.type)}
+            given = {key: value for key, value in given.items() if key in names}
+        known[section.name] = given
+    try:
+        return load(None, known)
+    except SettingsError:  # a value that is not allowed any more
+        return load(None, {})
+
+
+def policy_of(connection: Connection, crawl: LastCrawl | None, name: str | None = None) -> Policy:
+    """Return the policy that made a store's keys.
+
+    Args:
+        connection: to the store.
+        crawl: its last crawl, which names the file of a policy that is no preset.
+        name: a preset, or a TOML file, if the user gave one.
+
+    Raises:
+        PolicyError: for a name that names no policy.
+        StoreError: if the keys were made under another policy, or under one whose file is needed.
+    """
+    made = read_facts(connection)["policy"]
+    if name is not None:
+        names = [name]
+    else:
+        names = [] if crawl is None else [crawl.settings.crawl.policy]
+        names.append(made.partition("/")[0])
+    for one in names:
+        try:
+            found = find_policy(one)
+        except PolicyError:
+            if name is not None:
+                raise
+            continue
+        if found.label == made:
+            return found
+    raise StoreError(f"its keys were made under policy {made}; give its name or file with --policy")
+
+
+def limits_of(
+    connection: Connection, crawl: LastCrawl, canonicalizer: Canonicalizer
+) -> URLFilter | None:
+    """Return the URL filter of a crawl, with its scope; None if its seeds cannot be read."""
+    scope = Scope(crawl.settings.crawl.scope, ())
+    url_filter = URLFilter(canonicalizer, scope, crawl.settings)
+    try:
+        preparation.read_seeds(crawl.seeds, url_filter)
+    except SettingsError:
+        return None
+    for target in urls.seed_targets(connection):
+        url_filter.extend_scope(target)
+    return url_filter

@@ -1,0 +1,125 @@
+"""Remedies: for each reason to hold, refuse or fail, the setting or command that lifts it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from canonry.canon.syntax import Parts
+from canonry.crawler.admission.scope import host_of, registrable
+from canonry.crawler.fetch.faults import Fault
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.settings import Settings
+
+
+class Case(NamedTuple):
+    """A URL that is not fetched, and what its remedy depends on."""
+
+    url: str
+    depth: int
+    hops: int
+    settings: Settings  # of the last crawl, or the defaults
+    seeds: Sequence[str]
+    rules: Sequence[str]  # ids of the learned rules that hold it
+
+
+Remedy = Callable[[Case], str]
+
+
+def _scope(case: Case) -> str:
+    host = host_of(case.url)
+    near = {registrable(host_of(seed)) for seed in case.seeds}
+    if case.settings.crawl.scope == "prefix":
+        wider = "--scope host, domain or any"
+    else:
+        wider = "--scope domain, or any" if registrable(host) in near else "--scope any"
+    return f"{wider}, or a seed there: canonry crawl … {Parts.of(case.url).scheme}://{host}/"
+
+
+def _deeper(case: Case) -> str:
+    return f"--max-depth {case.depth} or more (it was {case.settings.crawl.max_depth})"
+
+
+def _traps(key: str, need: Callable[[Case], str] = lambda _case: "a larger number") -> Remedy:
+    def remedy(case: Case) -> str:
+        limit = getattr(case.settings.traps, key)
+        return f"{key} in [traps] of --config: {need(case)} (it was {limit:,})"
+
+    return remedy
+
+
+def _budget(key: str) -> Remedy:
+    return _traps(key, lambda _case: "a larger number, or 0 for no limit")
+
+
+def _rules(case: Case) -> str:
+    if not case.rules:
+        return "canonry rules list shows the rules; canonry rules revoke ID puts its URLs back"
+    return f"canonry rules revoke {case.rules[0]} puts the URLs that it holds back into the queue"
+
+
+def _says(text: str) -> Remedy:
+    return lambda _case: text
+
+
+_AGAIN = "--recrawl-after 0s asks it again, and all else; --recrawl-after 1d what is older"
+_PORTS = "nothing: such ports are never asked"
+
+REMEDIES: Mapping[str, Remedy] = MappingProxyType(
+    {
+        HoldReason.OUT_OF_SCOPE.label: _scope,
+        HoldReason.TOO_DEEP.label: _deeper,
+        HoldReason.TOO_MANY_HOPS.label: lambda case: (
+            f"max_hops in [crawl] of --config: {case.hops} or more "
+            f"(it was {case.settings.crawl.max_hops})"
+        ),
+        HoldReason.TOO_LONG.label: _traps("max_url", lambda case: f"{len(case.url):,} or more"),
+        HoldReason.TOO_MANY_SEGMENTS.label: _traps("max_segments"),
+        HoldReason.REPEATING_PATH.label: _traps("max_repeats"),
+        HoldReason.PATTERN_BUDGET.label: _budget("max_per_pattern"),
+        HoldReason.HOST_BUDGET.label: _budget("max_per_host"),
+        HoldReason.PORT.label: _says(_PORTS),
+        HoldReason.ROBOTS.label: _says(
+            "the owner of the site; if the file has changed since, --recrawl-after 0s asks it again"
+        ),
+        HoldReason.SCHEME.label: _says("nothing: it is no page of the web"),
+        HoldReason.LEARNED.label: _rules,
+        HoldReason.RECORD.label: _says("nothing: there is no URL to fetch"),
+        HoldReason.OURS.label: _says("the next crawl asks it again"),
+        Fault.DNS.label: _says(_AGAIN),
+        Fault.ADDRESS.label: _says(
+            "--allow-private, if the address is one of your own network; then --recrawl-after 0s"
+        ),
+        Fault.CONNECT.label: _says(_AGAIN),
+        Fault.TLS.label: _says("--ca-file, if the authority is your own; then --recrawl-after 0s"),
+        Fault.TIMEOUT.label: lambda case: (
+            f"timeout in [fetch] of --config: more than {case.settings.fetch.timeout:g} seconds; "
+            "then --recrawl-after 0s"
+        ),
+        Fault.PROTOCOL.label: _says(_AGAIN),
+        Fault.BODY.label: _says(_AGAIN),
+        Fault.TOO_LARGE.label: lambda case: (
+            f"max_body in [fetch] of --config: more than {case.settings.fetch.max_body:,} bytes; "
+            "then --recrawl-after 0s"
+        ),
+        Fault.SERVER.label: _says(_AGAIN),
+        Fault.LOOP.label: _says(_AGAIN),
+        Fault.ROBOTS_UNREACHABLE.label: _says(_AGAIN),
+    }
+)
+
+
+def remedy(reason: str, case: Case) -> str | None:
+    """Return what lifts a reason; None if we know of nothing.
+
+    Args:
+        reason: the name that the store uses.
+        case: the URL that is not fetched.
+    """
+    found = REMEDIES.get(reason)
+    return None if found is None else found(case)
+
+
+def sentence(reason: str) -> str | None:
+    """Return the sentence of a reason to hold or fail; None for other reasons."""
+    sentences = {one.label: one.value for one in (*HoldReason, *Fault)}
+    return sentences.get(reason)

@@ -1,0 +1,113 @@
+"""The answer about one URL, as plain data: what a store knows of it. Times are texts in UTC."""
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a URL was found."""
+
+    at: str
+    spelling: str  # as written there
+    on: list[str]  # the page, the page on which that was found ... to a seed; empty for a seed
+    depth: int  # links from a seed
+    hops: int  # redirects in a row that led to it
+    named_by: list[str]  # URLs that redirect to it, or name it as canonical
+
+
+class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The page of a URL."""
+
+    status: int
+    fetched_at: str | None
+    content_type: str | None
+    size: int  # bytes of the decoded body
+    title: str | None
+    canonical: str | None
+    links: int
+
+
+class RedirectFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of a chain of redirects."""
+
+    status: int
+    to: str
+    state: str  # of the target
+    reason: str | None  # why that is held or failed
+    answer: int | None  # HTTP status of the target's page
+    last_seen: str | None
+
+
+class RobotsFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stored robots.txt says about a URL."""
+
+    url: str
+    agent: str  # the product token that was looked for
+    line: int | None  # the line that decides, from 1; None: none is about the URL
+    text: str | None  # that line
+    allows: bool
+    expires_at: str | None  # requested again after
+    unreachable_since: str | None
+
+
+class ScopeFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The scope of the last crawl."""
+
+    kind: str  # host, domain, prefix or any
+    seeds: list[str]  # the first of them
+    more_seeds: int
+
+
+class BudgetFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit for URLs with something in common, and how far it is used up."""
+
+    setting: str
+    common: str  # host, or host and path with blanks
+    count: int
+    limit: int
+
+
+class RuleFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A learned rule that changes the URL."""
+
+    id: str
+    state: str
+    says: str
+    predicts: str  # the identity that the rules make of it
+    key: str  # of that; hexadecimal
+
+
+class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The last crawl into the store."""
+
+    state: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class URLAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a store knows of one URL."""
+
+    asked: str
+    state: str  # queued, fetched, redirected, failed, held, never-seen or refused
+    reason: str | None = None  # the name that exports use
+    because: str | None = None  # the same in a sentence
+    url: str | None = None  # what is requested
+    identity: str | None = None
+    key: str | None = None  # hexadecimal
+    policy: str
+    known_as: str | None = None  # the URL that the store has in its place
+    merged_by: str | None = None  # the rules that make the two one
+    found: Finding | None = None
+    attempts: int = 0  # fetches that failed
+    settled_at: str | None = None  # when it was fetched, failed or held
+    not_before: str | None = None  # when it is tried (again) at the earliest
+    waiting: int = 0  # queued URLs of its host
+    page: PageFacts | None = None
+    redirects: list[RedirectFacts] = []
+    same_as: str | None = None  # the URL that represents it
+    robots: RobotsFacts | None = None
+    scope: ScopeFacts | None = None
+    budgets: list[BudgetFacts] = []
+    rules: list[RuleFacts] = []
+    crawl: CrawlFacts | None = None
+    remedies: list[str] = []  # the settings and commands that change its state

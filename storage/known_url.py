@@ -1,0 +1,172 @@
+"""All that a store knows of one URL, read by keys and indexes: as fast in a store of any size."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, select
+
+from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
+
+_FARTHEST = 30  # URLs on the way from a seed, and redirects in a row
+_NAMING = 5  # URLs that name one
+
+
+class KnownURL(NamedTuple):
+    """The row of a URL, and the state of its host; times are seconds since 1970."""
+
+    row: int
+    url: str
+    spelling: str | None  # as first written, if different
+    state: State
+    reason: str | None
+    depth: int
+    hops: int
+    source_id: int | None
+    attempts: int
+    due: float  # queued: not before; else when the state was reached
+    found_at: float
+    host: str
+    host_queued: int  # URLs of the host that are queued
+    host_ready_at: float
+    host_delay: float | None
+    lease_owner: str | None
+
+
+class KnownPage(NamedTuple):
+    """The page of a URL, as the table of pages has it."""
+
+    status: int
+    fetched_at: float
+    content_type: str | None
+    size: int
+    title: str | None
+    canonical: str | None
+    links: int
+
+
+class Lead(NamedTuple):
+    """What one URL leads to: the target, and what became of that."""
+
+    row: int
+    url: str
+    kind: str  # redirect, canonical or rule
+    status: int  # of the redirect
+    located: str  # the target as given; of a rule, the identity that it predicts
+    last_seen: float  # seconds since 1970
+    state: State
+    reason: str | None
+    answer: int | None  # HTTP status of the target's page
+
+
+_KNOWN = select(
+    *(urls.c.id, urls.c.url, urls.c.spelling, urls.c.state, urls.c.reason, urls.c.depth),
+    *(urls.c.hops, urls.c.source_id, urls.c.attempts, urls.c.due, urls.c.found_at),
+    *(hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay, hosts.c.lease_owner),
+).join_from(urls, hosts, urls.c.host_id == hosts.c.id)
+_LEADS = (
+    select(
+        *(urls.c.id, urls.c.url, aliases.c.kind, aliases.c.status, aliases.c.located),
+        *(aliases.c.last_seen, urls.c.state, urls.c.reason, pages.c.status),
+    )
+    .join_from(aliases, urls, aliases.c.to_id == urls.c.id)
+    .outerjoin(pages, pages.c.url_id == urls.c.id)
+    .order_by(aliases.c.last_seen.desc(), aliases.c.id.desc())
+)
+
+
+def find(connection: Connection, key: bytes) -> KnownURL | None:
+    """Return the URL that has a key; None if the store has never seen that key."""
+    row = rows_of_keys(connection, [key]).get(key)
+    return None if row is None else of_row(connection, row)
+
+
+def find_class(connection: Connection, key: bytes) -> KnownURL | None:
+    """Return the URL that represents an identity under learned rules; None if none does."""
+    row = connection.scalar(select(classes.c.url_id).where(classes.c.key == key))
+    return None if row is None else of_row(connection, row)
+
+
+def of_row(connection: Connection, row: int) -> KnownURL:
+    """Return the URL of a row that exists."""
+    found = connection.execute(_KNOWN.where(urls.c.id == row)).one()
+    known = KnownURL._make(found)
+    return known._replace(state=State(known.state))
+
+
+def page_of(connection: Connection, row: int) -> KnownPage | None:
+    """Return the page of a URL; None if it has none."""
+    query = select(*(pages.c[name] for name in KnownPage._fields)).where(pages.c.url_id == row)
+    found = connection.execute(query).first()
+    return None if found is None else KnownPage._make(found)
+
+
+def way_to(connection: Connection, known: KnownURL) -> list[str]:
+    """Return the URLs that led to one: the page on which it was first found, then that one's ...
+
+    The last is a seed, unless the way is longer than anybody reads.
+    """
+    way: list[str] = []
+    source = known.source_id
+    while source is not None and len(way) < _FARTHEST:
+        query = select(urls.c.url, urls.c.source_id).where(urls.c.id == source)
+        found = connection.execute(query).first()
+        if found is None:
+            break
+        url, source = found
+        way.append(url)
+    return way
+
+
+def redirects_from(connection: Connection, row: int) -> list[Lead]:
+    """Return the chain of redirects from a URL, by the latest answers; it may end in a circle."""
+    chain: list[Lead] = []
+    seen = {row}
+    while len(chain) < _FARTHEST:
+        found = list(_leads_in(connection, _LEADS.where(_from(row, "redirect")).limit(1)))
+        if not found:
+            break
+        chain += found
+        row = found[0].row
+        if row in seen or found[0].state is not State.REDIRECTED:
+            break
+        seen.add(row)
+    return chain
+
+
+def named_by(connection: Connection, row: int, kind: str) -> Lead | None:
+    """Return what a URL was last seen to name, by a canonical link or by a learned rule."""
+    return next(_leads_in(connection, _LEADS.where(_from(row, kind)).limit(1)), None)
+
+
+def _from(row: int, kind: str) -> ColumnElement[bool]:
+    return and_(aliases.c.from_id == row, aliases.c.kind == kind)
+
+
+def _leads_in(connection: Connection, query: Select[Any]) -> Iterator[Lead]:
+    for found in connection.execute(query):
+        lead = Lead._make(found)
+        yield lead._replace(state=State(lead.state))
+
+
+def naming(connection: Connection, row: int) -> list[tuple[str, str]]:
+    """Return some of the URLs that name one, each with its kind: redirect, canonical or rule."""
+    query = select(urls.c.url, aliases.c.kind).join_from(
+        aliases, urls, aliases.c.from_id == urls.c.id
+    )
+    return [
+        (url, kind)
+        for url, kind in connection.execute(query.where(aliases.c.to_id == row).limit(_NAMING))
+    ]
+
+
+def spent(connection: Connection, key: bytes) -> int:
+    """Return how many URLs were queued on a budget."""
+    return connection.scalar(select(budgets.c.count).where(budgets.c.key == key)) or 0
+
+
+def last_crawl(connection: Connection) -> dict[str, Any] | None:
+    """Return the row of the last job that was a crawl; None if there was none."""
+    query = select(jobs).where(jobs.c.command == "crawl").order_by(jobs.c.id.desc()).limit(1)
+    found = connection.execute(query).mappings().first()
+    return None if found is None else dict(found)

@@ -1,0 +1,255 @@
+"""What a store says of one URL: its state, the reason, where it was found, what would change it."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, event
+from support.crawls import SEED, crawl, page, target_of
+from support.servers import Answer, ok
+from support.stores import MAKE, admit, open_store
+
+from canonry.canon import InvalidURL
+from canonry.canon.learned import LearnedRule, Rewrite, to_fields
+from canonry.crawler.fetch.faults import Fault
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.inquiry.ask import ask
+from canonry.crawler.inquiry.remedies import REMEDIES, sentence
+from canonry.crawler.inquiry.url_answer import URLAnswer
+from canonry.crawler.learn import rule_store
+from canonry.storage import StoreError, report
+from canonry.storage.timestamps import iso
+
+NOW = 2_000_000_000.0
+ROBOTS = ok(b"# ours\r\nUser-agent: *\r\nDisallow: /private/\r\n")
+ANSWERS = {
+    "/robots.txt": ROBOTS,
+    "/": page("/a?utm_source=x", "/private/1", "/old", "/down", "http://b.example/", "/n/1")[:-4]
+    + b"</a>",
+    "/a?utm_source=x": page("/broken", "/n/2", "/n/3"),
+    "/old": ok(b"", "Location: /older", status="301 Moved"),
+    "/older": ok(b"", "Location: /new", status="302 Found"),
+    "/down": ok(b"", status="503 Down"),
+    "/broken": ok(b"no", "Content-Type: text/plain", status="404 Not Found"),
+}
+
+
+def answer(head: bytes) -> Answer:
+    return ANSWERS.get(target_of(head), ok(b"fine", "Content-Type: text/plain"))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Crawl the site above once; return the store's URL."""
+    folder = tmp_path_factory.mktemp("asked")
+    crawl(folder, answer, retries=1, traps={"max_per_pattern": 2}, max_pages=0)
+    return f"sqlite:///{folder / 'store.db'}"
+
+
+def asked(store: str, url: str, now: float = NOW) -> URLAnswer:
+    with report.reading(store) as connection:
+        return ask(connection, url, now)
+
+
+def test_a_url_that_robots_holds_comes_with_the_line(store: str) -> None:
+    found = asked(store, f"{SEED}private/1")
+    assert (found.state, found.reason) == ("held", "robots")
+    assert found.because == HoldReason.ROBOTS.value
+    assert found.robots is not None
+    assert (found.robots.url, found.robots.agent) == (f"{SEED}robots.txt", "canonry")
+    assert (found.robots.line, found.robots.text) == (3, "Disallow: /private/")
+    assert not found.robots.allows
+    assert "owner of the site" in found.remedies[0]
+    assert found.found is not None
+    assert (found.found.on, found.found.depth) == ([SEED], 1)
+
+
+def test_a_broken_link_is_traced_to_its_seed(store: str) -> None:
+    found = asked(store, f"{SEED}broken")
+    assert (found.state, found.page and found.page.status) == ("fetched", 404)
+    assert found.found is not None
+    assert found.found.on == [f"{SEED}a?utm_source=x", SEED]
+    assert found.found.at.endswith("Z")
+    assert asked(store, SEED).found is not None
+
+
+def test_a_redirect_comes_with_its_whole_chain(store: str) -> None:
+    found = asked(store, f"{SEED}old")
+    assert found.state == "redirected"
+    steps = [(step.status, step.to, step.state, step.answer) for step in found.redirects]
+    assert steps == [
+        (301, f"{SEED}older", "redirected", None),
+        (302, f"{SEED}new", "fetched", 200),
+    ]
+    end = asked(store, f"{SEED}new").found
+    assert end is not None
+    assert end.named_by == [f"{SEED}older"]
+    assert (end.hops, end.on) == (2, [f"{SEED}older", f"{SEED}old", SEED])
+
+
+def test_another_spelling_is_that_of_the_known_url(store: str) -> None:
+    found = asked(store, "HTTP://A.example:80/%61?utm_campaign=y#z")
+    assert found.state == "fetched"
+    assert found.known_as == f"{SEED}a?utm_source=x"
+    assert found.merged_by == "percent-unreserved + tracking"
+    assert asked(store, f"{SEED}a?utm_source=x").known_as is None
+
+
+def test_a_failure_comes_with_its_cause_and_attempts(store: str) -> None:
+    found = asked(store, f"{SEED}down")
+    assert (found.state, found.reason, found.attempts) == ("failed", "server", 2)
+    assert found.because == Fault.SERVER.value
+    assert "--recrawl-after" in found.remedies[0]
+
+
+def test_scope_and_limits_come_with_what_lifts_them(store: str) -> None:
+    found = asked(store, "http://b.example/")
+    assert (found.state, found.reason) == ("held", "out-of-scope")
+    assert found.scope is not None
+    assert (found.scope.kind, found.scope.seeds) == ("host", [SEED])
+    assert found.remedies == ["--scope any, or a seed there: canonry crawl … http://b.example/"]
+    [held] = [asked(store, f"{SEED}n/{n}") for n in (1, 2, 3) if _reason(store, n)]
+    assert held.reason == "pattern-budget"
+    [budget] = held.budgets
+    assert (budget.setting, budget.common) == ("max_per_pattern", "a.example/n/*")
+    assert (budget.count, budget.limit) == (2, 2)
+    assert "max_per_pattern in [traps]" in held.remedies[0]
+
+
+def _reason(store: str, number: int) -> str | None:
+    return asked(store, f"{SEED}n/{number}").reason
+
+
+@pytest.mark.parametrize(
+    ("url", "state", "reason", "because"),
+    [
+        ("http://a.example/never", "never-seen", None, "has named it"),
+        ("http://a.example/private/2", "never-seen", "robots", "it would be held: the host's"),
+        ("http://c.example/", "never-seen", "out-of-scope", "outside the scope"),
+        ("http://a.example/n/9", "never-seen", "pattern-budget", "max_per_pattern"),
+        ("http://a.example:25/", "never-seen", "port", "another protocol"),
+        ("mailto:u@a.example", "refused", "scheme", "only those are fetched"),
+        ("javascript:x()", "refused", "scheme", "only those are fetched"),
+        ("http://[bad/", "refused", "host", "neither a domain name"),
+        ("a.example/x", "refused", "relative", "no base URL"),
+        ("", "refused", "empty", "empty"),
+    ],
+)
+def test_a_url_that_the_store_does_not_have_is_judged(
+    store: str, url: str, state: str, reason: str | None, because: str
+) -> None:
+    found = asked(store, url)
+    assert (found.state, found.reason) == (state, reason)
+    assert found.because is not None
+    assert because in found.because
+
+
+def test_no_answer_shows_a_password(store: str) -> None:
+    for url in ("http://u:s3cret@a.example/", "http://u:s3cret@ho st/", "u:s3cret@a.example"):
+        assert "s3cret" not in repr(asked(store, url))
+
+
+def test_what_is_queued_says_when_it_is_tried(tmp_path: Path) -> None:
+    crawl(tmp_path, answer, retries=0, max_pages=1, requests_per_host=1, concurrency=1)
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    found = asked(store, f"{SEED}old", now=0.0)
+    assert (found.state, found.waiting > 1) == ("queued", True)
+    assert found.not_before is not None, "at the time 0 it is not yet due"
+    assert asked(store, f"{SEED}old").not_before is None
+    assert found.remedies == ["--max-pages, where the last crawl stopped (it was 1)"]
+
+
+SLASH = LearnedRule(**to_fields(Rewrite("h.example", "trailing-slash", new="slash")))
+
+
+def test_a_url_that_a_learned_rule_holds_names_rule_and_prediction(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://h.example/"])
+    found = [MAKE("http://h.example/a"), MAKE("http://h.example/a/")]
+    admit(store, [one.url for one in reversed(found)], depth=1)
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH], MAKE, NOW, trial=False)
+        held = ask(connection, "http://h.example/a", NOW)
+        other = ask(connection, "http://h.example/a/", NOW)
+        never = ask(connection, "http://h.example/b", NOW)
+    store.close()
+    assert (held.state, held.reason) == ("held", "learned")
+    assert held.same_as == "http://h.example/a/"
+    [rule] = held.rules
+    assert (rule.id, rule.state, rule.predicts) == (SLASH.id, "active", "http://h.example/a/")
+    assert f"canonry rules revoke {SLASH.id}" in held.remedies[0]
+    assert (other.state, other.same_as) == ("queued", None)
+    assert (never.state, never.reason, never.rules[0].id) == ("never-seen", "learned", SLASH.id)
+
+
+def test_a_store_of_another_policy_is_refused(store: str) -> None:
+    with (
+        report.reading(store) as connection,
+        pytest.raises(StoreError, match="made under policy web/1"),
+    ):
+        ask(connection, SEED, NOW, policy="search")
+
+
+def test_every_reason_to_hold_or_fail_has_a_remedy() -> None:
+    assert set(REMEDIES) == {one.label for one in (*HoldReason, *Fault)}
+    assert all(sentence(reason) for reason in REMEDIES)
+    assert sentence("unheard-of") is None
+
+
+_SMALL = {"rules", "meta", "jobs", "counts", "evidence"}  # tables that do not grow with the crawl
+
+
+def test_no_question_reads_a_whole_table(store: str) -> None:
+    with report.reading(store) as connection:
+        asked_for = statements_of(connection)
+        for url in (
+            f"{SEED}private/1",
+            f"{SEED}old",
+            "http://c.example/",
+            f"{SEED}a",
+            f"{SEED}n/9",
+        ):
+            ask(connection, url, NOW)
+        assert len(asked_for) > 40
+        for statement, values in list(asked_for):
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+            for row in plan.all():
+                is_scan = row[3].startswith("SCAN") and row[3].split()[1] not in _SMALL
+                assert not is_scan or "urls_led_to" in row[3], (statement, row[3])
+
+
+def statements_of(connection: Connection) -> list[tuple[str, tuple[object, ...]]]:
+    """Return the list to which a connection's statements are added as they are executed."""
+    found: list[tuple[str, tuple[object, ...]]] = []
+
+    @event.listens_for(connection, "before_cursor_execute")
+    def executed(
+        _connection: object,
+        _cursor: object,
+        statement: str,
+        values: tuple[object, ...],
+        *_more: object,
+    ) -> None:
+        if statement.startswith("SELECT"):
+            found.append((statement, values))
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("at", "text"),
+    [
+        (None, None),
+        (0.0, None),
+        (1_795_320_525.9627044, "2026-11-22T04:08:45.962Z"),
+        (1e300, "9999-12-31T23:59:59.000Z"),
+        (-5.0, "1970-01-01T00:00:00.000Z"),
+    ],
+)
+def test_times_are_text(at: float | None, text: str | None) -> None:
+    assert iso(at) == text
+
+
+def test_a_text_that_is_no_url_is_no_error(store: str) -> None:
+    with pytest.raises(InvalidURL):
+        MAKE("http://[bad/")
+    assert asked(store, "http://[bad/").state == "refused"
