@@ -148,6 +148,8 @@ def _limits(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     if answer.scope is not None and answer.reason == "out-of-scope":
         more = f" and {answer.scope.more_seeds:,} more" if answer.scope.more_seeds else ""
         yield "scope", f"{answer.scope.kind} of {', '.join(answer.scope.seeds)}{more}"
+    if answer.scope is not None and answer.scope.pattern is not None:
+        yield "exclude", answer.scope.pattern
     for budget in answer.budgets:
         if answer.reason in {"pattern-budget", "host-budget"}:
             spent = f"{budget.count:,} of {budget.limit:,} URLs like {budget.common}"

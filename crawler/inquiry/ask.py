@@ -62,7 +62,8 @@ def ask(
             remedies=hint,
         )
     known = known_url.find(connection, canonical.key)
-    question = Question(connection, canonicalizer, canonical, known, crawl, now)
+    limits = None if crawl is None else limits_of(connection, crawl, canonicalizer)
+    question = Question(connection, canonicalizer, canonical, known, crawl, limits, now)
     answer = URLAnswer(
         asked=redact(to_text(text)),
         state="never-seen",
@@ -72,7 +73,7 @@ def ask(
         key=canonical.key.hex(),
         policy=label,
         robots=known_facts.robots(question),
-        scope=known_facts.scope(crawl),
+        scope=known_facts.scope(question),
         budgets=known_facts.budgets(question),
         crawl=None
         if crawl is None
@@ -192,11 +193,9 @@ def _reason_to_hold(
     """Return the first reason for which a crawl like the last one would not fetch a URL."""
     if not is_fetched(question.url):
         return HoldReason.SCHEME
-    if question.crawl is not None:
-        limits = limits_of(question.connection, question.crawl, question.canonicalizer)
-        hold = None if limits is None else limits.reason_to_hold(question.url, 0, 0)
-        if hold is not None:
-            return hold
+    hold = None if question.limits is None else question.limits.reason_to_hold(question.url, 0, 0)
+    if hold is not None:
+        return hold
     for budget in answer.budgets:
         if budget.count >= budget.limit:
             per_host = budget.setting == "max_per_host"

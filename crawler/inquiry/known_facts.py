@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonical, Canonicalizer, redact
 from canonry.canon.learned import describe
 from canonry.crawler.admission import traps
-from canonry.crawler.admission.url_filter import is_fetched
+from canonry.crawler.admission.url_filter import URLFilter, is_fetched
 from canonry.crawler.fetch.robots import origin_of
 from canonry.crawler.fetch.robots_rules import deciding_line
 from canonry.crawler.hold_reason import HoldReason
@@ -39,6 +39,7 @@ class Question(NamedTuple):
     canonical: Canonical
     known: KnownURL | None
     crawl: LastCrawl | None
+    limits: URLFilter | None  # of that crawl
     now: float
 
     @property
@@ -81,13 +82,21 @@ def robots(question: Question) -> RobotsFacts | None:
     )
 
 
-def scope(crawl: LastCrawl | None) -> ScopeFacts | None:
-    """Return the scope of the last crawl."""
+def scope(question: Question) -> ScopeFacts | None:
+    """Return the scope of the last crawl, and the pattern that keeps the URL out."""
+    crawl = question.crawl
     if crawl is None:
         return None
-    more = max(len(crawl.seeds) - _SEEDS, 0)
-    seeds = [redact(seed) for seed in crawl.seeds[:_SEEDS]]
-    return ScopeFacts(kind=crawl.settings.crawl.scope, seeds=seeds, more_seeds=more)
+    pattern = None
+    if question.limits is not None:
+        verdict = question.limits.judge(question.url)[1]
+        pattern = verdict.value if verdict.reason is HoldReason.EXCLUDED else None
+    return ScopeFacts(
+        kind=crawl.settings.crawl.scope,
+        seeds=[redact(seed) for seed in crawl.seeds[:_SEEDS]],
+        more_seeds=max(len(crawl.seeds) - _SEEDS, 0) + crawl.listed,
+        pattern=pattern,
+    )
 
 
 def budgets(question: Question) -> list[BudgetFacts]:

@@ -25,6 +25,7 @@ class LastCrawl(NamedTuple):
     ended_at: float | None
     settings: Settings
     seeds: tuple[str, ...]  # without passwords
+    listed: int  # more seeds, from lists that the store does not keep
 
     @property
     def is_running(self) -> bool:
@@ -42,7 +43,12 @@ def last_crawl(connection: Connection) -> LastCrawl | None:
     settings, seeds = stored.get("settings", {}), stored.get("seeds", ())
     ended_at = job["ended_at"]
     return LastCrawl(
-        job["state"], job["started_at"], ended_at, _settings(settings), tuple(map(str, seeds))
+        state=job["state"],
+        started_at=job["started_at"],
+        ended_at=ended_at,
+        settings=_settings(settings),
+        seeds=tuple(map(str, seeds)),
+        listed=stored.get("listed", {}).get("count", 0),
     )
 
 
@@ -97,12 +103,18 @@ def policy_of(connection: Connection, crawl: LastCrawl | None, name: str | None 
 def limits_of(
     connection: Connection, crawl: LastCrawl, canonicalizer: Canonicalizer
 ) -> URLFilter | None:
-    """Return the URL filter of a crawl, with its scope; None if its seeds cannot be read."""
-    scope = Scope(crawl.settings.crawl.scope, ())
-    url_filter = URLFilter(canonicalizer, scope, crawl.settings)
+    """Return the URL filter of a crawl, with its scope; None if its seeds cannot be read.
+
+    If lists had seeds, all hosts count as those of seeds: the store does not keep the lists.
+    """
+    limits = crawl.settings.crawl
+    kind = "any" if crawl.listed else limits.scope
     try:
-        preparation.read_seeds(crawl.seeds, url_filter)
-    except SettingsError:
+        scope = Scope(kind, (), limits.include, limits.exclude)
+        url_filter = URLFilter(canonicalizer, scope, crawl.settings)
+        if crawl.seeds:
+            preparation.read_seeds(crawl.seeds, (), url_filter, lambda _message: None)
+    except (SettingsError, ValueError):
         return None
     for target in urls.seed_targets(connection):
         url_filter.extend_scope(target)

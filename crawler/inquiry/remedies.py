@@ -67,6 +67,12 @@ _PORTS = "nothing: such ports are never asked"
 REMEDIES: Mapping[str, Remedy] = MappingProxyType(
     {
         HoldReason.OUT_OF_SCOPE.label: _scope,
+        HoldReason.EXCLUDED.label: _says(
+            "--exclude without the pattern; canonry scope test URL tries patterns"
+        ),
+        HoldReason.NOT_INCLUDED.label: _says(
+            "--include with a pattern that matches it; canonry scope test URL tries patterns"
+        ),
         HoldReason.TOO_DEEP.label: _deeper,
         HoldReason.TOO_MANY_HOPS.label: lambda case: (
             f"max_hops in [crawl] of --config: {case.hops} or more "

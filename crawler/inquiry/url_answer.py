@@ -55,6 +55,7 @@ class ScopeFacts(msgspec.Struct, frozen=True, kw_only=True):
     kind: str  # host, domain, prefix or any
     seeds: list[str]  # the first of them
     more_seeds: int
+    pattern: str | None  # that of --exclude which keeps the URL out
 
 
 class BudgetFacts(msgspec.Struct, frozen=True, kw_only=True):

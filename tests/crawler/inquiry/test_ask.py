@@ -158,6 +158,15 @@ def test_what_is_queued_says_when_it_is_tried(tmp_path: Path) -> None:
     assert found.remedies == ["--max-pages, where the last crawl stopped (it was 1)"]
 
 
+def test_a_pattern_that_keeps_a_url_out_is_named(tmp_path: Path) -> None:
+    crawl(tmp_path, answer, retries=0, exclude=["/old*"], include=["/a*", "/old"])
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    found = asked(store, f"{SEED}old")
+    assert (found.reason, found.scope and found.scope.pattern) == ("excluded", "/old*")
+    assert found.remedies[0].startswith("--exclude without the pattern")
+    assert asked(store, f"{SEED}down").reason == "not-included"
+
+
 SLASH = LearnedRule(**to_fields(Rewrite("h.example", "trailing-slash", new="slash")))
 
 
