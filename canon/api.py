@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from canonry.canon.arguments import check_choice
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.policies.policy import Policy
 from canonry.canon.rules.rule import Rung
@@ -18,9 +19,22 @@ RUNGS = {
 
 
 @lru_cache(maxsize=32)
-def compiled(policy: str | Policy) -> Canonicalizer:
+def _compiled(policy: str | Policy) -> Canonicalizer:
     """Return the canonicalizer of a policy, compiled once."""
     return Canonicalizer(policy)
+
+
+def compiled(policy: str | Policy) -> Canonicalizer:
+    """Return the canonicalizer of a policy, compiled once.
+
+    Raises:
+        PolicyError: the policy does not exist.
+        TypeError: it is no policy.
+    """
+    try:
+        return _compiled(policy)
+    except TypeError:  # not hashable: the cache does not say what is wanted
+        return Canonicalizer(policy)
 
 
 def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> str:
@@ -29,8 +43,12 @@ def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Pol
     Raises:
         InvalidURL: the URL has no canonical form.
         PolicyError: the policy does not exist.
+        TypeError: an argument has a wrong type.
     """
-    make = compiled(policy)
+    try:
+        make = _compiled(policy)
+    except TypeError:
+        make = compiled(policy)
     if base is None and make.native is not None:  # the same as `identity`, with one call less
         found = make.native.identity(url)
         if found is not None:
@@ -44,6 +62,7 @@ def key(url: str | bytes, *, base: str | None = None, policy: str | Policy = "we
     Raises:
         InvalidURL: the URL has no canonical form.
         PolicyError: the policy does not exist.
+        TypeError: an argument has a wrong type.
     """
     return compiled(policy)(url, base).key
 
@@ -54,6 +73,7 @@ def surt(url: str | bytes, *, base: str | None = None, policy: str | Policy = "w
     Raises:
         InvalidURL: the URL has no canonical form.
         PolicyError: the policy does not exist.
+        TypeError: an argument has a wrong type.
     """
     return compiled(policy).surt(url, base)
 
@@ -71,10 +91,9 @@ def equivalent(a: str | bytes, b: str | bytes, *, rung: str = "scheme") -> bool:
     Raises:
         InvalidURL: one of them is not an absolute URL.
         ValueError: the rung is unknown.
+        TypeError: an argument has a wrong type.
     """
-    if rung not in RUNGS:
-        message = f"unknown rung {rung!r}; allowed: {', '.join(RUNGS)}"
-        raise ValueError(message)
+    check_choice("rung", rung, RUNGS)
     if rung == "string":
         return to_text(a) == to_text(b)
     return _climb(to_text(a), RUNGS[rung]) == _climb(to_text(b), RUNGS[rung])

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from canonry.canon.api import compiled
+from canonry.canon.arguments import check_several, check_text
 from canonry.canon.errors import InvalidURL
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.pipeline.keys import KEY_BYTES
@@ -53,7 +54,11 @@ def canonicalize(
         PolicyError: the policy does not exist.
         ValueError: a column does not exist.
         MissingExtraError: for Arrow data, if pyarrow is not installed.
+        TypeError: an argument, or a URL in the column, has a wrong type.
     """
+    check_several("columns", columns, "names")
+    for name in columns:
+        check_text("the name of a column", name)
     if unknown := [name for name in columns if name not in Columns._fields]:
         message = f"no column {unknown[0]!r}; allowed: {', '.join(Columns._fields)}"
         raise ValueError(message)
@@ -72,6 +77,7 @@ def _columns_of(
     wanted: Sequence[str],
 ) -> Columns:
     """Return the wanted columns as lists."""
+    check_several("urls", urls, "URLs")
     texts = list(urls)
     made = Columns(reason=[None] * len(texts))
     if make.native is not None and base is None and set(wanted) <= {"identity", "reason"}:

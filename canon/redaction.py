@@ -6,6 +6,8 @@ messages and errors.
 
 import re
 
+from canonry.canon.arguments import check_text, wrong_type
+
 _HIDDEN = "***"
 # A URL up to the end of its userinfo, as browsers see it: the web's schemes need no slashes, or any
 # number of them and of backslashes (URL Standard section 4.4).
@@ -29,7 +31,12 @@ def redact(url: str) -> str:
     """Return the URL with the password of its userinfo replaced by ``***`` (RFC 3986 section 7.5).
 
     Use it for everything that people read: logs, reports, exports. It accepts any text.
+
+    Raises:
+        TypeError: it is not a ``str``.
     """
+    if not isinstance(url, str):
+        raise wrong_type("a URL", url, "str")
     if "@" not in url:
         return url
     found = _USERINFO.match(url) or _USERINFO.match(url.translate(_REMOVED))
@@ -50,7 +57,11 @@ def redact_refused(text: str, position: int = 0) -> tuple[str, int]:
 
     Returns:
         The text, and the index of the same place in it.
+
+    Raises:
+        TypeError: it is not a ``str``.
     """
+    check_text("the text", text)
     lead = _LEAD.match(text)
     start = text.find(":", lead.end() if lead else 0) + 1
     end = text.rfind("@")
@@ -64,7 +75,12 @@ def redact_refused(text: str, position: int = 0) -> tuple[str, int]:
 
 
 def redact_message(message: str) -> str:
-    """Return a message without the passwords of all URLs in it, and of a database's settings."""
+    """Return a message without the passwords of all URLs in it, and of a database's settings.
+
+    Raises:
+        TypeError: it is not a ``str``.
+    """
+    check_text("the message", message)
 
     def hide(found: re.Match[str]) -> str:
         start, end = next(found.span(name) for name in found.groupdict() if found[name] is not None)

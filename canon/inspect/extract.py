@@ -56,9 +56,17 @@ def extract(text: str | bytes, *, suffixes: bool = False) -> Iterator[Found]:
         suffixes: also find ``www.example.com/...``, and return it with ``http://`` (RFC 3986
             section 4.5).
 
+    Raises:
+        InvalidURL: the text holds a lone surrogate, which encodes no byte.
+        TypeError: it is neither text nor bytes.
+
     Source: RFC 3986 appendix C.
     """
-    clean = to_text(text)
+    return _found_in(to_text(text, "the text"), suffixes=suffixes)
+
+
+def _found_in(clean: str, *, suffixes: bool) -> Iterator[Found]:
+    """Yield the URLs in a text."""
     for match in _PATTERN.finditer(clean):
         kind = match.lastgroup
         if kind is None or (kind == "suffix" and not suffixes):

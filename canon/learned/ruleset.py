@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
+from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.learned import rules_file
 from canonry.canon.learned.families import FAMILIES, ORDER
 from canonry.canon.learned.learned_rule import LearnedRule, RulesError
@@ -41,10 +42,16 @@ class RuleSet:
         Raises:
             RulesError: for a rule that its family does not allow, and for active rules that form a
                 circle.
+            TypeError: an argument has a wrong type.
         """
+        check_several("rules", rules, "learned rules")
+        check_text("policy", policy)
         self.policy = policy
         self._source = source
         self.rules = tuple(rules)
+        for rule in self.rules:
+            if not isinstance(rule, LearnedRule):
+                raise wrong_type("a rule", rule, "a LearnedRule")
         self.active = tuple(rule for rule in self.rules if rule.state == "active")
         for rule in self.rules:
             if wrong := fault(rule):
@@ -117,7 +124,10 @@ def loads(text: str | bytes, source: str = "rules") -> RuleSet:
 
     Raises:
         RulesError: naming the source, the rule, what is wrong, and what is allowed.
+        TypeError: it is neither text nor bytes.
     """
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise wrong_type("rules", text, "str or bytes")
     return RuleSet(*rules_file.decode(text, source), source)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.learned.ruleset import Followed, RuleSet, follow, loads
 from canonry.canon.pipeline.fastpath import canonical_pattern, shortcut
@@ -44,7 +45,7 @@ class Refused(NamedTuple):
 
 
 class Canonicalizer:
-    """Makes canonical forms under one policy. Immutable; share it between threads."""
+    """Makes canonical forms under one policy. Immutable: share it between threads, or pickle it."""
 
     def __init__(
         self, policy: str | Policy = "web", rules: RuleSet | str | bytes | None = None
@@ -59,7 +60,12 @@ class Canonicalizer:
         Raises:
             PolicyError: no preset has that name.
             RulesError: the rules are invalid, or were learned under another policy.
+            TypeError: an argument has a wrong type.
         """
+        if not isinstance(policy, str | Policy):
+            raise wrong_type("policy", policy, "the name of a preset, or a Policy")
+        if not isinstance(rules, RuleSet | str | bytes | None):
+            raise wrong_type("rules", rules, "a RuleSet, or the text of one")
         self.policy = preset(policy) if isinstance(policy, str) else policy
         self._steps = self.policy.steps()
         self._functions = tuple(step.apply for step in self._steps)
@@ -74,6 +80,10 @@ class Canonicalizer:
             self.native = None
             self._without_rules = Canonicalizer(self.policy)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy what it was made from; the copy compiles it again."""
+        return type(self), (self.policy, self.rules)
+
     def __call__(self, url: str | bytes, base: str | None = None) -> Canonical:
         """Return what to request, what to compare, and the key.
 
@@ -83,6 +93,7 @@ class Canonicalizer:
 
         Raises:
             InvalidURL: the text has no canonical form. No text raises any other error.
+            TypeError: an argument is neither text nor bytes.
         """
         if self._without_rules is not None:
             return self._with_rules(self._without_rules(url, base))
@@ -123,10 +134,14 @@ class Canonicalizer:
 
     def key_of(self, identity: str) -> bytes:
         """Return the key of an identity that this policy made."""
-        return self._key(identity)
+        try:
+            return self._key(identity)
+        except AttributeError:
+            raise wrong_type("an identity", identity, "str") from None
 
     def follow(self, identity: str) -> Followed:
         """Apply the learned rules to an identity that this policy made."""
+        check_text("an identity", identity)
         if self._without_rules is None or self.rules is None:
             return Followed(identity)
         return follow(self.rules, identity, self._without_rules.identity)
@@ -148,6 +163,7 @@ class Canonicalizer:
 
     def surt_of(self, identity: str) -> str:
         """Return the SURT of an identity that this policy made."""
+        check_text("an identity", identity)
         return surt_of(identity, lower_escapes="letter-case" in self.policy.practice)
 
     def plain(self, url: str | bytes, base: str | None = None) -> Canonical:
@@ -162,7 +178,15 @@ class Canonicalizer:
         """Yield one result for each URL, in order; a bad URL gives a `Refused`, never an error.
 
         An iterator is consumed one URL at a time; a list is faster.
+
+        Raises:
+            TypeError: at once, if it is no iterable of URLs; at its turn, for one that is no URL.
         """
+        check_several("urls", urls, "URLs")
+        return self._many(urls, base)
+
+    def _many(self, urls: Iterable[str | bytes], base: str | None) -> Iterator[Canonical | Refused]:
+        """Yield the results of `many`."""
         if self._without_rules is not None:
             for result in self._without_rules.many(urls, base):
                 yield result if isinstance(result, Refused) else self._with_rules(result)
@@ -205,8 +229,12 @@ class Canonicalizer:
     def _read(self, text: str, base: str | None) -> str:
         """Parse a reference in the policy's dialect; the result is absolute."""
         if self.policy.dialect == "whatwg":
-            return whatwg.serialize(text) if base is None else whatwg.join(to_text(base), text)
-        return check_absolute(text if base is None else resolve_rfc3986(text, to_text(base)))
+            if base is None:
+                return whatwg.serialize(text)
+            return whatwg.join(to_text(base, "the base"), text)
+        if base is not None:
+            text = resolve_rfc3986(text, to_text(base, "the base"))
+        return check_absolute(text)
 
     def _request(self, read: str) -> str:
         """Return what a browser would request for an absolute URL."""

@@ -4,7 +4,9 @@ from functools import cache
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import force_setattr
 
+from canonry.canon.arguments import check_several, check_text
 from canonry.canon.policies.presets import preset_names, read_shipped
 from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.table import PRACTICE, STEPS, Step
@@ -29,6 +31,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tracking_prefixes: tuple[str, ...] = ()
     session: frozenset[str] = frozenset()  # names of parameters, in lower case
     index_files: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Make the lists what they are declared to be; a single text is no list."""
+        for name in ("practice", "tracking", "session", "index_files"):
+            given = getattr(self, name)
+            check_several(f"policy key {name!r}", given, "names")
+            force_setattr(self, name, frozenset(given))
 
     @property
     def label(self) -> str:
@@ -62,7 +71,9 @@ def from_toml(text: str, source: str) -> Policy:
 
     Raises:
         PolicyError: naming the source, the line or the key, and what is allowed.
+        TypeError: it is not a ``str``.
     """
+    check_text("a policy", text)
     import tomllib  # noqa: PLC0415 - only when a policy is read: `import canonry` stays light
 
     try:
@@ -105,13 +116,20 @@ def _lists() -> dict[str, Any]:
     return tomllib.loads(read_shipped("parameters.toml"))
 
 
-@cache
 def preset(name: str) -> Policy:
     """Return a policy that ships with Canonry.
 
     Raises:
         PolicyError: no preset has that name; the message lists their names.
+        TypeError: it is not a ``str``.
     """
+    check_text("the name of a preset", name)
+    return _preset(name)
+
+
+@cache
+def _preset(name: str) -> Policy:
+    """Return a preset, read once."""
     if name not in preset_names():
         message = f"no policy {name!r}; allowed: {', '.join(preset_names())}, or a file"
         raise PolicyError(message)

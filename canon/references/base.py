@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from canonry.canon.arguments import check_several
 from canonry.canon.errors import InvalidURL
 from canonry.canon.references import whatwg
 from canonry.canon.syntax.percent import to_text
@@ -30,14 +31,21 @@ def establish_base(
 
     Returns:
         An absolute URL as browsers serialize it, or None if no source gives one.
+
+    Raises:
+        TypeError: a source is neither text nor None.
     """
-    parts = (encapsulating,) if isinstance(encapsulating, str) else tuple(encapsulating or ())
+    if encapsulating is None or isinstance(encapsulating, (str, bytes)):
+        parts: tuple[str | bytes | None, ...] = (encapsulating,)
+    else:
+        check_several("encapsulating", encapsulating, "texts")
+        parts = tuple(encapsulating)
     base: str | None = None
     for source in (default, retrieval, *reversed(parts), embedded):
         if source is None:
             continue
         try:
-            text = to_text(source)
+            text = to_text(source, "a base")
             base = whatwg.serialize(text) if base is None else whatwg.join(base, text)
         except InvalidURL:
             continue

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from canonry.canon.arguments import check_choice, check_text
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.references import whatwg
 from canonry.canon.references.drafts import (
@@ -44,17 +45,18 @@ def resolve(
     Raises:
         InvalidURL: the base is relative; in ``whatwg``, also where a browser fails.
         ValueError: the dialect is unknown.
+        TypeError: an argument has a wrong type; None is no base.
 
     Source: RFC 3986 section 5.2; URL Standard section 4.4; the drafts that the dialects are
     named after.
     """
-    if dialect not in DIALECTS:
-        message = f"unknown dialect {dialect!r}; allowed: {', '.join(DIALECTS)}"
-        raise ValueError(message)
-    text = to_text(reference)
-    if document is not None and dialect in ANCESTORS and text[:1] in {"", "#"}:
-        return document.partition("#")[0] + ("" if text == "#" and dialect == "url-1993" else text)
-    return DIALECTS[dialect](text, to_text(base), strict)
+    check_choice("dialect", dialect, DIALECTS)
+    text, from_base = to_text(reference, "the reference"), to_text(base, "the base")
+    if document is not None:
+        own = to_text(document, "the document").partition("#")[0]
+        if dialect in ANCESTORS and text[:1] in {"", "#"}:
+            return own + ("" if text == "#" and dialect == "url-1993" else text)
+    return DIALECTS[dialect](text, from_base, strict)
 
 
 def same_document(
@@ -66,9 +68,10 @@ def same_document(
     ancestors, only references that are empty or only a fragment are meant.
 
     Raises:
-        InvalidURL, ValueError: as `resolve` does.
+        InvalidURL, ValueError, TypeError: as `resolve` does.
     """
-    text = to_text(reference)
+    check_choice("dialect", dialect, DIALECTS)
+    text, base = to_text(reference, "the reference"), to_text(base, "the base")
     if dialect in ANCESTORS:
         return text[:1] in {"", "#"}
     target = resolve(text, base, dialect=dialect, strict=strict)
@@ -93,10 +96,12 @@ def from_suffix(text: str | bytes, scheme: str = "http") -> str:
 
     Raises:
         InvalidURL: the text begins with no such host.
+        TypeError: an argument has a wrong type.
 
     Source: RFC 3986 section 4.5.
     """
-    given = to_text(text)
+    given = to_text(text, "the text")
+    check_text("scheme", scheme)
     if _SUFFIX.match(given):
         return f"{scheme}://{given}"
     if split(given).scheme is not None:

@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+from canonry.canon.arguments import check_text
 from canonry.canon.syntax.percent import ALPHA, DIGIT, GEN_DELIMS, SUB_DELIMS, UNRESERVED, to_text
 
 # Appendix A in reverse order: each production follows the ones that it is built from. Quantifiers
@@ -106,10 +107,12 @@ def matches(production: str, text: str | bytes) -> bool:
 
     Raises:
         ValueError: the grammar has no production of that name.
+        TypeError: an argument has a wrong type.
 
     Source: RFC 3986 appendix A. Literal letters match in either case (RFC 5234 section 2.3).
     """
+    check_text("production", production)
     if production not in PRODUCTIONS:
         allowed = ", ".join(PRODUCTIONS)
         raise ValueError(f"the grammar has no production {production!r}; it has {allowed}")
-    return _pattern(production).fullmatch(to_text(text)) is not None
+    return _pattern(production).fullmatch(to_text(text, "the text")) is not None

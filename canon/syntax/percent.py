@@ -3,6 +3,7 @@
 import re
 from functools import partial
 
+from canonry.canon.arguments import URL_WANTED, wrong_type
 from canonry.canon.errors import InvalidURL, Reason
 
 # The classes of RFC 3986 appendix A, each built from those before it.
@@ -22,19 +23,30 @@ QUERY = PCHAR + "/?"  # section 3.4
 _LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
 _UNRESERVED_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in UNRESERVED), re.IGNORECASE)
 _UNDECODABLE = re.compile(r"[\ud800-\udfff]")
+_BYTES = (bytes, bytearray)
 
 
-def to_text(url: str | bytes) -> str:
+def to_text(url: str | bytes, name: str = "a URL") -> str:
     r"""Return the URL as text that UTF-8 can encode, with every byte preserved.
 
     Bytes that are not UTF-8 become percent-escapes: ``b"/\xe9"`` is ``/%E9``. A ``str`` may carry
     such bytes as lone surrogates, U+DC80 to U+DCFF, as Python does for undecodable file names and
     arguments (PEP 383). They are escaped in the same way.
 
+    Args:
+        url: the URL.
+        name: what to call it in an error.
+
     Raises:
         InvalidURL: the text holds any other lone surrogate.
+        TypeError: it is neither text nor bytes.
     """
-    text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
+    if isinstance(url, str):
+        text = url
+    elif isinstance(url, _BYTES):
+        text = url.decode("utf-8", "surrogateescape")
+    else:
+        raise wrong_type(name, url, URL_WANTED)
     if text.isascii():
         return text
     return _UNDECODABLE.sub(partial(_escape_undecodable, text), text)

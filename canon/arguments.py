@@ -1,0 +1,49 @@
+"""The error for an argument of a wrong type: what is wanted, and what was given."""
+
+from collections.abc import Collection
+
+URL_WANTED = "str or bytes"
+_ONE_TEXT = (str, bytes, bytearray, memoryview)
+
+
+def wrong_type(name: str, given: object, wanted: str) -> TypeError:
+    """Return the error. It names only the type that was given: the value may hold a password.
+
+    >>> str(wrong_type("the base", None, "str or bytes"))
+    'the base has to be str or bytes, not None'
+    """
+    shown = "None" if given is None else type(given).__qualname__
+    return TypeError(f"{name} has to be {wanted}, not {shown}")
+
+
+def check_text(name: str, given: object) -> None:
+    """Refuse what is no text.
+
+    Raises:
+        TypeError: it is not a ``str``.
+    """
+    if not isinstance(given, str):
+        raise wrong_type(name, given, "str")
+
+
+def check_choice(name: str, given: object, allowed: Collection[str]) -> None:
+    """Refuse what is not one of the allowed names.
+
+    Raises:
+        TypeError: it is not a ``str``.
+        ValueError: it is another text.
+    """
+    check_text(name, given)
+    if given not in allowed:
+        message = f"unknown {name} {given!r}; allowed: {', '.join(allowed)}"
+        raise ValueError(message)
+
+
+def check_several(name: str, given: object, of: str) -> None:
+    """Refuse one text, and what is not iterable, where several are wanted.
+
+    Raises:
+        TypeError: it is ``str`` or bytes, or cannot be iterated over.
+    """
+    if isinstance(given, _ONE_TEXT) or not hasattr(type(given), "__iter__"):
+        raise wrong_type(name, given, f"a list or another iterable of {of}")

@@ -1,0 +1,155 @@
+"""Arguments of wrong types: a TypeError that says what is wanted and what was given."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import canonry
+from canonry.canon.policies import Policy, from_toml, preset
+from canonry.canon.redaction import redact_message, redact_refused
+
+URL = "http://a.example/x"
+MAKE = canonry.Canonicalizer()
+COLUMNS = canonry.columns.canonicalize
+
+NO_TEXT = (None, 5, True, 3.5, [URL], (URL,), {"a": 1}, {URL}, object(), memoryview(b"x"))
+NO_STR = (*NO_TEXT, b"x")
+NO_LIST = (None, 5, URL, b"x", bytearray(b"x"), memoryview(b"x"), object())
+
+Call = Callable[[Any], object]
+
+# One URL: str or bytes.
+URLS: dict[str, Call] = {
+    "canonicalize": canonry.canonicalize,
+    "key": canonry.key,
+    "surt": canonry.surt,
+    "equivalent, one": lambda x: canonry.equivalent(x, URL),
+    "equivalent, other": lambda x: canonry.equivalent(URL, x, rung="string"),
+    "resolve, reference": lambda x: canonry.resolve(x, URL),
+    "resolve, base": lambda x: canonry.resolve("a", x),
+    "resolve, base as browsers do": lambda x: canonry.resolve("a", x, dialect="whatwg"),
+    "same_document, reference": lambda x: canonry.same_document(x, URL),
+    "same_document, base": lambda x: canonry.same_document("a", x, dialect="url-1993"),
+    "from_suffix": canonry.from_suffix,
+    "parse": canonry.parse,
+    "matches": lambda x: canonry.matches("URI", x),
+    "interpret": canonry.interpret,
+    "extract": canonry.extract,
+    "cautions": canonry.cautions,
+    "call": MAKE,
+    "identity": MAKE.identity,
+    "explain": MAKE.explain,
+    "Canonicalizer.surt": MAKE.surt,
+    "plain": MAKE.plain,
+    "many, a URL in the list": lambda x: list(MAKE.many([URL, x])),
+    "many, a URL of an iterator": lambda x: list(MAKE.many(iter([x]))),
+    "without the kernel": canonry.Canonicalizer("search"),
+}
+# The same where None has a meaning: no base, or a missing URL.
+OPTIONAL: dict[str, Call] = {
+    "canonicalize, base": lambda x: canonry.canonicalize(URL, base=x),
+    "call, base": lambda x: MAKE(URL, x),
+    "identity, base": lambda x: MAKE.identity(URL, x),
+    "explain, base": lambda x: MAKE.explain(URL, x),
+    "many, base": lambda x: list(MAKE.many([URL], x)),
+    "rfc3986, base": lambda x: canonry.canonicalize(URL, base=x, policy="rfc3986"),
+    "resolve, document": lambda x: canonry.resolve("", URL, document=x),
+    "establish_base": canonry.establish_base,
+    "establish_base, retrieval": lambda x: canonry.establish_base(retrieval=x),
+    "establish_base, one of several": lambda x: canonry.establish_base(encapsulating=[x]),
+    "columns, a URL in the list": lambda x: COLUMNS([x]),
+    "columns, by the kernel": lambda x: COLUMNS([x], columns=["identity"]),
+    "columns, base": lambda x: COLUMNS([URL], base=x),
+}
+# Texts that are no URLs: names, canonical forms, files.
+TEXTS: dict[str, Call] = {
+    "equivalent, rung": lambda x: canonry.equivalent(URL, URL, rung=x),
+    "resolve, dialect": lambda x: canonry.resolve("a", URL, dialect=x),
+    "same_document, dialect": lambda x: canonry.same_document("a", URL, dialect=x),
+    "from_suffix, scheme": lambda x: canonry.from_suffix("a.example", x),
+    "matches, production": lambda x: canonry.matches(x, "a"),
+    "canonicalize, policy": lambda x: canonry.canonicalize(URL, policy=x),
+    "key, policy": lambda x: canonry.key(URL, policy=x),
+    "columns, policy": lambda x: COLUMNS([URL], policy=x),
+    "columns, the name of one": lambda x: COLUMNS([URL], columns=[x]),
+    "Canonicalizer": canonry.Canonicalizer,
+    "key_of": MAKE.key_of,
+    "surt_of": MAKE.surt_of,
+    "follow": MAKE.follow,
+    "redact": canonry.redact,
+    "redact_message": redact_message,
+    "redact_refused": redact_refused,
+    "RuleSet, policy": lambda x: canonry.RuleSet([], x),
+    "from_toml": lambda x: from_toml(x, "test"),
+    "preset": preset,
+}
+# Several: a text would be taken for its characters.
+LISTS: dict[str, Call] = {
+    "many": MAKE.many,
+    "columns": COLUMNS,
+    "columns, columns": lambda x: COLUMNS([URL], columns=x),
+    "RuleSet": lambda x: canonry.RuleSet(x, "web/1"),
+    "Policy": lambda x: Policy(name="own", version=1, practice=x),
+}
+
+
+def refused(call: Call, given: object) -> None:
+    """Check that a call raises a TypeError that names the type, and no value."""
+    shown = "None" if given is None else type(given).__name__
+    with pytest.raises(TypeError, match=rf" has to be .*, not {shown}\Z") as caught:
+        call(given)
+    assert URL not in str(caught.value)
+
+
+@pytest.mark.parametrize("call", [*URLS.values(), *OPTIONAL.values()], ids=[*URLS, *OPTIONAL])
+def test_one_url_is_wanted(call: Call) -> None:
+    for given in NO_TEXT[1:]:
+        refused(call, given)
+
+
+@pytest.mark.parametrize("call", URLS.values(), ids=URLS)
+def test_none_is_no_url(call: Call) -> None:
+    refused(call, None)
+
+
+@pytest.mark.parametrize("call", OPTIONAL.values(), ids=OPTIONAL)
+def test_none_is_no_base_where_a_base_is_optional(call: Call) -> None:
+    call(None)
+
+
+@pytest.mark.parametrize("call", TEXTS.values(), ids=TEXTS)
+def test_a_text_is_wanted(call: Call) -> None:
+    for given in NO_STR:
+        refused(call, given)
+
+
+@pytest.mark.parametrize("call", LISTS.values(), ids=LISTS)
+def test_several_are_wanted(call: Call) -> None:
+    for given in NO_LIST:
+        refused(call, given)
+
+
+def test_rules_are_a_set_or_its_text() -> None:
+    for given in (5, [], object(), {}):
+        refused(lambda x: canonry.Canonicalizer(rules=x), given)
+    refused(lambda x: canonry.RuleSet([x], "web/1"), "abc")
+    refused(lambda x: canonry.establish_base(encapsulating=x), 5)
+    refused(lambda x: COLUMNS(np.array(x)), "an array without a dimension")
+
+
+def test_other_texts_are_texts() -> None:
+    for url in (
+        bytearray(b"HTTP://a.example"),
+        np.str_("HTTP://a.example"),
+        np.bytes_(b"HTTP://a.example"),
+    ):
+        assert canonry.canonicalize(url) == "http://a.example/"  # type: ignore[arg-type]
+    assert canonry.establish_base(encapsulating=b"HTTP://a.example") == "http://a.example/"  # type: ignore[arg-type]
+
+
+def test_a_policy_with_plain_sets_is_the_same_policy() -> None:
+    plain = Policy(name="own", version=1, practice={"fragment"})  # type: ignore[arg-type]
+    assert plain == Policy(name="own", version=1, practice=frozenset({"fragment"}))
+    assert canonry.canonicalize(URL + "#a", policy=plain) == URL
