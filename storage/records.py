@@ -100,6 +100,8 @@ class Outcome(NamedTuple):
     unchanged: bool = False  # the stored page is still current (RFC 9110 section 15.4.5)
     not_before: float = 0.0  # the host wants no request before, in seconds since 1970
     elapsed: float | None = None  # seconds that the host's last answer took
+    detail: str | None = None  # of the reason, for people
+    asked: bool = True  # False if no request was sent: the answer was known from another URL's
 
     @property
     def row(self) -> int:

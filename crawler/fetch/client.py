@@ -17,7 +17,8 @@ from yarl import URL
 from canonry.canon import parse
 from canonry.canon.syntax import to_text
 from canonry.crawler.fetch import addresses
-from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
+from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
+from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.fetch.response import Exchange, Get, Response
@@ -149,7 +150,7 @@ class Client:
                     exchange,
                 )
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            raise FetchError(fault_of(error), type(error).__name__) from error
+            raise as_fetch_error(error) from error
 
     async def address_of(self, host: str) -> str | None:
         """Return the address of a host; None if ``--connect-to`` maps the host.
@@ -241,25 +242,3 @@ def _exact(url: str) -> URL:
     scheme, authority, path, query, _fragment = parse(url)
     target = path if query is None else f"{path}?{query}"
     return URL.build(scheme=scheme or "", authority=authority or "", path=target, encoded=True)
-
-
-def fault_of(error: BaseException) -> Fault:
-    """Return the fault for an error of aiohttp or the system."""
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    if isinstance(cause, AddressRefusedError):
-        return Fault.ADDRESS
-    for kinds, fault in _FAULTS:
-        if isinstance(error, kinds):
-            return fault
-    return Fault.PROTOCOL
-
-
-# The order counts: many of aiohttp's errors belong to several of these classes.
-_FAULTS: tuple[tuple[tuple[type[BaseException], ...], Fault], ...] = (
-    ((asyncio.TimeoutError,), Fault.TIMEOUT),
-    ((aiohttp.ClientConnectorDNSError,), Fault.DNS),
-    ((aiohttp.ClientSSLError,), Fault.TLS),
-    ((aiohttp.ClientPayloadError,), Fault.BODY),
-    ((aiohttp.ServerDisconnectedError, aiohttp.ClientResponseError), Fault.PROTOCOL),
-    ((aiohttp.ClientConnectionError, OSError), Fault.CONNECT),
-)

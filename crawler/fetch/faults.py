@@ -50,20 +50,45 @@ class FetchError(Exception):
         *,
         retry_after: float | None = None,
         busy: bool = False,
+        final: bool = False,
+        retry_at: float | None = None,
+        asked: bool = True,
     ) -> None:
         """Create the error.
 
         Args:
             fault: the reason.
-            detail: more about it, for people.
+            detail: more about it, for people. For `Fault.ROBOTS_UNREACHABLE` it is the `cause` of
+                the error that the request for robots.txt met.
             retry_after: seconds to wait, if the server named them.
             busy: True if the server is overloaded, so that all its pages have to wait.
+            final: True if another try would end in the same way, although the fault may pass.
+            retry_at: when the next try makes sense, in seconds since 1970; None leaves it to the
+                visit.
+            asked: False if no request was sent: the answer was known from an earlier one.
         """
         super().__init__(fault, detail)
         self.busy = busy
         self.fault = fault
         self.detail = detail
         self.retry_after = retry_after
+        self.final = final or fault not in TRANSIENT
+        self.retry_at = retry_at
+        self.asked = asked
+
+    @property
+    def cause(self) -> str:
+        """What happened, in few words of which there are few: for counts, reports and the log."""
+        if self.detail and self.fault in {Fault.CONNECT, Fault.SERVER}:
+            return self.detail
+        return self.fault.label
+
+    @property
+    def reason(self) -> str:
+        """The reason in the store: the fault's label, for robots.txt with the cause."""
+        if self.detail and self.fault is Fault.ROBOTS_UNREACHABLE:
+            return f"{self.fault.label}: {self.detail}"
+        return self.fault.label
 
     def __str__(self) -> str:
         """Return the reason's sentence, with the detail."""

@@ -4,14 +4,15 @@ import asyncio
 import codecs
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from canonry.canon import InvalidURL, resolve
 from canonry.canon.syntax import Parts, to_text
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
+from canonry.crawler.fetch.retry_after import seconds_to_wait
 from canonry.crawler.fetch.robots_rules import RobotsRules, parse_robots
-from canonry.storage.http_status import REDIRECTS
+from canonry.storage.http_status import OVERLOADED, REDIRECTS
 from canonry.storage.records import CachedRobots
 
 _DAY = 86_400.0  # section 2.4: "SHOULD NOT use the cached version for more than 24 hours"
@@ -19,6 +20,8 @@ _MAX_REDIRECTS = 5  # section 2.3.1.2
 MOST_READ = 512_000  # section 2.5: "at least 500 kibibytes"
 _LONG = 30 * _DAY  # section 2.3.1.4: "a reasonably long period of time (for example, 30 days)"
 _HOUR = 3_600.0
+_STATUS = "status "
+_SHORT = 1.0  # second: the longest first pause where no server has answered yet
 ALLOW_ALL = ""
 _LARGE = 1 << 16  # characters; such a file may take a while, so a thread reads it and asks it
 
@@ -41,9 +44,15 @@ class _Known(NamedTuple):
 class _Unreachable(NamedTuple):
     """A robots.txt that could not be fetched, and the time before which it is not retried."""
 
-    error: FetchError
-    pause: float
+    cause: str
+    tries: int
     until: float
+    is_final: bool  # until then, all URLs of the origin fail
+
+    def error(self, until: float) -> FetchError:
+        """Return the error of a URL for which no request is sent before a time."""
+        retry_at = None if self.is_final else until
+        return _unreachable(self.cause, final=self.is_final, retry_at=retry_at, asked=False)
 
 
 class RobotsStore(Protocol):
@@ -68,6 +77,7 @@ class RobotsChecker:
         clock: Callable[[], float],
         agent: str,
         pause: float = 0.0,
+        retries: int = 3,
     ) -> None:
         """Prepare.
 
@@ -77,13 +87,16 @@ class RobotsChecker:
             clock: returns seconds since 1970.
             agent: our product token.
             pause: seconds before a file that could not be reached is requested again; doubled
-                after each further failure, up to an hour.
+                after each further failure. It is a second at most where no server answered at all:
+                many such hosts are gone, or have no https.
+            retries: after so many, all URLs of the origin fail for an hour, without a request.
         """
         self._get = get
         self._store = store
         self._clock = clock
         self._agent = agent
         self._pause = pause
+        self._retries = retries
         self._known: dict[str, _Known] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._failures: dict[str, _Unreachable] = {}
@@ -102,6 +115,7 @@ class RobotsChecker:
         origin = origin_of(url)
         known = self._known.get(origin)
         if known is None or known.expires_at <= self._clock():
+            self._raise_failure(origin)
             async with self._locks.setdefault(origin, asyncio.Lock()):
                 known = self._known.get(origin)
                 if known is None or known.expires_at <= self._clock():
@@ -117,12 +131,25 @@ class RobotsChecker:
         known = self._known.get(origin_of(url))
         return () if known is None else known.rules.sitemaps
 
+    def _raise_failure(self, origin: str) -> None:
+        """Raise the error of a failure, if no request is due or another visit sends it.
+
+        So a dead origin holds up no more than one visit at a time.
+        """
+        failure, now = self._failures.get(origin), self._clock()
+        if failure is None:
+            return
+        if failure.until > now:
+            raise failure.error(failure.until)
+        if self._locks[origin].locked():
+            raise failure.error(now + self._pause_after(failure.cause, 1))
+
     async def _load(self, origin: str) -> _Known:
         """Return an origin's rules, from the store or from the origin."""
         now = self._clock()
         failure = self._failures.get(origin)
-        if failure is not None and failure.until > now:
-            raise failure.error
+        if failure is not None and failure.until > now:  # another visit has just met it
+            raise failure.error(failure.until)
         kept = await self._store.get_robots(origin)
         if kept is None or kept.expires_at <= now:
             try:
@@ -155,18 +182,37 @@ class RobotsChecker:
         if error.fault is not Fault.ROBOTS_UNREACHABLE:
             raise error
         now = self._clock()
-        failure = self._failures.get(origin)
-        pause = self._pause if failure is None else min(2 * failure.pause, _HOUR)
         since = now if kept is None or kept.unreachable_since is None else kept.unreachable_since
         rules = None if kept is None else kept.rules
         if rules is None and now - since < _LONG:
-            self._failures[origin] = _Unreachable(error, pause, now + pause)
+            failed = self._failures[origin] = self._failed(origin, error, now)
             if kept is None:
                 await self._store.put_robots(origin, CachedRobots(None, 0.0, since))
-            raise error
+            raise _unreachable(
+                failed.cause,
+                retry_after=error.retry_after,
+                busy=error.busy,
+                final=failed.is_final,
+                retry_at=None if failed.is_final else failed.until,
+            ) from error
         kept = CachedRobots(rules, now + (_HOUR if rules is not None else _DAY), since)
         await self._store.put_robots(origin, kept)
         return kept
+
+    def _failed(self, origin: str, error: FetchError, now: float) -> _Unreachable:
+        """Return the failure of an origin, after one more request that failed."""
+        before = self._failures.get(origin)
+        tries = 0 if before is None else before.tries
+        tries += 1 if error.detail != Fault.TIMEOUT.label else 2  # it has waited long enough
+        if error.final or tries > self._retries:
+            return _Unreachable(error.detail, tries, now + _HOUR, is_final=True)
+        pause = max(self._pause_after(error.detail, tries), error.retry_after or 0.0)
+        return _Unreachable(error.detail, tries, now + pause, is_final=False)
+
+    def _pause_after(self, cause: str, tries: int) -> float:
+        """Return the seconds to wait after some failed tries."""
+        first = self._pause if cause.startswith(_STATUS) else min(self._pause, _SHORT)
+        return min(first * 2.0 ** (tries - 1), _HOUR)
 
     async def _fetch(self, url: str) -> str:
         """Fetch a robots.txt; section 2.3.1 says what each status means."""
@@ -176,7 +222,7 @@ class RobotsChecker:
             except FetchError as error:
                 if error.fault is Fault.ADDRESS:
                     raise
-                raise FetchError(Fault.ROBOTS_UNREACHABLE, str(error)) from error
+                raise _unreachable(error.cause, final=error.final) from error
             status = response.status
             if status in REDIRECTS and "Location" in response.headers:
                 try:
@@ -189,9 +235,16 @@ class RobotsChecker:
             if 200 <= status < 300:  # noqa: PLR2004 - HTTP's own classes
                 return _decode(response.body)
             if status >= 500 or status == 429:  # noqa: PLR2004 - HTTP's own classes
-                raise FetchError(Fault.ROBOTS_UNREACHABLE, f"status {status}")
+                wait = seconds_to_wait(response.headers.get("Retry-After"), self._clock())
+                busy = status in OVERLOADED
+                raise _unreachable(f"{_STATUS}{status}", retry_after=wait, busy=busy)
             return ALLOW_ALL  # section 2.3.1.3: "unavailable", like any 4xx
         return ALLOW_ALL  # section 2.3.1.2: more than five redirects are "unavailable" too
+
+
+def _unreachable(cause: str, **more: Any) -> FetchError:  # noqa: ANN401 - as `FetchError` takes it
+    """Return the error of all URLs whose robots.txt could not be read, for some cause."""
+    return FetchError(Fault.ROBOTS_UNREACHABLE, cause, **more)
 
 
 def _decode(body: bytes) -> str:

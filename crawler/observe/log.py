@@ -51,6 +51,8 @@ class Log:
         }
         if outcome.reason is not None:
             record["reason"] = outcome.reason
+        if outcome.detail is not None:
+            record["detail"] = redaction.redact_message(outcome.detail)
         if outcome.unchanged:
             record["event"] = "unchanged"
         if page is not None:

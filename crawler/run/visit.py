@@ -4,15 +4,15 @@ import hashlib
 import random
 import re
 from collections.abc import Awaitable, Callable
-from email.utils import parsedate_to_datetime
 
 from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.documents.large_bodies import reading
-from canonry.crawler.fetch.faults import TRANSIENT, Fault, FetchError
+from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
+from canonry.crawler.fetch.retry_after import seconds_to_wait
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.evidence.probes import Probe
@@ -30,7 +30,6 @@ from canonry.storage.http_status import (
 _MAX_SAME = 5  # redirects to the same resource, as cookie walls send them
 _NO_ROW = 0
 _JITTER = 0.25  # of a wait
-_MAX_RETRY_AFTER = 86_400.0
 _BY_SCOPE = frozenset(
     reason.label
     for reason in (HoldReason.OUT_OF_SCOPE, HoldReason.EXCLUDED, HoldReason.NOT_INCLUDED)
@@ -199,7 +198,7 @@ class Visitor:
             raise FetchError(
                 Fault.SERVER,
                 f"status {response.status}",
-                retry_after=self._retry_after(response.headers.get("Retry-After")),
+                retry_after=seconds_to_wait(response.headers.get("Retry-After"), self._clock()),
                 busy=response.status in OVERLOADED,
             )
         is_error = response.status >= FIRST_ERROR
@@ -241,28 +240,24 @@ class Visitor:
     def _failed(self, queued: Queued, error: FetchError) -> Outcome:
         """Return the outcome of a fault: another try if it may pass, each one later."""
         now = self._clock()
-        elapsed = self._settings.timeout if error.fault is Fault.TIMEOUT else None
-        if error.fault not in TRANSIENT or queued.attempts >= self._settings.retries:
-            return Outcome(queued, State.FAILED, error.fault.label, elapsed=elapsed)
-        wait = self._settings.retry_wait * 2**queued.attempts
-        wait *= 1 + _JITTER * random.random()  # noqa: S311 - so that not all are retried at once
-        wait = max(wait, error.retry_after or 0.0)
-        not_before = now + wait if error.busy or error.retry_after is not None else 0.0
-        return Outcome(
-            queued, State.QUEUED, retry_at=now + wait, not_before=not_before, elapsed=elapsed
+        outcome = Outcome(
+            queued,
+            State.FAILED,
+            error.reason,
+            elapsed=self._settings.timeout if error.fault is Fault.TIMEOUT else None,
+            detail=error.detail or None,
+            asked=error.asked,
         )
-
-    def _retry_after(self, value: str | None) -> float | None:
-        """Read Retry-After in both its forms (RFC 9110 section 10.2.3); seconds, or None."""
-        if value is None:
-            return None
-        if value.strip().isdecimal():
-            return min(float(value), _MAX_RETRY_AFTER)
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - self._clock()
-        except ValueError:
-            return None
-        return min(max(seconds, 0.0), _MAX_RETRY_AFTER)
+        tried = error.retry_at is None and queued.attempts >= self._settings.retries
+        if error.final or tried:
+            return outcome
+        at = error.retry_at
+        if at is None:
+            wait = self._settings.retry_wait * 2**queued.attempts
+            wait *= 1 + _JITTER * random.random()  # noqa: S311 - so that not all are retried at once
+            at = now + max(wait, error.retry_after or 0.0)
+        busy = error.busy or error.retry_after is not None
+        return outcome._replace(state=State.QUEUED, retry_at=at, not_before=at if busy else 0.0)
 
 
 def _conditions(queued: Queued) -> dict[str, str]:

@@ -145,7 +145,10 @@ def _build(
     get, get_robots = archiving(client.get), archiving(client.cutting(MOST_READ))
     stored = StoredRobots(opened.store, opened.writer)
     crawl = settings.crawl
-    robots = RobotsChecker(get_robots, stored, time.time, crawl.token, settings.fetch.retry_wait)
+    fetch = settings.fetch
+    robots = RobotsChecker(
+        get_robots, stored, time.time, crawl.token, fetch.retry_wait, fetch.retries
+    )
     store_session = StoreSession(
         opened.store,
         opened.writer,

@@ -95,7 +95,7 @@ def test_a_file_that_is_unavailable_allows_all(status: int) -> None:
 
 @pytest.mark.parametrize(
     "found",
-    [answer(500), answer(503), answer(429), FetchError(Fault.TIMEOUT), FetchError(Fault.DNS)],
+    [answer(500), answer(503), answer(429), FetchError(Fault.CONNECT), FetchError(Fault.DNS)],
 )
 def test_a_file_that_is_unreachable_disallows_all_for_now(found: Response | FetchError) -> None:
     web = Web({"http://a.example/robots.txt": found})
@@ -230,17 +230,71 @@ def test_a_file_that_was_reachable_once_starts_the_thirty_days_again() -> None:
     assert not web.allows("http://a.example/x")
 
 
-def test_the_pause_before_the_next_try_doubles() -> None:
-    web = Web({"http://a.example/robots.txt": answer(500)}, pause=10.0)
-    tries = []
-    for second in range(100):
+@pytest.mark.parametrize(
+    ("found", "cause", "tries"),
+    [
+        (answer(500), "status 500", [0, 10, 30, 70, 3670]),
+        (answer(503, **{"Retry-After": "50"}), "status 503", [0, 50, 100, 150, 3750]),
+        (FetchError(Fault.CONNECT, "connection refused"), "connection refused", [0, 1, 3, 7, 3607]),
+        (FetchError(Fault.DNS, "try again"), "dns", [0, 1, 3, 7, 3607]),
+        (FetchError(Fault.TIMEOUT), "timeout", [0, 2, 3602]),
+        (FetchError(Fault.DNS, final=True), "dns", [0, 3600]),
+        (FetchError(Fault.TLS, "certificate has expired"), "tls", [0, 3600]),
+    ],
+)
+def test_an_unreachable_file_is_requested_again_later_each_time_and_then_once_an_hour(
+    found: Response | FetchError, cause: str, tries: list[int]
+) -> None:
+    web = Web({"http://a.example/robots.txt": found}, pause=10.0)
+    tried, given_up = [], []
+    for second in [*range(200), *range(3590, 3760)]:
         web.now = float(second)
         before = len(web.requested)
-        with pytest.raises(FetchError):
-            web.allows("http://a.example/x")
-        if len(web.requested) > before:
-            tries.append(second)
-    assert tries == [0, 10, 30, 70]
+        with pytest.raises(FetchError) as raised:
+            web.allows(f"http://a.example/{second}")
+        error = raised.value
+        assert error.reason == f"robots-unreachable: {cause}"
+        assert error.asked is (len(web.requested) > before)
+        if error.asked:
+            tried.append(second)
+        if error.final:
+            assert error.retry_at is None
+            given_up.append(second)
+        else:
+            assert error.retry_at is not None
+            assert error.retry_at > second
+    assert tried == tries
+    assert given_up[0] == tries[-2], "from then on no URL of the origin waits"
+
+
+def test_only_one_visit_waits_for_an_origin_that_failed() -> None:
+    robots = "http://a.example/robots.txt"
+    web = Web({robots: FetchError(Fault.CONNECT, "connection refused")}, pause=10.0)
+    with pytest.raises(FetchError):
+        web.allows("http://a.example/")
+    web.now = 1.0
+    hanging = asyncio.Event()
+
+    async def hang(url: str) -> Response:
+        web.requested.append(url)
+        await hanging.wait()
+        return answer(404)
+
+    async def several() -> None:
+        checker = web.robots
+        checker._get = hang  # noqa: SLF001 - the server comes back, slowly
+        first = asyncio.create_task(checker.check("http://a.example/1"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        with pytest.raises(FetchError) as raised:
+            await checker.check("http://a.example/2")
+        assert (raised.value.asked, raised.value.retry_at) == (False, 2.0)
+        hanging.set()
+        assert (await first).allowed
+        assert (await checker.check("http://a.example/2")).allowed
+
+    asyncio.run(several())
+    assert web.requested == [robots, robots]
 
 
 def test_bytes_that_are_not_utf_8_match_their_own_escapes() -> None:

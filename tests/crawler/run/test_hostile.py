@@ -53,7 +53,7 @@ def test_an_unreachable_robots_txt_disallows_everything(tmp_path: Path) -> None:
     found, pages = crawl(tmp_path, answer)
     assert set(requested) == {"/robots.txt"}
     assert pages == []
-    assert found["failed"] == {"robots-unreachable": 1}
+    assert found["failed"] == {"robots-unreachable: status 503": 1}
 
 
 def test_endless_redirects_are_cut(tmp_path: Path) -> None:
