@@ -16,7 +16,7 @@ from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError
 from canonry.storage import StoreError
 
-FAILED, USAGE, INTERRUPTED = 1, 2, 3
+FAILED, USAGE, INTERRUPTED, NO_SEED = 1, 2, 3, 4
 DEFAULT_STORE = "sqlite:///canonry.db"
 
 _P = ParamSpec("_P")

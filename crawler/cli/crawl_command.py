@@ -5,10 +5,9 @@ from typing import Any
 import click
 import msgspec
 
-from canonry.crawler.cli import live, render
+from canonry.crawler.cli import last_words, live, render
 from canonry.crawler.cli.common import (
     FAILED,
-    INTERRUPTED,
     json_option,
     print_json,
     store_option,
@@ -121,7 +120,8 @@ def crawl(
     with report.reading(store) as connection:
         found = report.status(connection)
     found["seconds"] = round(result.seconds, 3)
-    found["finished"] = result.finished
+    found["finished"] = result.finished and not result.is_fruitless
+    found["failed_seeds"] = last_words.as_data(result.failed_seeds)
     found["run"] = msgspec.to_builtins(result.progress)
     if as_json:
         print_json(found)
@@ -129,7 +129,6 @@ def crawl(
         render.status(found)
         pages = render.counted(result.progress.pages, "page")
         render.notify(f"{pages} in {result.seconds:.1f} s; the store is {shown(store)}")
-    if result.finished:
-        return FAILED if cuts else 0
-    render.notify("Interrupted; the same command resumes.")
-    return INTERRUPTED
+    for sentence in last_words.spoken(result, found, settings.crawl.max_pages):
+        render.notify(sentence)
+    return last_words.exit_code(result) or (FAILED if cuts else 0)

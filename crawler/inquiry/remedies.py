@@ -40,7 +40,10 @@ def _deeper(case: Case) -> str:
 
 
 def _traps(key: str, need: Callable[[Case], str] = lambda _case: "a larger number") -> Remedy:
-    def remedy(case: Case) -> str:
+    _SENTENCES = MappingProxyType({one.label: one.value for one in (*HoldReason, *Fault)})
+
+
+def remedy(case: Case) -> str:
         limit = getattr(case.settings.traps, key)
         return f"{key} in [traps] of --config: {need(case)} (it was {limit:,})"
 
@@ -62,6 +65,7 @@ def _says(text: str) -> Remedy:
 
 
 _AGAIN = "--recrawl-after 0s asks it again, and all else; --recrawl-after 1d what is older"
+_SAME = "the same crawl command again: it tries what it could not reach before"
 _PORTS = "nothing: such ports are never asked"
 
 REMEDIES: Mapping[str, Remedy] = MappingProxyType(
@@ -91,11 +95,11 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.LEARNED.label: _rules,
         HoldReason.RECORD.label: _says("nothing: there is no URL to fetch"),
         HoldReason.OURS.label: _says("the next crawl asks it again"),
-        Fault.DNS.label: _says(_AGAIN),
+        Fault.DNS.label: _says(_SAME),
         Fault.ADDRESS.label: _says(
             "--allow-private, if the address is one of your own network; then --recrawl-after 0s"
         ),
-        Fault.CONNECT.label: _says(_AGAIN),
+        Fault.CONNECT.label: _says(_SAME),
         Fault.TLS.label: _says("--ca-file, if the authority is your own; then --recrawl-after 0s"),
         Fault.TIMEOUT.label: lambda case: (
             f"timeout in [fetch] of --config: more than {case.settings.fetch.timeout:g} seconds; "
@@ -109,7 +113,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         ),
         Fault.SERVER.label: _says(_AGAIN),
         Fault.LOOP.label: _says(_AGAIN),
-        Fault.ROBOTS_UNREACHABLE.label: _says(_AGAIN),
+        Fault.ROBOTS_UNREACHABLE.label: _says(_SAME),
     }
 )
 
@@ -121,11 +125,16 @@ def remedy(reason: str, case: Case) -> str | None:
         reason: the name that the store uses.
         case: the URL that is not fetched.
     """
-    found = REMEDIES.get(reason)
+    found = REMEDIES.get(reason.partition(":")[0])
     return None if found is None else found(case)
 
 
 def sentence(reason: str) -> str | None:
-    """Return the sentence of a reason to hold or fail; None for other reasons."""
-    sentences = {one.label: one.value for one in (*HoldReason, *Fault)}
-    return sentences.get(reason)
+    """Return the sentence of a reason to hold or fail, with the cause that some reasons name.
+
+    Returns:
+        None for other reasons.
+    """
+    label, _, cause = reason.partition(": ")
+    found = _SENTENCES.get(label)
+    return f"{found}: {_SENTENCES.get(cause, cause)}" if found and cause else found

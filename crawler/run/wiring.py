@@ -20,9 +20,11 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import find_policy, open_store
 from canonry.crawler.run import interrupts
+from canonry.crawler.run.job import seed_results
 from canonry.crawler.run.job.killed_jobs import signed
 from canonry.crawler.run.job.lease_owners import own_name
 from canonry.crawler.run.job.preparation import as_job, prepare, read_seeds
+from canonry.crawler.run.job.seed_results import FailedSeed
 from canonry.crawler.run.loop import Crawl
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.stored_robots import StoredRobots
@@ -38,6 +40,20 @@ class CrawlResult(NamedTuple):
     finished: bool  # False: it was interrupted, and can be resumed
     seconds: float
     progress: Progress
+    seeds: int = 0  # how many
+    failed_seeds: tuple[FailedSeed, ...] = ()
+
+    @property
+    def job_state(self) -> str:
+        """How the job ended, in the words of the store."""
+        if not self.finished:
+            return "interrupted"
+        return "failed" if self.is_fruitless else "finished"
+
+    @property
+    def is_fruitless(self) -> bool:
+        """True if the run came to its end, and no seed gave a page."""
+        return self.finished and 0 < self.seeds == len(self.failed_seeds)
 
 
 class _Resources(NamedTuple):
@@ -96,7 +112,9 @@ async def crawl(
         store.budgets_of = url_filter.budgets_of
         job = as_job(seeds, listed, settings)
         prepare(store, url_filter, settings, job, opened.notify)
-        store.admit(candidates, time.time())
+        rows = [admission.row for admission in store.admit(candidates, time.time())]
+        with store.transaction() as connection:
+            seed_results.try_again(connection, rows)
         number = store.begin_job("crawl", signed(job, worker), time.time())
         try:
             async with client:
@@ -109,8 +127,12 @@ async def crawl(
             with suppress(StoreError):  # the store may be what failed
                 store.end_job(number, "failed", time.time())
             raise
-        store.end_job(number, "finished" if finished else "interrupted", time.time())
-        return CrawlResult(finished, time.monotonic() - start, run.progress)
+        seconds = time.monotonic() - start
+        with store.transaction() as connection:
+            failed = seed_results.failures(connection, rows)
+        result = CrawlResult(finished, seconds, run.progress, len(set(rows)), failed)
+        store.end_job(number, result.job_state, time.time())
+        return result
 
 
 def _open(

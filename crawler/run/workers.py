@@ -111,10 +111,10 @@ class _Workers:
             if self._interrupted:
                 raise KeyboardInterrupt
             raise StoreError("all workers died; the same command resumes")
-        return wiring.CrawlResult(
-            all(result.finished for result in self._results) and not self._interrupted,
-            max(result.seconds for result in self._results),
-            total(self._progress.values()),
+        return self._results[-1]._replace(  # the others may have seen seeds in the queue
+            finished=all(result.finished for result in self._results) and not self._interrupted,
+            seconds=max(result.seconds for result in self._results),
+            progress=total(self._progress.values()),
         )
 
     def _start(self) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, insert, or_, select, update
 
 from canonry.storage.learned import deferral
 from canonry.storage.learned.classes import (
@@ -221,15 +221,25 @@ def requeue(connection: Connection, before: float) -> int:
     """
     settled = urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED])
     old = and_(or_(settled, _by_robots), urls.c.due <= before)
+    return queue_again(connection, old)
+
+
+def queue_again(connection: Connection, which: ColumnElement[bool]) -> int:
+    """Put URLs back in the queue as if they had never been fetched; return how many.
+
+    Args:
+        connection: in a writing transaction.
+        which: a condition on `urls`; none of them may be queued.
+    """
     by = (urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason)
-    found = connection.execute(select(*by, func.count()).where(old).group_by(*by))
+    found = connection.execute(select(*by, func.count()).where(which).group_by(*by))
     moved = {
         Transition(host_id, depth, (State(state), reason), QUEUED): number
         for host_id, depth, state, reason, number in found
     }
     connection.execute(
         update(urls)
-        .where(old)
+        .where(which)
         .values(state=State.QUEUED, reason=None, attempts=0, due=0.0, priority=_GIVEN)
     )
     transitions.count(connection, moved)

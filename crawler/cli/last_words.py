@@ -1,0 +1,93 @@
+"""Last words of a crawl: what it could not do, why, what helps, and the exit code."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from canonry.canon.syntax import Parts
+from canonry.crawler.cli.common import INTERRUPTED, NO_SEED
+from canonry.crawler.cli.render import counted
+from canonry.crawler.fetch.faults import Fault
+from canonry.crawler.fetch.ports import is_web_port
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.inquiry.remedies import sentence
+from canonry.crawler.run.job.seed_results import FailedSeed, is_unreached
+from canonry.crawler.run.wiring import CrawlResult
+
+_MOST = 10  # seeds that are told one by one
+_ADVICE = MappingProxyType(
+    {
+        Fault.DNS.label: "check the name, and that this machine can resolve names",
+        Fault.ADDRESS.label: "--allow-private allows addresses that are not public",
+        Fault.TLS.label: "--ca-file FILE trusts a certificate authority of your own",
+        Fault.TIMEOUT.label: "timeout and connect_timeout in [fetch] of --config allow more time",
+        Fault.TOO_LARGE.label: "max_body in [fetch] of --config allows more",
+        Fault.SERVER.label: "retries and retry_wait in [fetch] of --config allow more tries",
+        HoldReason.OUT_OF_SCOPE.label: "--scope domain or --scope any allows it",
+        HoldReason.TOO_MANY_HOPS.label: "max_hops in [crawl] of --config allows more",
+        "connection refused": "no server listens there: check the port, and http or https",
+    }
+)
+
+
+def exit_code(result: CrawlResult) -> int:
+    """Return the exit code of a crawl."""
+    if not result.finished:
+        return INTERRUPTED
+    return NO_SEED if result.is_fruitless else 0
+
+
+def as_data(seeds: Sequence[FailedSeed]) -> list[dict[str, Any]]:
+    """Return failed seeds as plain data, each with its cause in words and with what helps."""
+    return [
+        {**seed._asdict(), "because": because(seed.reason), "advice": advice(seed)}
+        for seed in seeds
+    ]
+
+
+def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Iterator[str]:
+    """Yield the sentences that a crawl ends with.
+
+    Args:
+        result: of the run.
+        found: the status of the store.
+        max_pages: the limit of pages, 0 for none.
+    """
+    for seed in result.failed_seeds[:_MOST]:
+        way = "" if seed.leads_to is None else f" leads to {seed.leads_to}, which"
+        helps = advice(seed)
+        hint = "" if helps is None else f"; {helps}"
+        yield f"canonry: the seed {seed.url}{way} gave no page: {because(seed.reason)}{hint}"
+    if len(result.failed_seeds) > _MOST:
+        yield f"canonry: {len(result.failed_seeds) - _MOST:,} more seeds gave no page"
+    if not result.finished:
+        yield "Interrupted; the same command resumes."
+        return
+    unreached = {reason: n for reason, n in found["failed"].items() if is_unreached(reason)}
+    if result.is_fruitless:
+        yield "Nothing was crawled: no seed gave a page. The same command tries them again."
+    elif unreached:
+        number, reasons = sum(unreached.values()), ", ".join(unreached)
+        yield (
+            f"{counted(number, 'URL')} could not be reached ({reasons}); the same command tries "
+            "them again."
+        )
+    elif result.failed_seeds:
+        yield "The same command tries such seeds again."
+    queued = found["urls"]["queued"]
+    if max_pages and queued:
+        yield f"Stopped at --max-pages {max_pages:,}; {counted(queued, 'URL')} are queued."
+
+
+def because(reason: str) -> str:
+    """Return the sentence for the reason of a failed seed."""
+    return sentence(reason) or f"the server answered with {reason}"
+
+
+def advice(seed: FailedSeed) -> str | None:
+    """Return the option or setting that may help where a seed failed; None if none does."""
+    url = seed.url if seed.leads_to is None else seed.leads_to
+    if seed.reason == Fault.ADDRESS.label and not is_web_port(Parts.of(url).port):
+        return "no request goes to that port (docs/crawl.md)"
+    label, _, cause = seed.reason.partition(": ")
+    return _ADVICE.get(cause or label)

@@ -1,0 +1,89 @@
+"""Results of seeds: which of them gave no page, and why; the next run tries those again."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, update
+
+from canonry.canon import redact
+from canonry.crawler.fetch.faults import Fault
+from canonry.crawler.hold_reason import HoldReason
+from canonry.storage import State
+from canonry.storage.http_status import FIRST_ERROR
+from canonry.storage.rows.redirect_chains import ChainEnd, chains
+from canonry.storage.rows.urls import queue_again
+from canonry.storage.sql import counts
+from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.schema import urls
+
+# Their server could not be reached, so it has not said anything about these URLs.
+_UNREACHED = frozenset({Fault.DNS.label, Fault.CONNECT.label, Fault.ROBOTS_UNREACHABLE.label})
+# A URL that is held for one of these has its page under another name, or has none.
+_KEPT = frozenset({HoldReason.LEARNED.label, HoldReason.SCHEME.label})
+
+
+class FailedSeed(NamedTuple):
+    """A seed that led to no page. Its URLs have no passwords."""
+
+    url: str
+    reason: str  # as in the store, or "status 404"
+    leads_to: str | None = None  # where it redirects to: the URL that the reason is about
+
+
+def failures(connection: Connection, rows: Sequence[int]) -> tuple[FailedSeed, ...]:
+    """Return the seeds that gave no page, each once. One that is still queued is not among them.
+
+    Args:
+        connection: in a transaction.
+        rows: of the seeds.
+    """
+    found = []
+    for first, last in chains(connection, list(dict.fromkeys(rows))):
+        reason = _failure(last)
+        if reason is not None:
+            leads_to = None if last.row == first.row else redact(last.url)
+            found.append(FailedSeed(redact(first.url), reason, leads_to))
+    return tuple(found)
+
+
+def try_again(connection: Connection, rows: Sequence[int]) -> None:
+    """Queue URLs again that an earlier run gave up: its seeds, and all that it could not reach.
+
+    A seed that a limit held when it was a mere link is queued as the seed that it is now.
+
+    Args:
+        connection: in a writing transaction.
+        rows: of this run's seeds.
+    """
+    again: set[int] = set()
+    held: set[int] = set()
+    for first, last in chains(connection, rows):
+        if first.state is State.HELD and first.reason not in _KEPT:
+            held.add(first.row)
+        elif last.state is State.HELD and last.reason != HoldReason.ROBOTS.label:
+            continue  # whether a limit still holds it was reviewed
+        elif _failure(last) is not None:
+            again.add(last.row)
+    for part in chunks(sorted(held)):
+        connection.execute(update(urls).where(urls.c.id.in_(part)).values(depth=0, hops=0))
+    for part in chunks(sorted(again | held)):
+        queue_again(connection, urls.c.id.in_(part))
+    reasons = [reason for _state, reason, _count in counts.read(connection, "urls")]
+    unreached = [reason for reason in reasons if is_unreached(reason)]
+    if unreached:
+        queue_again(connection, urls.c.reason.in_(unreached))
+
+
+def is_unreached(reason: str) -> bool:
+    """Return True if a URL that failed for a reason was not asked: its server did not answer."""
+    return reason.partition(":")[0] in _UNREACHED
+
+
+def _failure(end: ChainEnd) -> str | None:
+    """Return why a seed that leads to a URL gave no page; None if it did, or still may."""
+    if end.state is State.FETCHED:
+        failed = end.status is not None and end.status >= FIRST_ERROR
+        return f"status {end.status}" if failed else None
+    if end.state is State.QUEUED or end.reason in _KEPT:
+        return None
+    return end.reason or Fault.LOOP.label

@@ -1,0 +1,75 @@
+"""Chains of redirects: where URLs lead, and what became of the last URL of each chain."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from canonry.storage.sql.bulk import rows_of
+from canonry.storage.sql.schema import State
+
+_LONGEST = 100  # redirects in a row; `max_hops` allows no more
+_ROWS = (
+    "SELECT urls.id, url, state, reason, status FROM urls LEFT JOIN pages ON url_id = urls.id "
+    "WHERE urls.id"
+)
+_EDGES = "SELECT from_id, to_id, last_seen, kind FROM aliases WHERE from_id"
+
+
+class ChainEnd(NamedTuple):
+    """The first or the last URL of a chain."""
+
+    row: int
+    url: str
+    state: State
+    reason: str | None
+    status: int | None  # HTTP status of its page; None without one
+
+
+class Chain(NamedTuple):
+    """A URL and the one that it leads to: itself, if it is no redirect.
+
+    If the last one is `State.REDIRECTED`, its target was refused (then it has a reason), or the
+    chain is a circle.
+    """
+
+    first: ChainEnd
+    last: ChainEnd
+
+
+def chains(connection: Connection, rows: Sequence[int]) -> list[Chain]:
+    """Return the chain that begins with each of some URLs, given by their rows."""
+    known: dict[int, ChainEnd] = {}
+    following: dict[int, int] = {}
+    wanted = set(rows)
+    for _ in range(_LONGEST):
+        if not wanted:
+            break
+        new = {found.row: found for found in _read(connection, wanted)}
+        known |= new
+        redirected = [one.row for one in new.values() if one.state is State.REDIRECTED]
+        targets = _targets(connection, redirected)
+        following |= targets
+        wanted = set(targets.values()) - known.keys()
+    return [Chain(known[row], known[_last(row, known, following)]) for row in rows]
+
+
+def _read(connection: Connection, rows: Iterable[int]) -> Iterator[ChainEnd]:
+    """Yield URLs by their rows."""
+    for row, url, state, reason, status in rows_of(connection, _ROWS, list(rows)):
+        yield ChainEnd(row, url, State(state), reason, status)
+
+
+def _targets(connection: Connection, rows: Sequence[int]) -> dict[int, int]:
+    """Return for each of some URLs the row that it redirected to when it was last fetched."""
+    edges = [edge for edge in rows_of(connection, _EDGES, rows) if edge[3] == "redirect"]
+    return {edge[0]: edge[1] for edge in sorted(edges, key=lambda edge: edge[2])}
+
+
+def _last(row: int, known: dict[int, ChainEnd], following: dict[int, int]) -> int:
+    """Return the last row of the chain that begins with a row."""
+    seen = {row}
+    while (after := following.get(row)) is not None and after in known and after not in seen:
+        row = after
+        seen.add(row)
+    return row
