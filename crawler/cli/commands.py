@@ -69,7 +69,8 @@ def main() -> None:
     """Decide which URLs are the same, and say why.
 
     Results go to standard output, messages to standard error. Exit codes: 0 done, 1 failed, 2 wrong
-    usage or settings, 3 interrupted (run the same command again to resume).
+    usage or settings, 3 interrupted (run the same command again to resume), 4 no seed of a crawl
+    gave a page.
     """
     # The commands allocate millions of small tuples that are never part of a cycle. With the
     # default thresholds, the garbage collector takes a third of the time of a dedup.

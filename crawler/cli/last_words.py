@@ -81,7 +81,9 @@ def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Ite
 
 def because(reason: str) -> str:
     """Return the sentence for the reason of a failed seed."""
-    return sentence(reason) or f"the server answered with {reason}"
+    if reason.startswith("status "):
+        return f"the server answered with {reason}"
+    return sentence(reason) or f"it redirects to what is no URL ({reason})"
 
 
 def advice(seed: FailedSeed) -> str | None:

@@ -40,10 +40,7 @@ def _deeper(case: Case) -> str:
 
 
 def _traps(key: str, need: Callable[[Case], str] = lambda _case: "a larger number") -> Remedy:
-    _SENTENCES = MappingProxyType({one.label: one.value for one in (*HoldReason, *Fault)})
-
-
-def remedy(case: Case) -> str:
+    def remedy(case: Case) -> str:
         limit = getattr(case.settings.traps, key)
         return f"{key} in [traps] of --config: {need(case)} (it was {limit:,})"
 
@@ -116,6 +113,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         Fault.ROBOTS_UNREACHABLE.label: _says(_SAME),
     }
 )
+_SENTENCES = MappingProxyType({one.label: one.value for one in (*HoldReason, *Fault)})
 
 
 def remedy(reason: str, case: Case) -> str | None:

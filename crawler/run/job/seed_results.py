@@ -84,6 +84,7 @@ def _failure(end: ChainEnd) -> str | None:
     if end.state is State.FETCHED:
         failed = end.status is not None and end.status >= FIRST_ERROR
         return f"status {end.status}" if failed else None
-    if end.state is State.QUEUED or end.reason in _KEPT:
+    is_kept = end.state is State.HELD and end.reason in _KEPT
+    if is_kept or end.state is State.QUEUED:
         return None
     return end.reason or Fault.LOOP.label
