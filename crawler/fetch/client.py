@@ -20,6 +20,7 @@ from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
 from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, paced
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.fetch.response import Exchange, Get, Response
 from canonry.crawler.settings import Settings
@@ -33,8 +34,12 @@ _MAX_HEADERS = 256
 class Client:
     """Sends requests; follows no redirects, keeps no cookies, re-quotes nothing."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, pacer: Pacer | None = None) -> None:
         """Prepare; enter the client as a context manager before use.
+
+        Args:
+            settings: limits, headers, and where to connect to.
+            pacer: lets requests wait for their hosts, each as long as it must.
 
         Raises:
             ValueError: if a ``connect_to`` cannot be parsed.
@@ -42,6 +47,7 @@ class Client:
         """
         fetch, crawl = settings.fetch, settings.crawl
         self._fetch = fetch
+        self._pacer = pacer or Unpaced()
         self._limit = crawl.concurrency
         self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]
         self._tls = ssl.create_default_context()
@@ -71,6 +77,7 @@ class Client:
                 total=self._fetch.timeout, sock_connect=self._fetch.connect_timeout
             ),
             headers=self._headers,
+            request_class=PacedRequest,
             response_class=_AddressedResponse,
             max_line_size=_MAX_LINE,
             max_field_size=_MAX_LINE,
@@ -131,13 +138,20 @@ class Client:
         cut: int | None,
     ) -> Response:
         """Request one URL; read the whole body, or the beginning of it."""
+        await self._pacer.turn(url)  # no time limit counts this wait
         start = time.monotonic()
         sent = dict(headers or {})
         if cookies:
             sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
         target = self._pin(_exact(url), sent)
         try:
-            async with self._session.get(target, allow_redirects=False, headers=sent) as response:
+            async with self._session.get(
+                target,
+                allow_redirects=False,
+                headers=sent,
+                middlewares=(paced(self._pacer, url),),
+            ) as response:
+                self._pacer.arrived(url)
                 exchange = _exchange(response)
                 body = await self._read(response, cut)
                 return Response(

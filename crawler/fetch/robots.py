@@ -101,11 +101,6 @@ class RobotsChecker:
         self._locks: dict[str, asyncio.Lock] = {}
         self._failures: dict[str, _Unreachable] = {}
 
-    def is_cached(self, url: str) -> bool:
-        """Return True if `check` needs no request."""
-        known = self._known.get(origin_of(url))
-        return known is not None and known.expires_at > self._clock()
-
     async def check(self, url: str) -> Verdict:
         """Return whether a URL may be fetched, and the origin's crawl delay.
 

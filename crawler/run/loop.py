@@ -14,6 +14,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run.queue.frontier import FrontierItem
 from canonry.crawler.run.queue.scheduler import AddressOf, Scheduler, no_address
 from canonry.crawler.run.queue.store_session import StoreSession
+from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.run.recorder import Recorder
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings
@@ -32,6 +33,7 @@ class Crawl:
         store_session: StoreSession,
         visitor: Visitor,
         settings: Settings,
+        turns: Turns,
         *,
         notify: Callable[[str], None],
         clock: Callable[[], float] = time.time,
@@ -44,6 +46,7 @@ class Crawl:
             store_session: leases, records and learns.
             visitor: fetches.
             settings: the limits.
+            turns: of no hosts yet; the client tells them when requests are sent.
             notify: receives sentences for people.
             clock: seconds since 1970.
             address_of: returns the address of a host, None for one that it shares with nobody.
@@ -52,7 +55,7 @@ class Crawl:
         self._store_session = store_session
         self._visitor = visitor
         self._notify = notify
-        self._scheduler = Scheduler(store_session, settings, clock, address_of)
+        self._scheduler = Scheduler(store_session, settings, turns, clock, address_of)
         self._recorder = Recorder(store_session, self._scheduler, clock, log)
         self._tasks: set[asyncio.Task[None]] = set()  # visits and probes
         self._faults = 0  # of our own, in a row
@@ -110,8 +113,8 @@ class Crawl:
         """Visit a URL and give its outcome to the recorder."""
         outcome: Outcome | None = None
         try:
-            turn = partial(self._scheduler.another_turn, host)
-            outcome = await self._visitor.visit(queued, turn)
+            slow_down = partial(self._scheduler.slow_down, host)
+            outcome = await self._visitor.visit(queued, slow_down)
             if _leads_nowhere(outcome):
                 self._notify(
                     f"No link was found on {redact(queued.url)}, which is a seed and a page "
@@ -131,7 +134,7 @@ class Crawl:
     async def _probe(self, host: str, probe: Probe) -> None:
         """Send a probe and learn from the page with which the host answers."""
         try:
-            page = await self._visitor.probe(probe, partial(self._scheduler.another_turn, host))
+            page = await self._visitor.probe(probe, partial(self._scheduler.slow_down, host))
             if page is not None:
                 await self._store_session.observe_probe(probe, page.digest, page.sketch)
         except Exception as error:  # noqa: BLE001 - as for a visit

@@ -3,7 +3,7 @@
 import hashlib
 import random
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.links import LinkFinder, PageLinks
@@ -36,7 +36,7 @@ _BY_SCOPE = frozenset(
 )
 _MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
 
-Turn = Callable[[float | None], Awaitable[None]]
+SlowDown = Callable[[float], None]
 
 
 class Visitor:
@@ -60,29 +60,28 @@ class Visitor:
         self._listed: set[str] = set()  # origins whose sitemaps were added to an outcome
         self._clock = clock
 
-    async def visit(self, queued: Queued, turn: Turn) -> Outcome:
+    async def visit(self, queued: Queued, slow_down: SlowDown) -> Outcome:
         """Fetch a URL and return the outcome. A fault of the network is an outcome, too.
 
         Args:
             queued: the URL; it is its host's turn.
-            turn: waits for the host's next turn, where this one was spent on robots.txt. It takes
-                the seconds between requests that the file asks for, or None.
+            slow_down: gets the seconds between requests that the host's robots.txt asks for.
         """
         try:
-            if not await self._is_allowed(queued.url, turn):
+            if not await self._is_allowed(queued.url, slow_down):
                 return Outcome(queued, State.HELD, HoldReason.ROBOTS.label)
             return self._with_sitemaps(await self._follow(queued))
         except FetchError as error:
             return self._failed(queued, error)
 
-    async def probe(self, probe: Probe, turn: Turn) -> Page | None:
+    async def probe(self, probe: Probe, slow_down: SlowDown) -> Page | None:
         """Fetch a URL for the learning alone; return the page that came with a 200.
 
         Returns:
             The page; None where the host says in some way that there is none.
         """
         try:
-            if not await self._is_allowed(probe.url, turn):
+            if not await self._is_allowed(probe.url, slow_down):
                 return None
             outcome = await self._follow(Queued(_NO_ROW, probe.url, depth=1, hops=0, attempts=0))
         except FetchError:
@@ -90,12 +89,11 @@ class Visitor:
         page = outcome.page
         return page if page is not None and page.status == OK else None
 
-    async def _is_allowed(self, url: str, turn: Turn) -> bool:
-        """Return True if robots.txt allows a URL; then it is the host's turn (again)."""
-        known = self._robots.is_cached(url)
+    async def _is_allowed(self, url: str, slow_down: SlowDown) -> bool:
+        """Return True if robots.txt allows a URL. What it says of the pace is obeyed either way."""
         verdict = await self._robots.check(url)
-        if verdict.allowed and not known:
-            await turn(verdict.delay)
+        if verdict.delay is not None:
+            slow_down(verdict.delay)
         return verdict.allowed
 
     def _with_sitemaps(self, outcome: Outcome) -> Outcome:

@@ -26,7 +26,10 @@ from canonry.crawler.run.job.lease_owners import own_name
 from canonry.crawler.run.job.preparation import as_job, prepare, read_seeds
 from canonry.crawler.run.job.seed_results import FailedSeed
 from canonry.crawler.run.loop import Crawl
+from canonry.crawler.run.queue.politeness import politeness
+from canonry.crawler.run.queue.send_times import SendTimes
 from canonry.crawler.run.queue.store_session import StoreSession
+from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.run.stored_robots import StoredRobots
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
@@ -96,8 +99,9 @@ async def crawl(
     scope = Scope(limits.scope, (), limits.include, limits.exclude)
     url_filter = URLFilter(canonicalizer, scope, settings)
     candidates = read_seeds(seeds, listed, url_filter, notify)
+    turns = Turns(politeness(settings))
     try:
-        client = Client(settings)
+        client = Client(settings, SendTimes(turns, time.time))
     except (OSError, ValueError) as error:
         raise SettingsError(f"[fetch]: {error}") from None
     if not (settings.crawl.contact or settings.fetch.connect_to or settings.fetch.allow_private):
@@ -118,7 +122,7 @@ async def crawl(
         number = store.begin_job("crawl", signed(job, worker), time.time())
         try:
             async with client:
-                run = _build(opened, client, url_filter, settings, worker)
+                run = _build(opened, client, turns, url_filter, settings, worker)
                 with _watched(watch(run)), interrupts.stopping(run, opened.notify):
                     start = time.monotonic()
                     finished = await run.run()
@@ -160,7 +164,12 @@ def _open(
 
 
 def _build(
-    opened: _Resources, client: Client, url_filter: URLFilter, settings: Settings, worker: str
+    opened: _Resources,
+    client: Client,
+    turns: Turns,
+    url_filter: URLFilter,
+    settings: Settings,
+    worker: str,
 ) -> Crawl:
     """Build a crawl."""
     archiving = _unchanged if opened.archive is None else opened.archive.archiving
@@ -175,6 +184,7 @@ def _build(
         opened.store,
         opened.writer,
         worker=worker,
+        delay=crawl.delay,
         level_by_level=crawl.max_depth >= 0,
         notify=opened.notify,
         learning=opened.learning,
@@ -183,6 +193,7 @@ def _build(
         store_session,
         Visitor(get, robots, url_filter, settings, time.time),
         settings,
+        turns,
         notify=opened.notify,
         address_of=client.address_of,
         log=opened.log,

@@ -89,6 +89,20 @@ def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     )
 
 
+def children(process: subprocess.Popen[bytes]) -> list[int]:
+    """Return the worker processes of a command."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    found = []
+    for child in map(int, listed):
+        try:
+            words = Path(f"/proc/{child}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"spawn_main" in words:
+            found.append(child)
+    return found
+
+
 def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
     """Wait until a condition holds; fail after so many seconds."""
     end = time.monotonic() + seconds

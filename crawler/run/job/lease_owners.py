@@ -19,21 +19,33 @@ def own_name() -> str:
 
 
 def is_dead(name: str) -> bool:
+    """Return True if an owner has ended, for a run that has leased nothing yet itself."""
+    process = _process(name)
+    return process == os.getpid() or has_ended(name)  # an earlier process had our number
+
+
+def has_ended(name: str) -> bool:
     """Return True if an owner was a process of this machine that has ended.
 
-    Owners on other machines are never known to be dead: their leases expire.
+    Owners on other machines are never known to have ended: their leases expire.
     """
-    machine, _, rest = name.partition(":")
-    process = rest.partition(":")[0]
-    if machine != socket.gethostname() or not process.isdecimal():
+    process = _process(name)
+    if process is None:
         return False
     try:
-        os.kill(int(process), 0)
+        os.kill(process, 0)
     except ProcessLookupError:
         return True
-    except PermissionError:
-        return False
-    return int(process) == os.getpid()  # this run has leased nothing yet: it was an earlier process
+    except PermissionError:  # it lives, and belongs to somebody else
+        pass
+    return False
+
+
+def _process(name: str) -> int | None:
+    """Return the process of an owner on this machine; None for others."""
+    machine, _, rest = name.partition(":")
+    process = rest.partition(":")[0]
+    return int(process) if machine == socket.gethostname() and process.isdecimal() else None
 
 
 def reclaim(store_url: str, delay: float) -> None:

@@ -9,7 +9,7 @@ from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.queue.frontier import Frontier, FrontierItem
 from canonry.crawler.run.queue.host_leases import HostLeases
 from canonry.crawler.run.queue.store_session import Recorded, StoreSession
-from canonry.crawler.run.queue.turns import Politeness, Turns
+from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome
 
@@ -21,20 +21,6 @@ AddressOf = Callable[[str], Awaitable[str | None]]
 async def no_address(_host: str) -> str | None:
     """Return None: a host shares its address with nobody."""
     return None
-
-
-def politeness(settings: Settings) -> Politeness:
-    """Return the limits on requests to hosts and addresses."""
-    crawl = settings.crawl
-    per_address = crawl.requests_per_address
-    return Politeness(
-        delay=crawl.delay,
-        per_host=crawl.requests_per_host,
-        address_delay=min(crawl.address_delay, crawl.delay),
-        per_address=max(per_address, crawl.requests_per_host) if per_address else 0,
-        factor=crawl.delay_factor,
-        longest=crawl.max_crawl_delay,
-    )
 
 
 class Scheduler:
@@ -49,6 +35,7 @@ class Scheduler:
         self,
         store_session: StoreSession,
         settings: Settings,
+        turns: Turns,
         clock: Callable[[], float],
         address_of: AddressOf,
     ) -> None:
@@ -57,13 +44,14 @@ class Scheduler:
         Args:
             store_session: leases hosts.
             settings: the limits.
+            turns: of no hosts yet; the client tells them when requests are sent.
             clock: seconds since 1970.
             address_of: returns the address of a host, None for one that it shares with nobody.
         """
         self._store_session = store_session
         self._crawl = settings.crawl
         self._clock = clock
-        self._turns = Turns(politeness(settings))
+        self._turns = turns
         self._frontier = Frontier(self._turns)
         self._leases = HostLeases(
             store_session, self._frontier, self._turns, settings.crawl.concurrency
@@ -101,7 +89,7 @@ class Scheduler:
                 self._hand_out(*found)
                 return found
             if not self._frontier.loaded and not self._leases.maybe_more:
-                due = await self._store_session.next_due()
+                due = await self._store_session.next_due(self._clock())
                 if due is None:
                     return None
                 self._leases.maybe_more = True
@@ -118,12 +106,9 @@ class Scheduler:
         else:
             self._out[work.row] = host
 
-    async def another_turn(self, host: str, delay: float | None) -> None:
-        """Wait for another turn of a host; its robots.txt asks for a delay, in seconds."""
-        if delay is not None:
-            self._turns.slow_down(host, delay=min(delay, self._crawl.max_crawl_delay))
-        now = self._clock()
-        await asyncio.sleep(self._turns.another(host, now) - now)
+    def slow_down(self, host: str, delay: float) -> None:
+        """Obey the delay, in seconds, that a host's robots.txt asks for, up to a limit."""
+        self._turns.slow_down(host, delay=min(delay, self._crawl.max_crawl_delay))
 
     def visited(self, host: str, outcome: Outcome) -> None:
         """Note that a visit ended; its URL stays out until the outcome is recorded."""

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.learn.session import Learned, LearningSession
+from canonry.crawler.run.job.lease_owners import has_ended
 from canonry.storage import Admission, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
 from canonry.storage.rows import leases
@@ -41,6 +42,7 @@ class StoreSession:
         writer: Writer,
         *,
         worker: str,
+        delay: float,
         level_by_level: bool,
         notify: Callable[[str], None],
         learning: LearningSession | None = None,
@@ -51,6 +53,7 @@ class StoreSession:
             store: only the writer thread uses it.
             writer: that thread.
             worker: the name under which hosts are leased.
+            delay: seconds between two requests to a host.
             level_by_level: lease only URLs of the lowest queued depth, so that depths are exact.
             notify: receives sentences for people.
             learning: learns from outcomes; None learns nothing.
@@ -58,6 +61,7 @@ class StoreSession:
         self._store = store
         self._writer = writer
         self._worker = worker
+        self._delay = delay
         self._level_by_level = level_by_level
         self._notify = notify
         self._learning = learning
@@ -97,12 +101,21 @@ class StoreSession:
 
         await self._writer.call(renew)
 
-    async def next_due(self) -> float | None:
-        """Return when the next queued URL may be tried; None when none is left."""
+    async def next_due(self, now: float) -> float | None:
+        """Return when the next queued URL may be tried; None when none is left.
+
+        Where one is due and its host is another worker's, the hosts of dead workers are reclaimed.
+        """
 
         def next_due() -> float | None:
             with self._store.leasing() as connection:
-                return leases.next_due(connection)
+                due = leases.next_due(connection)
+                is_due = due is not None and due <= now
+                owners = leases.owners(connection) if is_due else ()
+            if ended := [owner for owner in owners if has_ended(owner)]:
+                with self._store.transaction() as connection:
+                    leases.reclaim(connection, ended, now, self._delay)
+            return due
 
         return await self._writer.call(next_due)
 

@@ -2,85 +2,23 @@
 
 import heapq
 import math
-from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import count
-from typing import NamedTuple
 
+from canonry.crawler.run.queue.host_pace import ALONE, AddressPace, HostPace
+from canonry.crawler.run.queue.politeness import Politeness
 
-class Politeness(NamedTuple):
-    """Limits on requests to one host and to one address. All times are in seconds."""
-
-    delay: float  # minimum between the starts of two requests to one host
-    per_host: int  # maximum of requests in flight to one host
-    address_delay: float = 0.0  # minimum between the starts of two requests to one address
-    per_address: int = 0  # maximum of requests in flight to one address; 0 is no limit
-    factor: float = 0.0  # a host rests for this many times the time that its answers take
-    longest: float = math.inf  # maximum of that rest
-
-
-@dataclass(slots=True)
-class _Address:
-    """The pace that the hosts on one address share."""
-
-    polite: Politeness
-    started_at: float = -math.inf
-    in_flight: int = 0
-    parked: deque[str] = field(default_factory=deque)  # hosts that wait for this address
-    scheduled: bool = False
-
-    @property
-    def is_full(self) -> bool:
-        """True if it has as many requests in flight as it may have."""
-        return 0 < self.polite.per_address <= self.in_flight
-
-    @property
-    def ready_at(self) -> float:
-        """When it may get its next request, unless it is full."""
-        return self.started_at + self.polite.address_delay
-
-    def is_free(self, now: float) -> bool:
-        """Return True if one more request may go to it now."""
-        polite = self.polite  # the properties, spelled out: this runs for each request
-        full = 0 < polite.per_address <= self.in_flight
-        return not full and self.started_at + polite.address_delay <= now
-
-
-@dataclass(slots=True)
-class _Host:
-    """One host's pace."""
-
-    polite: Politeness
-    not_before: float
-    delay: float
-    address: _Address | None
-    started_at: float = -math.inf
-    latency: float = 0.0
-    wanted: int = 0  # requests that wait for a turn
-    in_flight: int = 0
-    scheduled: bool = False
-
-    @property
-    def shared(self) -> _Address | None:
-        """The address that it may share with other hosts; None for one of its own."""
-        return None if self.address is _ALONE else self.address
-
-    @property
-    def ready_at(self) -> float:
-        """When it may get its next request, unless it is full."""
-        polite = self.polite
-        pause = min(self.latency * polite.factor, polite.longest) if polite.delay else 0.0
-        return max(self.not_before, self.started_at + max(self.delay, pause))
-
-
-# Of hosts that share theirs with nobody: nothing is ever counted here, and it is always free.
-_ALONE = _Address(Politeness(delay=0.0, per_host=1))
+# A request may take so long to its host, for all that we can tell: seconds, and of the delay.
+_ON_ITS_WAY, _OF_THE_DELAY = 0.05, 0.2
 _LATEST = 0.3  # weight of the latest answer in a host's average latency
 
 
 class Turns:
-    """Requests to one host, and to one address, start at least a delay apart.
+    """Requests to one host, and to one address, are sent at least a delay apart.
+
+    A request starts when its turn is taken, and is sent some time after that: on a busy machine
+    long after. So the pause before the next turn counts from the moment of sending, too, and
+    requests whose turns were far enough apart still wait where they would be sent too close.
 
     Times are seconds on any clock that the caller chooses.
     """
@@ -90,11 +28,12 @@ class Turns:
         self._polite = politeness
         self._delay = politeness.delay
         self._shared = politeness.per_address > 0 or politeness.address_delay > 0
-        self._hosts: dict[str, _Host] = {}
-        self._addresses: dict[str, _Address] = {}
+        self._hosts: dict[str, HostPace] = {}
+        self._addresses: dict[str, AddressPace] = {}
+        self._sent: dict[str, float] = {}  # by host: when the latest request was sent
         self._unplaced: list[str] = []
         # When it is whose turn: a host's, or that of an address at which hosts are parked.
-        self._heap: list[tuple[float, int, str | _Address]] = []
+        self._heap: list[tuple[float, int, str | AddressPace]] = []
         self._order = count()  # among those ready at the same time, first come, first served
 
     def want(
@@ -110,8 +49,9 @@ class Turns:
         """
         host = self._hosts.get(name)
         if host is None:
-            address = None if self._shared else _ALONE
-            host = self._hosts[name] = _Host(self._polite, ready_at, self._delay, address)
+            address = None if self._shared else ALONE
+            host = self._hosts[name] = HostPace(self._polite, ready_at, self._delay, address)
+            host.started_at = self._sent.get(name, -math.inf)
             if address is None:
                 self._unplaced.append(name)
         elif ready_at > host.not_before:
@@ -135,9 +75,9 @@ class Turns:
         host = self._hosts.get(name)
         if host is not None and host.address is None:
             host.address = (
-                _ALONE
+                ALONE
                 if address is None
-                else self._addresses.setdefault(address, _Address(self._polite))
+                else self._addresses.setdefault(address, AddressPace(self._polite))
             )
             self._schedule(name, host)
 
@@ -145,7 +85,10 @@ class Turns:
         """Return a host whose request starts now; None when no host is ready."""
         while self._heap and self._heap[0][0] <= now:
             _, _, who = heapq.heappop(self._heap)
-            name = self._take_at(who, now) if isinstance(who, _Address) else self._take_of(who, now)
+            if isinstance(who, AddressPace):
+                name = self._take_at(who, now)
+            else:
+                name = self._take_of(who, now)
             if name is not None:
                 return name
         return None
@@ -168,7 +111,7 @@ class Turns:
             return name
         return None
 
-    def _take_at(self, address: _Address, now: float) -> str | None:
+    def _take_at(self, address: AddressPace, now: float) -> str | None:
         """Start a request of the first host that is parked at an address and ready."""
         address.scheduled = False
         while address.parked and address.is_free(now):
@@ -184,9 +127,10 @@ class Turns:
         self._wake(address)
         return None
 
-    def _start(self, name: str, host: _Host, now: float) -> None:
+    def _start(self, name: str, host: HostPace, now: float) -> None:
         """Count a request that starts, for the host and its address."""
         host.wanted -= 1
+        host.unspent += 1
         host.in_flight += 1
         host.started_at = now
         host.scheduled = False
@@ -200,10 +144,71 @@ class Turns:
         """Return the earliest time at which `take` may return a host; None without an event."""
         return self._heap[0][0] if self._heap else None
 
+    def spend(self, name: str, now: float) -> float:
+        """Spend a turn of a host on a request; return when the request may start.
+
+        Where no turn was taken for it, the next one is: robots.txt, its redirects and those that
+        are followed at once are requests like others.
+
+        Args:
+            name: any host. One without turns is asked along the way, as such a redirect's target.
+            now: the time.
+        """
+        host = self._hosts.get(name)
+        if host is None:
+            return now + self.until_sending(name, now)
+        if host.unspent:
+            host.unspent -= 1
+            return now
+        host.started_at = max(now, host.ready_at)
+        if address := host.shared:
+            host.started_at = max(host.started_at, address.ready_at)
+            address.started_at = host.started_at
+        return host.started_at
+
+    def until_sending(self, name: str, now: float) -> float:
+        """Return the seconds until a request may be sent to a host; not above 0 is at once.
+
+        If the clock was set back, no request waits for that long.
+        """
+        host = self._hosts.get(name)
+        sent_at = self._sent[name] = min(self._sent.get(name, -math.inf), now)
+        seconds = sent_at + self._delay_of(host) - now
+        if host is not None and (address := host.shared):
+            address.sent_at = min(address.sent_at, now)
+            seconds = max(seconds, address.sent_at + address.polite.address_delay - now)
+        return seconds
+
+    def sent(self, name: str, now: float) -> None:
+        """Note that a request was sent to a host: its next turn is a delay from now."""
+        self._sent[name] = now
+        host = self._hosts.get(name)
+        if host is None:
+            return
+        host.started_at = max(host.started_at, now)
+        if address := host.shared:
+            address.sent_at = max(address.sent_at, now)
+            address.started_at = max(address.started_at, now)
+
+    def arrived(self, name: str, now: float) -> None:
+        """Note that a host answers: not before now is it known that a request arrived there.
+
+        On its way, a request may be held up for longer than the next one. So the pause counts from
+        here, but at most a little later than from the moment of sending.
+        """
+        delay = self._delay_of(self._hosts.get(name))
+        later = min(_ON_ITS_WAY, delay * _OF_THE_DELAY)
+        self.sent(name, min(now, self._sent.get(name, now) + later))
+
+    def _delay_of(self, host: HostPace | None) -> float:
+        """Return the seconds between two requests to a host; of one without turns, ours."""
+        return self._delay if host is None else host.delay
+
     def done(self, name: str) -> None:
         """Count a request to a host as ended."""
         host = self._hosts[name]
         host.in_flight -= 1
+        host.unspent = min(host.unspent, host.in_flight)
         self._schedule(name, host)
         if address := host.shared:
             address.in_flight -= 1
@@ -218,20 +223,10 @@ class Turns:
         """Slow a host down: set its delay, or allow no request before a time."""
         host = self._hosts[name]
         if delay is not None:
+            if delay > host.delay:
+                host.unspent = 0  # those turns were taken too early
             host.delay = max(self._delay, delay)
         host.not_before = max(host.not_before, until)
-
-    def another(self, name: str, now: float) -> float:
-        """Reserve one more request to a host for a URL that was taken; return when it may start.
-
-        The request for robots.txt used the URL's first turn.
-        """
-        host = self._hosts[name]
-        host.started_at = max(now, host.ready_at)
-        if address := host.shared:
-            host.started_at = max(host.started_at, address.ready_at)
-            address.started_at = host.started_at
-        return host.started_at
 
     def retire(self, names: Iterable[str], now: float) -> list[str]:
         """Forget those of the hosts that could get a request at once; return them."""
@@ -242,6 +237,8 @@ class Turns:
         for key, address in list(self._addresses.items()):
             if id(address) not in used and address.ready_at <= now:
                 del self._addresses[key]
+        for name in [name for name in self._sent if self.until_sending(name, now) <= 0]:
+            del self._sent[name]
         return retired
 
     def pace(self) -> dict[str, float]:
@@ -252,7 +249,7 @@ class Turns:
         """Return for each host the delay that it asks for, None where ours is as long."""
         return {n: h.delay if h.delay > self._delay else None for n, h in self._hosts.items()}
 
-    def _schedule(self, name: str, host: _Host) -> None:
+    def _schedule(self, name: str, host: HostPace) -> None:
         """Enter a host into the heap if it waits for a turn and is not full; once at most."""
         full = host.in_flight >= self._polite.per_host
         if host.scheduled or not host.wanted or full or host.address is None:
@@ -260,7 +257,7 @@ class Turns:
         host.scheduled = True
         heapq.heappush(self._heap, (host.ready_at, next(self._order), name))
 
-    def _wake(self, address: _Address) -> None:
+    def _wake(self, address: AddressPace) -> None:
         """Enter an address into the heap if hosts wait at it and it is not full; once at most."""
         if address.parked and not address.scheduled and not address.is_full:
             address.scheduled = True

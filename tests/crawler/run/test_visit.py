@@ -38,7 +38,7 @@ class Site:
     def __init__(self, status: int = 200, robots: bytes = b"", **headers: str) -> None:
         self.status, self.robots, self.headers = status, robots, headers
         self.requests: list[str] = []
-        self.turns: list[float | None] = []
+        self.delays: list[float] = []
         settings = load(None, {"fetch": {"retries": 0}})
         self.filter = URLFilter(canonry.Canonicalizer("web"), Scope("host", [SEED]), settings)
         robots_checker = RobotsChecker(self.get, NoRobots(), lambda: 0.0, "canonry", 0.0)
@@ -58,23 +58,23 @@ class Site:
             raise FetchError(Fault.TIMEOUT, "too slow")
         return Response(url, self.status, self.headers, {}, b"body", 0.5)
 
-    async def turn(self, delay: float | None) -> None:
-        self.turns.append(delay)
+    def slow_down(self, delay: float) -> None:
+        self.delays.append(delay)
 
 
 def test_a_probe_gives_the_page_that_should_not_exist() -> None:
     site = Site(**{"Content-Type": "text/html"})
-    page = asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn))
+    page = asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down))
     assert page is not None
     assert len(page.digest) == 16
     assert page.sketch == encoded_sketch(b"body", "text/html")
-    assert site.turns == [None], "robots.txt took the first turn"
+    assert site.delays == []
 
 
 def test_only_a_page_that_answers_200_has_a_sketch() -> None:
     for status, expected in ((200, encoded_sketch(b"body", "text/html")), (404, None), (203, None)):
         site = Site(status, **{"Content-Type": "text/html"})
-        page = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.turn)).page
+        page = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.slow_down)).page
         assert page is not None
         assert page.sketch == expected
 
@@ -82,24 +82,25 @@ def test_only_a_page_that_answers_200_has_a_sketch() -> None:
 @pytest.mark.parametrize("status", [404, 503, 0])
 def test_a_probe_of_a_host_that_reports_missing_pages_gives_nothing(status: int) -> None:
     site = Site(status)
-    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn)) is None
+    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down)) is None
 
 
 def test_a_probe_obeys_robots_txt() -> None:
-    site = Site(robots=b"User-agent: *\nDisallow: /")
-    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn)) is None
+    site = Site(robots=b"User-agent: *\nCrawl-delay: 5\nDisallow: /")
+    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down)) is None
     assert site.requests == [f"{SEED}robots.txt"]
+    assert site.delays == [5.0], "what a host asks for is known from its first URL, allowed or not"
 
 
 def test_a_probe_that_is_redirected_does_not_extend_the_scope() -> None:
     site = Site(302, Location=AWAY)
-    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.turn)) is None
+    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down)) is None
     assert site.filter.reason_to_hold(AWAY, 0, 0) is not None
 
 
 def test_a_seed_that_is_redirected_extends_the_scope() -> None:
     site = Site(302, Location=AWAY)
-    outcome = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.turn))
+    outcome = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.slow_down))
     assert (outcome.row, outcome.state, outcome.elapsed) == (1, State.REDIRECTED, 0.5)
     assert [hop.target.held for hop in outcome.hops] == [None]
     assert site.filter.reason_to_hold(AWAY, 0, 0) is None

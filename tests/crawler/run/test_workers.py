@@ -14,6 +14,7 @@ from pathlib import Path
 from support.crawls import host_of, page
 from support.servers import raw_server
 from support.sites import (
+    children,
     crawl_words,
     demo_site,
     exported,
@@ -27,20 +28,6 @@ from support.sites import (
 from canonry.crawler.demo.server import Served
 
 _WALLS = ("/wall/", "/loop/", "/robots.txt")  # requested again by their nature
-
-
-def children(process: subprocess.Popen[bytes]) -> list[int]:
-    """Return the worker processes of a command."""
-    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    found = []
-    for child in map(int, listed):
-        try:
-            words = Path(f"/proc/{child}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"spawn_main" in words:
-            found.append(child)
-    return found
 
 
 @contextmanager

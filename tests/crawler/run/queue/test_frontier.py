@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.queue.frontier import Frontier
-from canonry.crawler.run.queue.turns import Politeness, Turns
+from canonry.crawler.run.queue.politeness import Politeness
+from canonry.crawler.run.queue.turns import Turns
 from canonry.storage import Queued
 from canonry.storage.records import FIRST, ORDINARY, QUESTION, TARGET
 

@@ -1,0 +1,67 @@
+"""The pace of a host, and of an address: what was requested of it, and when it may get more."""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+from canonry.crawler.run.queue.politeness import Politeness
+
+
+@dataclass(slots=True)
+class AddressPace:
+    """The pace that the hosts on one address share."""
+
+    polite: Politeness
+    started_at: float = -math.inf
+    sent_at: float = -math.inf
+    in_flight: int = 0
+    parked: deque[str] = field(default_factory=deque)  # hosts that wait for this address
+    scheduled: bool = False
+
+    @property
+    def is_full(self) -> bool:
+        """True if it has as many requests in flight as it may have."""
+        return 0 < self.polite.per_address <= self.in_flight
+
+    @property
+    def ready_at(self) -> float:
+        """When it may get its next request, unless it is full."""
+        return self.started_at + self.polite.address_delay
+
+    def is_free(self, now: float) -> bool:
+        """Return True if one more request may go to it now."""
+        polite = self.polite  # the properties, spelled out: this runs for each request
+        full = 0 < polite.per_address <= self.in_flight
+        return not full and self.started_at + polite.address_delay <= now
+
+
+@dataclass(slots=True)
+class HostPace:
+    """One host's pace."""
+
+    polite: Politeness
+    not_before: float
+    delay: float
+    address: AddressPace | None
+    started_at: float = -math.inf
+    latency: float = 0.0
+    wanted: int = 0  # requests that wait for a turn
+    unspent: int = 0  # turns that were taken, and with which nothing was requested yet
+    in_flight: int = 0
+    scheduled: bool = False
+
+    @property
+    def shared(self) -> AddressPace | None:
+        """The address that it may share with other hosts; None for one of its own."""
+        return None if self.address is ALONE else self.address
+
+    @property
+    def ready_at(self) -> float:
+        """When it may get its next request, unless it is full."""
+        polite = self.polite
+        pause = min(self.latency * polite.factor, polite.longest) if polite.delay else 0.0
+        return max(self.not_before, self.started_at + max(self.delay, pause))
+
+
+# Of hosts that share theirs with nobody: nothing is ever counted here, and it is always free.
+ALONE = AddressPace(Politeness(delay=0.0, per_host=1))
