@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -27,6 +28,7 @@ from canonry.storage.sql.schema import (
     rules,
     urls,
 )
+from canonry.storage.timestamps import iso, utc
 
 
 @contextmanager
@@ -86,9 +88,19 @@ def status(connection: Connection) -> dict[str, Any]:
 
 
 def _job(row: RowMapping) -> dict[str, Any]:
-    """Return a job; its settings, which are JSON, lose the passwords of its seeds."""
+    """Return a job, with its times as text and the seconds that it took.
+
+    Its settings, which are JSON, lose the passwords of its seeds.
+    """
     settings = redaction.redact_all(msgspec.json.decode(row["settings"]))
-    return {**row, "settings": msgspec.json.encode(settings).decode()}
+    ended = row["ended_at"]
+    return {
+        **row,
+        "settings": msgspec.json.encode(settings).decode(),
+        "started_at": iso(row["started_at"]),
+        "ended_at": iso(ended),
+        "seconds": None if ended is None else round(ended - row["started_at"], 3),
+    }
 
 
 def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -141,8 +153,10 @@ EXPORTS: dict[str, Select[Any]] = {
         .scalar_subquery()
         .label("same_body_as"),
         urls.c.depth,
+        _SOURCE.c.url.label("found_on"),
     )
     .join_from(pages, urls)
+    .join(_SOURCE, urls.c.source_id == _SOURCE.c.id, isouter=True)
     .order_by(pages.c.url_id),
     "urls": select(
         urls.c.url,
@@ -197,6 +211,7 @@ _URL_COLUMNS = frozenset(
     {"url", "same_as", "located", "found_on", "canonical", "same_body_as", "representative"}
     | {"lesson"}
 )
+_TIMES = frozenset({"fetched_at", "found_at", "first_seen", "last_seen", "verified_at"})
 
 
 def columns(what: str) -> dict[str, type]:
@@ -205,11 +220,12 @@ def columns(what: str) -> dict[str, type]:
     if what == "aliases":
         del found["from_id"]
         found["representative"] = str
-    return found | {name: str for name in ("state", "digest") if name in found}
+    found |= {name: str for name in ("state", "digest") if name in found}
+    return found | dict.fromkeys(_TIMES & found.keys(), datetime)
 
 
 def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of an export as plain data: states by name, digests in hexadecimal.
+    """Yield the rows of an export as plain data: states by name, digests in hexadecimal, moments.
 
     Passwords in URLs are replaced by ``***``. An alias also has the representative of its class,
     which is the URL itself if it belongs to none.
@@ -223,6 +239,8 @@ def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
         for column in _URL_COLUMNS & plain.keys():
             if plain[column] is not None:
                 plain[column] = redact(plain[column])
+        for column in _TIMES & plain.keys():
+            plain[column] = utc(plain[column])
         if "digest" in plain:
             plain["digest"] = plain["digest"].hex()
         if isinstance(plain.get("state"), int):

@@ -1,17 +1,28 @@
-"""Times for people and other programs: seconds since 1970 as text (RFC 3339, in UTC)."""
+"""Times for people and for other programs: moments in UTC, and their text (RFC 3339)."""
 
 from datetime import UTC, datetime
 
 _LAST = 253_402_300_799.0  # the end of the year 9999
 
 
-def iso(at: float | None) -> str | None:
-    """Return a time as text, to the millisecond: ``2026-11-22T04:08:45.963Z``; None for none, or 0.
+def utc(at: float | None) -> datetime | None:
+    """Return a moment, to the millisecond; None for none, or for 0, which means "never".
 
     Args:
         at: seconds since 1970.
     """
     if not at:
         return None
-    text = datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
+    found = datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
+    return found.replace(microsecond=found.microsecond // 1000 * 1000)
+
+
+def text_of(moment: datetime) -> str:
+    """Return a moment in UTC as text: ``2026-11-22T04:08:45.963Z``."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def iso(at: float | None) -> str | None:
+    """Return seconds since 1970 as text; None as `utc` does."""
+    moment = utc(at)
+    return None if moment is None else text_of(moment)

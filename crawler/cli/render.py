@@ -1,7 +1,6 @@
 """Print traces, summaries and progress for people."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +22,7 @@ from canonry.canon.pipeline import common_ends
 from canonry.crawler.batch.summary import Summary
 from canonry.storage import report
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.timestamps import iso
 
 _NARROW = 72  # characters of a URL in a table
 _PIPE_WIDTH = 200
@@ -110,10 +110,10 @@ def status(found: Mapping[str, Any]) -> None:
     job = found["job"]
     console = out()
     if job is not None:
-        ended = (
-            "" if job["ended_at"] is None else f" after {job['ended_at'] - job['started_at']:.1f} s"
-        )
-        console.print(f"{job['command']} {job['state']}{ended}, policy {found['policy']}\n")
+        began = f"began {moment(job['started_at'])}"
+        ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
+        told = f"{job['command']} {job['state']}{ended}, {began}, policy {found['policy']}"
+        console.print(f"{told}\n")
     table("URLs", ("state", "count"), [(k, n) for k, n in found["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(found["pages_by_status"].items()))
     if found["repeated_bodies"]:
@@ -130,9 +130,13 @@ def status(found: Mapping[str, Any]) -> None:
     )
 
 
-def moment(at: float) -> str:
-    """Return a time in UTC, to the minute; "never" for 0."""
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) if at > 0 else "never"
+def moment(text: str | None) -> str:
+    """Return a time for people: to the second, in UTC; "never" for None.
+
+    Args:
+        text: as `canonry.storage.timestamps` writes it.
+    """
+    return "never" if text is None else f"{text[:10]} {text[11:19]}Z"
 
 
 def rule(rule: TrackedRule, says: str, experience: str) -> None:
@@ -148,8 +152,9 @@ def rule(rule: TrackedRule, says: str, experience: str) -> None:
         f"{counted(rule.reversed, 'redirect')} in the opposite direction"
     )
     console.print(
-        f"  first seen {moment(rule.first_seen)}, last seen {moment(rule.last_seen)}, "
-        f"{rule.state} since {moment(rule.entered_at)}, verified {moment(rule.verified_at)}"
+        f"  first seen {moment(iso(rule.first_seen))}, last seen {moment(iso(rule.last_seen))}, "
+        f"{rule.state} since {moment(iso(rule.entered_at))}, "
+        f"verified {moment(iso(rule.verified_at))}"
     )
     console.print(f"  {escape(experience)}\n")
     table("Evidence for it", ("URL", "is the same as"), rule.samples)

@@ -31,6 +31,7 @@ from canonry.storage import report
 from canonry.storage.facts import read_facts
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.timestamps import iso
 
 
 @click.group()
@@ -87,7 +88,7 @@ def list_rules(
                 rule.agree,
                 rule.disagree,
                 rule.spared,
-                render.moment(rule.verified_at),
+                render.moment(iso(rule.verified_at)),
             )
             for rule, folded in listing(found, everything=everything)
         ],

@@ -40,9 +40,7 @@ def status(store: str, *, as_json: bool) -> int:
     "--format",
     "output_format",
     type=click.Choice([name for name in tables.OUTPUT_FORMATS if name != "text"]),
-    default="jsonl",
-    show_default=True,
-    help="Output format.",
+    help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else jsonl]",
 )
 @click.option(
     "-o",
@@ -51,20 +49,27 @@ def status(store: str, *, as_json: bool) -> int:
     help="Write to FILE, which appears when it is complete; .gz compresses.  [default: stdout]",
 )
 @with_exit_code
-def export(what: str, store: str, output_format: str, out: str | None) -> int:
+def export(what: str, store: str, output_format: str | None, out: str | None) -> int:
     """Export a store's pages, URLs, aliases, rules or refused URLs.
 
-    Each alias comes with the representative of its class: the URL that it leads to in the end. The
-    refused URLs are those that are held or have failed, with the reason.
+    Pages and URLs come with the page that they were found on, and each alias with the
+    representative of its class: the URL that it leads to in the end. The refused URLs are those
+    that are held or have failed, with the reason. Times are in UTC.
     """
     with ExitStack() as stack:
         connection = stack.enter_context(report.reading(store))
         target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
         rows, columns = report.rows(connection, what), report.columns(what)
-        table = tables.table(target, output_format, columns)
+        table = tables.table(target, output_format or _format_of(out), columns)
         table.write(list(row.values()) for row in rows)
         table.close()
     return 0
+
+
+def _format_of(out: str | None) -> str:
+    """Return the format that the name of an output asks for."""
+    named = tables.format_of(out)
+    return "jsonl" if named == "text" else named
 
 
 @click.command()

@@ -90,7 +90,7 @@ def facts(answer: URLAnswer) -> Iterator[tuple[str, str]]:
 
 
 def _state(answer: URLAnswer) -> str:
-    at = f", {moment(answer.settled_at)}" if answer.settled_at else ""
+    at = f", {render.moment(answer.settled_at)}" if answer.settled_at else ""
     if answer.state == "held" and answer.reason == "learned":
         return f"held for a learned rule{at}"
     reason = "" if answer.reason is None else f" ({answer.reason})"
@@ -104,11 +104,11 @@ def _found(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     if found is None:
         return
     if not found.on:
-        yield "found", f"as a seed, or in a list, {moment(found.at)}"
+        yield "found", f"as a seed, or in a list, {render.moment(found.at)}"
     else:
         links = render.counted(found.depth, "link")
         hops = f" and {render.counted(found.hops, 'redirect')}" if found.hops else ""
-        yield "found on", f"{found.on[0]}, {moment(found.at)}, {links}{hops} from a seed"
+        yield "found on", f"{found.on[0]}, {render.moment(found.at)}, {links}{hops} from a seed"
     for url in found.on[1 : 1 + _WAY]:
         yield "", f"that on {url}"
     if len(found.on) > 1 + _WAY:
@@ -126,7 +126,7 @@ def _page(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     if page is None:
         return
     what = [f"status {page.status}", f"{page.size:,} bytes", page.content_type or "no type"]
-    what += [render.counted(page.links, "link"), f"fetched {moment(page.fetched_at)}"]
+    what += [render.counted(page.links, "link"), f"fetched {render.moment(page.fetched_at)}"]
     yield "page", ", ".join(what)
     if page.title:
         yield "title", " ".join(page.title.split())
@@ -143,7 +143,7 @@ def _limits(answer: URLAnswer) -> Iterator[tuple[str, str]]:
         verb = "allows" if robots.allows else "disallows"
         yield "robots", f"line {robots.line} of {robots.url} {verb} it: {robots.text}"
     if robots is not None and robots.unreachable_since is not None:
-        since = moment(robots.unreachable_since)
+        since = render.moment(robots.unreachable_since)
         yield "robots", f"{robots.url} could not be read since {since}"
     if answer.scope is not None and answer.reason == "out-of-scope":
         more = f" and {answer.scope.more_seeds:,} more" if answer.scope.more_seeds else ""
@@ -162,11 +162,10 @@ def _tries(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     if answer.state != "queued":
         return
     running = answer.crawl is not None and answer.crawl.state == "running"
-    when = "in its turn" if answer.not_before is None else f"not before {moment(answer.not_before)}"
+    when = (
+        "in its turn"
+        if answer.not_before is None
+        else f"not before {render.moment(answer.not_before)}"
+    )
     who = "the crawl that is running" if running else "the next crawl"
     yield "next try", f"by {who}, {when}; queued on its host: {answer.waiting:,}"
-
-
-def moment(text: str | None) -> str:
-    """Return a time of an answer for people: to the second."""
-    return "never" if text is None else f"{text[:10]} {text[11:19]}Z"

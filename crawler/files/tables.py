@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from pathlib import PurePath
 from typing import IO, Any, Protocol
@@ -11,6 +12,7 @@ import msgspec
 from canonry.canon.syntax import to_text
 from canonry.crawler.compression import COMPRESSED_ENDINGS, write_all
 from canonry.extras import require
+from canonry.storage.timestamps import text_of
 
 Row = Sequence[Any]
 _ROW_GROUP = 50_000
@@ -47,7 +49,8 @@ class _Text(_Rows):
     """Columns separated by tabs; tabs, line ends and backslashes in them are escaped."""
 
     def write(self, rows: Iterable[Row]) -> None:
-        lines = ("\t".join(str(value).translate(_ESCAPES) for value in row) + "\n" for row in rows)
+        shown = ((str(_plain(value)).translate(_ESCAPES) for value in row) for row in rows)
+        lines = ("\t".join(row) + "\n" for row in shown)
         write_all(self._file, "".join(lines).encode("utf-8", "surrogateescape"))
 
 
@@ -57,7 +60,8 @@ class _JSONL(_Rows):
     def write(self, rows: Iterable[Row]) -> None:
         names = list(self._columns)
         encode = msgspec.json.encode
-        lines = [encode(dict(zip(names, map(_clean, row), strict=True))) + b"\n" for row in rows]
+        shown = (map(_whole, map(_plain, row)) for row in rows)
+        lines = [encode(dict(zip(names, row, strict=True))) + b"\n" for row in shown]
         write_all(self._file, b"".join(lines))
 
 
@@ -75,7 +79,7 @@ class _CSV(_Rows):
             def write(self, text: str) -> None:
                 lines.append(text)
 
-        csv.writer(Lines(), lineterminator="\n").writerows(rows)
+        csv.writer(Lines(), lineterminator="\n").writerows(map(_plain, row) for row in rows)
         write_all(self._file, "".join(lines).encode("utf-8", "surrogateescape"))
 
 
@@ -88,14 +92,19 @@ class _Parquet(_Rows):
         import pyarrow as pa  # noqa: PLC0415 - optional
         from pyarrow import parquet  # noqa: PLC0415 - optional
 
-        types = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+        types = {
+            str: pa.string(),
+            int: pa.int64(),
+            float: pa.float64(),
+            datetime: pa.timestamp("ms", "UTC"),
+        }
         schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
         self._writer = parquet.ParquetWriter(file, schema, compression="zstd")
         self._waiting: list[Row] = []
 
         def group(rows: list[Row]) -> Any:  # noqa: ANN401 - pyarrow ships no types
             columns = zip(zip(*rows, strict=True), schema, strict=True)
-            arrays = [pa.array(map(_clean, values), field.type) for values, field in columns]
+            arrays = [pa.array(map(_whole, values), field.type) for values, field in columns]
             return pa.table(arrays, schema)
 
         self._group = group
@@ -118,7 +127,12 @@ class _Parquet(_Rows):
         super().close()
 
 
-def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+    """Return a moment as text."""
+    return text_of(value) if isinstance(value, datetime) else value
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
     """Return text with percent-escapes for bytes that are not UTF-8, here lone surrogates."""
     return to_text(value) if isinstance(value, str) else value
 
@@ -145,7 +159,7 @@ def table(file: IO[bytes], output_format: str, columns: Mapping[str, type]) -> T
     Args:
         file: open for writing.
         output_format: a key of `OUTPUT_FORMATS`.
-        columns: names and types (str, int, float).
+        columns: names and types (str, int, float, datetime).
 
     Raises:
         MissingExtraError: for Parquet, if pyarrow is not installed.

@@ -30,6 +30,7 @@ from canonry.storage.rows.urls import review
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION, meta, pages
+from canonry.storage.timestamps import utc
 
 pytestmark = pytest.mark.every_database
 
@@ -131,8 +132,8 @@ def test_an_alias_seen_again_is_counted(tmp_path: Path) -> None:
         "kind": "redirect",
         "status": 301,
         "located": "http://a.example/to",
-        "first_seen": 1.0,
-        "last_seen": 5.0,
+        "first_seen": utc(1.0),
+        "last_seen": utc(5.0),
         "count": 2,
         "representative": "http://a.example/",  # the target has not been fetched yet
     }

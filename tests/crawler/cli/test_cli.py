@@ -1,8 +1,10 @@
 """The command: streams, exit codes, messages for wrong usage, and start-up."""
 
 import csv
+import gzip
 import io
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from support.sites import exported, run_command
 
 from canonry.crawler.cli.commands import COMMANDS, main
 from canonry.storage import report
+from canonry.storage.timestamps import text_of
 
 
 def test_canon_prints_a_line_for_each_line(tmp_path: Path) -> None:
@@ -233,8 +236,10 @@ def test_exports_in_all_formats(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     table = parquet.read_table(tmp_path / "out.parquet")
-    assert table.to_pylist() == [json.loads(line) for line in lines]
+    rows_of_it = [{**row, "found_at": text_of(row["found_at"])} for row in table.to_pylist()]
+    assert rows_of_it == [json.loads(line) for line in lines]
     assert str(table.schema.field("depth").type) == "int64"
+    assert str(table.schema.field("found_at").type) == "timestamp[ms, tz=UTC]"
     for what in report.EXPORTS:
         done = run_command("export", what, "--format", "parquet", folder=tmp_path)
         assert parquet.read_table(io.BytesIO(done.stdout)).column_names == list(
@@ -243,6 +248,28 @@ def test_exports_in_all_formats(tmp_path: Path) -> None:
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
     assert status["urls"]["queued"] == 2
     assert status["policy"] == "web/1"
+
+
+def test_an_export_obeys_the_ending_of_its_output(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 's.db'}"
+    (tmp_path / "urls").write_bytes(b"http://a.example/1\nmailto:x@y\n")
+    done = CliRunner().invoke(main, ["dedup", str(tmp_path / "urls"), "--store", store])
+    assert done.exit_code == 0, done.output
+
+    def written(name: str, *words: str) -> bytes:
+        out = str(tmp_path / name)
+        done = CliRunner().invoke(main, ["export", "urls", "--store", store, "-o", out, *words])
+        assert done.exit_code == 0, done.output
+        return (tmp_path / name).read_bytes()
+
+    assert written("x.csv").startswith(b"url,state,")
+    assert gzip.decompress(written("x.csv.gz")).startswith(b"url,state,")
+    assert written("x.parquet").startswith(b"PAR1")
+    for name in ("x.jsonl", "x.out", "x"):
+        assert written(name).startswith(b'{"url":"http://a.example/1"')
+    assert written("y.csv", "--format", "jsonl").startswith(b"{"), "a named format goes before"
+    [found, _] = written("x.jsonl").splitlines()
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", json.loads(found)["found_at"])
 
 
 def test_messages_show_no_password_of_a_store() -> None:

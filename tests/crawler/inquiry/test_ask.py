@@ -72,6 +72,14 @@ def test_a_broken_link_is_traced_to_its_seed(store: str) -> None:
     assert asked(store, SEED).found is not None
 
 
+def test_an_export_of_pages_has_what_found_them(store: str) -> None:
+    with report.reading(store) as connection:
+        found = {row["url"]: row["found_on"] for row in report.rows(connection, "pages")}
+    assert found[f"{SEED}broken"] == f"{SEED}a?utm_source=x"
+    assert found[f"{SEED}new"] == f"{SEED}older"
+    assert found[SEED] is None
+
+
 def test_a_redirect_comes_with_its_whole_chain(store: str) -> None:
     found = asked(store, f"{SEED}old")
     assert found.state == "redirected"
@@ -170,6 +178,8 @@ def test_a_pattern_that_keeps_a_url_out_is_named(tmp_path: Path) -> None:
 SLASH = LearnedRule(**to_fields(Rewrite("h.example", "trailing-slash", new="slash")))
 
 
+@pytest.mark.every_database
+@pytest.mark.usefixtures("database")
 def test_a_url_that_a_learned_rule_holds_names_rule_and_prediction(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://h.example/"])
