@@ -59,7 +59,7 @@ class Scope:
 
     def judge(self, url: str) -> ScopeVerdict:
         """Return whether a URL is in scope, and why."""
-        if not self._has_place(url):
+        if not self.has_place(url):
             return ScopeVerdict(HoldReason.OUT_OF_SCOPE, "scope", self._kind)
         if url in self._seeds:
             return ScopeVerdict(None, "seed", url)
@@ -74,7 +74,7 @@ class Scope:
             )
         return ScopeVerdict(None, "scope", self._kind)
 
-    def _has_place(self, url: str) -> bool:
+    def has_place(self, url: str) -> bool:
         """Return True if a URL is in the place of a seed."""
         if self._kind == "any":
             return True

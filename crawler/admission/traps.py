@@ -46,14 +46,21 @@ def pattern(url: str) -> str:
     return f"{parts.host or ''}{path}{'' if parts.query is None else '?'}"
 
 
-def budgets_of(url: str, limits: TrapSettings) -> list[Budget]:
-    """Return the budgets that a URL counts against."""
+def budgets_of(url: str, limits: TrapSettings, most: int | None = None) -> list[Budget]:
+    """Return the budgets that a URL counts against.
+
+    Args:
+        url: as it is requested.
+        limits: of the crawl.
+        most: URLs of its host; None: what the limits say.
+    """
     found = []
     if limits.max_per_pattern:
         common = pattern(url)
         found.append((common, limits.max_per_pattern, HoldReason.PATTERN_BUDGET))
-    if limits.max_per_host:
-        found.append((Parts.of(url).host or "", limits.max_per_host, HoldReason.HOST_BUDGET))
+    per_host = limits.max_per_host if most is None else most
+    if per_host:
+        found.append((Parts.of(url).host or "", per_host, HoldReason.HOST_BUDGET))
     return [
         Budget(hashlib.blake2b(name.encode(), digest_size=16).digest(), name, most, reason.label)
         for name, most, reason in found

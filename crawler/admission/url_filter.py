@@ -14,6 +14,7 @@ from canonry.crawler.admission.scope import Scope, ScopeVerdict, host_of
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
+from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.url_patterns import URLPatterns
 from canonry.storage import Candidate
 from canonry.storage.records import FIRST, ORDINARY, Budget
@@ -54,6 +55,7 @@ class URLFilter:
         self._scope = scope
         self._crawl = settings.crawl
         self._traps = settings.traps
+        self._tables = HostTables(settings.hosts)
         self._first = URLPatterns(settings.crawl.first)
         self._target = lru_cache(_REMEMBERED)(self._find_target)
 
@@ -91,7 +93,7 @@ class URLFilter:
             return hold
         if mark:
             spelling = spelled(reference, url)
-        hold = self._beyond(depth, hops) or hold
+        hold = self._beyond(host, depth, hops) or hold
         held = None if hold is None else hold.label
         return _CANDIDATE((url, spelling, key, host, depth, hops, source, held, False, priority))
 
@@ -105,7 +107,7 @@ class URLFilter:
 
     def reason_to_hold(self, url: str, depth: int, hops: int) -> HoldReason | None:
         """Return the limit of this crawl that holds a URL; None when it may be fetched."""
-        return self._beyond(depth, hops) or self._reason_in(url)
+        return self._beyond(host_of(url), depth, hops) or self._reason_in(url)
 
     def judge(self, text: str) -> tuple[str, ScopeVerdict]:
         """Return the URL that a text means, and whether a link to it would be followed, and why.
@@ -121,11 +123,14 @@ class URLFilter:
             return url, found
         return url, ScopeVerdict(hold, _SETTINGS.get(hold, hold.label), hold.value)
 
-    def _beyond(self, depth: int, hops: int) -> HoldReason | None:
+    def _beyond(self, host: str, depth: int, hops: int) -> HoldReason | None:
         """Return the reason to hold a URL for the way that led to it."""
         if hops > self._crawl.max_hops:
             return HoldReason.TOO_MANY_HOPS
-        if 0 <= self._crawl.max_depth < depth:
+        most = self._crawl.max_depth
+        if self._tables and (own := self._tables.of(host).max_depth) is not None:
+            most = own
+        if 0 <= most < depth:
             return HoldReason.TOO_DEEP
         return None
 
@@ -141,7 +146,8 @@ class URLFilter:
 
     def budgets_of(self, url: str) -> list[Budget]:
         """Return the budgets that a URL counts against when it is queued."""
-        return traps.budgets_of(url, self._traps)
+        most = self._tables.of(host_of(url)).max_pages if self._tables else None
+        return traps.budgets_of(url, self._traps, most)
 
 
 def shortest_base(reference: str, base: str) -> str:

@@ -59,6 +59,20 @@ from canonry.storage.sql.engine import shown
     "--delay", type=float, metavar="SECONDS", help="Time between two requests to one host."
 )
 @click.option("--concurrency", type=int, metavar="N", help="Concurrent requests in each worker.")
+@click.option("--requests-per-host", type=int, metavar="N", help="Concurrent requests to one host.")
+@click.option(
+    "--user-agent", metavar="TEXT", help="The user agent; its first word is for robots.txt."
+)
+@click.option("--contact", metavar="TEXT", help="How site owners reach you: a page, or an address.")
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="'NAME: VALUE'",
+    help="Send this header to the hosts in scope. What may be a secret, such as Authorization and "
+    "Cookie, goes only to the seeds' own hosts. Can be repeated.",
+)
+@click.option("--cookies", metavar="FILE", help="Send the cookies in FILE (Netscape's format).")
 @click.option(
     "--workers", type=int, metavar="N", help="Processes that share the store.  [default: 1]"
 )
@@ -96,8 +110,9 @@ def crawl(
     """
     if not seeds and not seed_lists:
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
-    fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file")}
-    fetch["connect_to"] = list(flags.pop("connect_to")) or None
+    fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file", "cookies")}
+    for key in ("connect_to", "headers"):
+        fetch[key] = list(flags.pop(key)) or None
     for key in ("first", "include", "exclude"):
         flags[key] = list(flags[key]) or None
     learn = {"enabled": flags.pop("learn")}

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -22,8 +22,10 @@ from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, paced
 from canonry.crawler.fetch.ports import is_web_port
+from canonry.crawler.fetch.request_headers import RequestHeaders
 from canonry.crawler.fetch.response import Exchange, Get, Response
 from canonry.crawler.settings import Settings
+from canonry.crawler.settings.host_tables import HostTables
 
 _CHUNK = 1 << 16
 # Browsers take 256 KiB of headers; aiohttp's own limits, 8 KiB a line and 128 lines, lose pages.
@@ -34,18 +36,25 @@ _MAX_HEADERS = 256
 class Client:
     """Sends requests; follows no redirects, keeps no cookies, re-quotes nothing."""
 
-    def __init__(self, settings: Settings, pacer: Pacer | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        pacer: Pacer | None = None,
+        headers: RequestHeaders | None = None,
+    ) -> None:
         """Prepare; enter the client as a context manager before use.
 
         Args:
-            settings: limits, headers, and where to connect to.
+            settings: limits, and where to connect to.
             pacer: lets requests wait for their hosts, each as long as it must.
+            headers: makes the headers that the settings ask for; None makes none.
 
         Raises:
             ValueError: if a ``connect_to`` cannot be parsed.
             OSError: if the ``ca_file`` cannot be read.
         """
         fetch, crawl = settings.fetch, settings.crawl
+        self._request_headers = headers or RequestHeaders(fetch, HostTables({}))
         self._fetch = fetch
         self._pacer = pacer or Unpaced()
         self._limit = crawl.concurrency
@@ -140,9 +149,7 @@ class Client:
         """Request one URL; read the whole body, or the beginning of it."""
         await self._pacer.turn(url)  # no time limit counts this wait
         start = time.monotonic()
-        sent = dict(headers or {})
-        if cookies:
-            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        sent = self._request_headers.of(url, cookies, headers)
         target = self._pin(_exact(url), sent)
         try:
             async with self._session.get(
@@ -174,7 +181,7 @@ class Client:
         """
         return await self._resolver.address_of(host)
 
-    def _pin(self, url: URL, headers: dict[str, str]) -> URL:
+    def _pin(self, url: URL, headers: MutableMapping[str, str]) -> URL:
         """Check the port; apply the guard and ``--connect-to`` if the host is an IP address.
 
         The resolver, which does so for names, is not called for addresses.

@@ -19,6 +19,7 @@ from typing import IO, Any, NamedTuple
 from canonry.canon import parse, redact
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.settings import SettingsError
+from canonry.crawler.settings.header_lines import is_secret
 from canonry.extras import require
 from canonry.storage import StoreError
 
@@ -26,7 +27,6 @@ _SPECIFICATION = "https://iipc.github.io/warc-specifications/specifications/warc
 _LARGEST = 1 << 30  # bytes; after that, the next file begins
 _REMEMBERED = 100_000  # digests kept to recognize repeated bodies
 _OF_THE_TRANSFER = frozenset({"content-encoding", "transfer-encoding", "content-length"})
-_SECRET = frozenset({"authorization", "cookie"})
 
 
 class _Written(NamedTuple):
@@ -192,7 +192,7 @@ def _response_headers(response: Response) -> list[tuple[str, str]]:
 def _request_headers(response: Response) -> list[tuple[str, str]]:
     """Return the headers of the request, without secrets."""
     sent = response.exchange.request.items()
-    return [(name, value) for name, value in sent if name.lower() not in _SECRET]
+    return [(name, value) for name, value in sent if not is_secret(name)]
 
 
 def _target(url: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.links import LinkFinder, PageLinks
+from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.documents.large_bodies import reading
@@ -134,8 +135,11 @@ class Visitor:
             if not isinstance(target, Candidate) or target.key != own:
                 return await self._redirected(queued, response, hops, target)
             hops.append(Hop("redirect", response.status, target))
+            if host_of(target.url) == host_of(url):
+                cookies.update(response.cookies)
+            else:
+                cookies = {}
             url = target.url
-            cookies.update(response.cookies)
             if (url, tuple(sorted(cookies.items()))) in requested:
                 break
             if not (await self._robots.check(url)).allowed:

@@ -10,6 +10,7 @@ from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import Client
+from canonry.crawler.fetch.request_headers import RequestHeaders
 from canonry.crawler.fetch.response import Get
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
 from canonry.crawler.files.seed_lists import ListedSeed
@@ -20,19 +21,20 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import find_policy, open_store
 from canonry.crawler.run import interrupts
-from canonry.crawler.run.job import seed_results
+from canonry.crawler.run.job import advice, seed_results
 from canonry.crawler.run.job.killed_jobs import signed
 from canonry.crawler.run.job.lease_owners import own_name
 from canonry.crawler.run.job.preparation import as_job, prepare, read_seeds
 from canonry.crawler.run.job.seed_results import FailedSeed
 from canonry.crawler.run.loop import Crawl
-from canonry.crawler.run.queue.politeness import politeness
+from canonry.crawler.run.queue.politeness import politeness, politeness_of
 from canonry.crawler.run.queue.send_times import SendTimes
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.run.stored_robots import StoredRobots
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
+from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage import Store, StoreError
 from canonry.storage.sql.writer import Writer
 
@@ -99,16 +101,20 @@ async def crawl(
     scope = Scope(limits.scope, (), limits.include, limits.exclude)
     url_filter = URLFilter(canonicalizer, scope, settings)
     candidates = read_seeds(seeds, listed, url_filter, notify)
-    turns = Turns(politeness(settings))
+    turns = Turns(politeness(settings), politeness_of(settings))
     try:
-        client = Client(settings, SendTimes(turns, time.time))
+        headers = RequestHeaders(
+            settings.fetch,
+            HostTables(settings.hosts),
+            seeds=[candidate.url for candidate in candidates],
+            in_scope=scope.has_place,
+            notify=notify,
+        )
+        client = Client(settings, SendTimes(turns, time.time), headers)
     except (OSError, ValueError) as error:
         raise SettingsError(f"[fetch]: {error}") from None
-    if not (settings.crawl.contact or settings.fetch.connect_to or settings.fetch.allow_private):
-        notify(
-            "canonry: site owners cannot tell who crawls: set contact in [crawl] of --config, or "
-            "CANONRY_CRAWL_CONTACT, to a page or a mail address of yours"
-        )
+    for hint in advice.of(settings, [candidate.url for candidate in candidates]):
+        notify(f"canonry: {hint}")
     worker = own_name()
     with ExitStack() as stack:
         opened = _open(stack, store_url, canonicalizer, settings, worker, notify)
@@ -184,8 +190,8 @@ def _build(
         opened.store,
         opened.writer,
         worker=worker,
-        delay=crawl.delay,
-        level_by_level=crawl.max_depth >= 0,
+        delay=settings.longest_delay,
+        level_by_level=_has_depths(settings),
         notify=opened.notify,
         learning=opened.learning,
     )
@@ -197,6 +203,13 @@ def _build(
         notify=opened.notify,
         address_of=client.address_of,
         log=opened.log,
+    )
+
+
+def _has_depths(settings: Settings) -> bool:
+    """Return True if the depth of a URL can keep it out of the crawl."""
+    return settings.crawl.max_depth >= 0 or any(
+        table.max_depth is not None for table in settings.hosts.values()
     )
 
 

@@ -157,7 +157,7 @@ class _Workers:
             + ("another takes its place." if again else "the others go on.")
         )
         with suppress(StoreError):  # otherwise its leases expire
-            reclaim(self._plan.store, self._plan.settings.crawl.delay)
+            reclaim(self._plan.store, self._plan.settings.longest_delay)
         if again:
             self._start()
 

@@ -89,6 +89,8 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     retry_wait: _Seconds
     allow_private: bool
     ca_file: str
+    headers: tuple[str, ...]
+    cookies: str
     connect_to: tuple[str, ...]
 
 
@@ -110,13 +112,34 @@ class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     thresholds: str
 
 
+class HostSettings(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What is different for some hosts; ``config/canonry.toml`` explains each key."""
+
+    delay: _Seconds | None = None
+    requests_per_host: _Positive | None = None
+    max_crawl_delay: _Seconds | None = None
+    max_pages: Annotated[int, Meta(ge=0)] | None = None
+    max_depth: Annotated[int, Meta(ge=-1)] | None = None
+    headers: tuple[str, ...] = ()
+    basic_auth: str | None = None
+    cookies: str | None = None
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All settings, by section."""
+    """All settings, by section; ``hosts`` has a table for each host, or for all below a domain."""
 
     crawl: CrawlSettings
     fetch: FetchSettings
     traps: TrapSettings
     learn: LearnSettings
+    hosts: dict[str, HostSettings] = {}
+
+    @property
+    def longest_delay(self) -> float:
+        """Return the longest pause in seconds between two requests to any host, ours or its own."""
+        return max([self.crawl.delay, *(own.delay or 0.0 for own in self.hosts.values())])
 
 
 SECTIONS: dict[str, type[msgspec.Struct]] = {
@@ -125,7 +148,12 @@ SECTIONS: dict[str, type[msgspec.Struct]] = {
     "traps": TrapSettings,
     "learn": LearnSettings,
 }
+HOSTS = "hosts"
 # Keys that people look for, and what there is.
 HINTS = {
     "robots": "robots.txt is always obeyed; max_crawl_delay limits the pause that it asks for",
+}
+HINTS_OF_HOSTS = HINTS | {
+    "max_per_host": "it is max_pages here",
+    "concurrency": "it is requests_per_host here",
 }

@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -11,16 +11,31 @@ import msgspec
 
 from canonry.canon.policies import read_shipped
 from canonry.canon.policies.allowed import did_you_mean, fault_in, unknown
-from canonry.crawler.settings.sections import HINTS, SECTIONS, Settings, SettingsError
+from canonry.crawler.settings.header_lines import cookies_of, headers_of, user_and_password
+from canonry.crawler.settings.host_tables import host_name
+from canonry.crawler.settings.sections import (
+    HINTS,
+    HINTS_OF_HOSTS,
+    HOSTS,
+    SECTIONS,
+    HostSettings,
+    Settings,
+    SettingsError,
+)
 from canonry.crawler.settings.toml_lines import line_of
 from canonry.crawler.settings.url_patterns import URLPatterns
 
 _PREFIX = "CANONRY"
 _BY_LINE = frozenset({"headers"})  # lists whose items have blanks
 _SINGULAR = {"headers": "header"}  # flags that can be repeated
-_PATTERNS = frozenset({"include", "exclude", "first"})
-
-_Place = Callable[[str, str], str]  # from a section and a key ("" for none) to their place
+# By key: functions that raise ValueError for what is not allowed.
+_READERS: dict[str, Callable[[Any], object]] = {
+    **dict.fromkeys(("include", "exclude", "first"), URLPatterns),
+    "headers": headers_of,
+    "basic_auth": user_and_password,
+    "cookies": cookies_of,
+}
+_Place = Callable[[Sequence[str]], str]  # from the path of a section or a key to its place
 
 
 def load(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
@@ -39,12 +54,12 @@ def load(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
     settings = tomllib.loads(read_shipped("canonry.toml"))
     if file is not None:
         text, given = _read(file)
-        _merge(settings, given, _in_file(file, text))
+        _merge(settings, given, partial(_place_in, file, text))
     for name, section, key, value in _environment(settings):
-        _merge(settings, {section: {key: value}}, partial(_of_variable, name))
+        _merge(settings, {section: {key: value}}, partial(_variable, name))
     for section, keys in flags.items():
         chosen = {key: value for key, value in keys.items() if value is not None}
-        _merge(settings, {section: chosen}, _of_flag)
+        _merge(settings, {section: chosen}, _flag)
     return msgspec.convert(settings, Settings)
 
 
@@ -59,24 +74,20 @@ def _read(file: str) -> tuple[str, dict[str, Any]]:
         raise SettingsError(f"{file}: not TOML: {error}") from None
 
 
-def _in_file(file: str, text: str) -> _Place:
-    """Return a function that names the line of a setting in a file."""
-
-    def place(section: str, key: str) -> str:
-        line = line_of(text, (section, *key.split("\0"))) if key else line_of(text, (section,))
-        return f"{file}, line {line}" if line else file
-
-    return place
+def _place_in(file: str, text: str, path: Sequence[str]) -> str:
+    """Return the line of a setting in a file."""
+    line = line_of(text, path)
+    return f"{file}, line {line}" if line else file
 
 
-def _of_variable(name: str, _section: str, _key: str) -> str:
+def _variable(name: str, _path: Sequence[str]) -> str:
     """Return the name of a variable."""
     return name
 
 
-def _of_flag(_section: str, key: str) -> str:
+def _flag(path: Sequence[str]) -> str:
     """Return the name of a flag."""
-    return f"--{_SINGULAR.get(key, key).replace('_', '-')}"
+    return f"--{_SINGULAR.get(path[-1], path[-1]).replace('_', '-')}"
 
 
 def _environment(settings: dict[str, Any]) -> list[tuple[str, str, str, object]]:
@@ -90,6 +101,8 @@ def _environment(settings: dict[str, Any]) -> list[tuple[str, str, str, object]]
         section, _, key = rest.lower().partition("_")
         if prefix != _PREFIX or not key:
             continue
+        if section == HOSTS:
+            raise SettingsError(f"{name}: tables for hosts are read from --config FILE only")
         if section not in SECTIONS:
             if near := did_you_mean(section, SECTIONS):
                 raise SettingsError(f"{name}: no section is called {section}{near}")
@@ -114,35 +127,58 @@ def _value(text: str, key: str, default: object) -> object:
 def _merge(settings: dict[str, Any], over: Mapping[str, Any], place: _Place) -> None:
     """Override settings by one source, after a check."""
     for section, values in over.items():
-        if section not in SECTIONS:
-            names = [f"[{name}]" for name in SECTIONS]
+        if section not in SECTIONS and section != HOSTS:
+            names = [f"[{name}]" for name in (*SECTIONS, HOSTS)]
             about = unknown("section", f"[{section}]", names)
-            raise SettingsError(f"{place(section, '')}: {about}")
+            raise SettingsError(f"{place((section,))}: {about}")
         if not isinstance(values, Mapping):
             message = f"{section} is the name of a section: write [{section}], and its keys below"
-            raise SettingsError(f"{place(section, '')}: {message}")
-        hints = get_type_hints(SECTIONS[section], include_extras=True)
-        for key, value in values.items():
-            if key not in hints:
-                elsewhere = [f"it is in [{n}]" for n, s in SECTIONS.items() if key in _keys(s)]
-                known = {key: elsewhere[0]} if elsewhere else HINTS
-                about = unknown(f"key in [{section}]", key, hints, known)
-                raise SettingsError(f"{place(section, key)}: {about}")
-            if fault := fault_in(key, value, hints[key]) or _fault_beyond(key, value):
-                raise SettingsError(f"{place(section, key)}: {key} in [{section}]: {fault}")
-        settings[section] |= values
+            raise SettingsError(f"{place((section,))}: {message}")
+        if section != HOSTS:
+            _check((section,), values, SECTIONS[section], place)
+            settings[section] |= values
+            continue
+        for name, table in values.items():
+            path = (HOSTS, name)
+            try:
+                host = host_name(name)
+            except ValueError as error:
+                raise SettingsError(f'{place(path)}: [hosts."{name}"]: {error}') from None
+            if not isinstance(table, Mapping):
+                message = f'hosts has a table for each host: write [hosts."{name}"], and keys below'
+                raise SettingsError(f"{place(path)}: {message}")
+            _check(path, table, HostSettings, place)
+            settings[HOSTS][host] = settings[HOSTS].get(host, {}) | table
 
 
-def _keys(section: type[msgspec.Struct]) -> tuple[str, ...]:
-    """Return the keys of a section."""
-    return section.__struct_fields__
+def _check(
+    path: tuple[str, ...],
+    values: Mapping[str, Any],
+    table: type[msgspec.Struct],
+    place: _Place,
+) -> None:
+    """Raise for the first key or value of a table that is not allowed."""
+    shown = f"[{path[0]}]" if len(path) == 1 else f'[{path[0]}."{path[1]}"]'
+    hints = get_type_hints(table, include_extras=True)
+    for key, value in values.items():
+        if key not in hints:
+            known = dict(HINTS_OF_HOSTS if path[0] == HOSTS else HINTS)
+            for name, other in SECTIONS.items():
+                if key in other.__struct_fields__:
+                    known.setdefault(key, f"it is in [{name}]")
+            about = unknown(f"key in {shown}", key, hints, known)
+            raise SettingsError(f"{place((*path, key))}: {about}")
+        if fault := fault_in(key, value, hints[key]) or _fault_beyond((*path, key), value):
+            raise SettingsError(f"{place((*path, key))}: {key} in {shown}: {fault}")
 
 
-def _fault_beyond(key: str, value: Any) -> str | None:  # noqa: ANN401 - of the type of its key
+def _fault_beyond(path: tuple[str, ...], value: Any) -> str | None:  # noqa: ANN401 - of its key
     """Return what is wrong with a value of the right type."""
+    read = _READERS.get(path[-1])
+    if read is None or path == ("fetch", "cookies"):  # which is a file
+        return None
     try:
-        if key in _PATTERNS:
-            URLPatterns(value)
+        read(value)
     except ValueError as error:
         return str(error)
     return None

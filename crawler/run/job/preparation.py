@@ -14,6 +14,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.run.job.lease_owners import reclaim_in
 from canonry.crawler.settings import Settings, SettingsError
+from canonry.crawler.settings.header_lines import without_secrets
 from canonry.storage import Candidate, State, Store
 from canonry.storage.rows import budgets, urls
 from canonry.storage.sql import counts
@@ -88,7 +89,8 @@ def as_job(seeds: Sequence[str], listed: Sequence[ListedSeed], settings: Setting
         lines = "\n".join(sorted(one.text for one in listed))
         digest = hashlib.blake2b(lines.encode(), digest_size=16).hexdigest()
         plan["listed"] = {"count": len(listed), "digest": digest}
-    return msgspec.json.encode(redaction.redact_all(msgspec.to_builtins(plan))).decode()
+    shown = redaction.redact_all(without_secrets(msgspec.to_builtins(plan)))
+    return msgspec.json.encode(shown).decode()
 
 
 def prepare(
@@ -110,7 +112,7 @@ def prepare(
     """
     now = time.time()
     with store.transaction() as connection:
-        reclaim_in(connection, now, settings.crawl.delay)
+        reclaim_in(connection, now, settings.longest_delay)
         for url in urls.seed_targets(connection):
             url_filter.extend_scope(url)
         if settings.crawl.recrawl_seconds is not None:

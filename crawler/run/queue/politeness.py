@@ -1,9 +1,11 @@
 """Politeness: the limits on requests to hosts and addresses, as the settings give them."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from canonry.crawler.settings import Settings
+from canonry.crawler.settings.host_tables import HostTables
 
 
 class Politeness(NamedTuple):
@@ -29,3 +31,18 @@ def politeness(settings: Settings) -> Politeness:
         factor=crawl.delay_factor,
         longest=crawl.max_crawl_delay,
     )
+
+
+def politeness_of(settings: Settings) -> Callable[[str], Politeness]:
+    """Return a function from a host to the limits on requests to it, with what its table says."""
+    general, tables = politeness(settings), HostTables(settings.hosts)
+
+    def of(host: str) -> Politeness:
+        own = tables.of(host)
+        return general._replace(
+            delay=general.delay if own.delay is None else own.delay,
+            per_host=own.requests_per_host or general.per_host,
+            longest=general.longest if own.max_crawl_delay is None else own.max_crawl_delay,
+        )
+
+    return of if tables else lambda _host: general

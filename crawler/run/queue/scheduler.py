@@ -8,6 +8,7 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.queue.frontier import Frontier, FrontierItem
 from canonry.crawler.run.queue.host_leases import HostLeases
+from canonry.crawler.run.queue.politeness import politeness_of
 from canonry.crawler.run.queue.store_session import Recorded, StoreSession
 from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import Settings
@@ -52,6 +53,7 @@ class Scheduler:
         self._crawl = settings.crawl
         self._clock = clock
         self._turns = turns
+        self._politeness_of = politeness_of(settings)
         self._frontier = Frontier(self._turns)
         self._leases = HostLeases(
             store_session, self._frontier, self._turns, settings.crawl.concurrency
@@ -108,7 +110,7 @@ class Scheduler:
 
     def slow_down(self, host: str, delay: float) -> None:
         """Obey the delay, in seconds, that a host's robots.txt asks for, up to a limit."""
-        self._turns.slow_down(host, delay=min(delay, self._crawl.max_crawl_delay))
+        self._turns.slow_down(host, delay=min(delay, self._politeness_of(host).longest))
 
     def visited(self, host: str, outcome: Outcome) -> None:
         """Note that a visit ended; its URL stays out until the outcome is recorded."""

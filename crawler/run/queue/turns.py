@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from canonry.crawler.run.queue.host_pace import ALONE, AddressPace, HostPace
@@ -23,10 +23,17 @@ class Turns:
     Times are seconds on any clock that the caller chooses.
     """
 
-    def __init__(self, politeness: Politeness) -> None:
-        """Create turns of no hosts."""
+    def __init__(
+        self, politeness: Politeness, of: Callable[[str], Politeness] | None = None
+    ) -> None:
+        """Create turns of no hosts.
+
+        Args:
+            politeness: the limits.
+            of: returns those of a host; None where they are the same for all.
+        """
         self._polite = politeness
-        self._delay = politeness.delay
+        self._of = of or (lambda _name: politeness)
         self._shared = politeness.per_address > 0 or politeness.address_delay > 0
         self._hosts: dict[str, HostPace] = {}
         self._addresses: dict[str, AddressPace] = {}
@@ -49,17 +56,25 @@ class Turns:
         """
         host = self._hosts.get(name)
         if host is None:
-            address = None if self._shared else ALONE
-            host = self._hosts[name] = HostPace(self._polite, ready_at, self._delay, address)
+            polite = self._of(name)
+            address = None if self._shared and self._shares(polite) else ALONE
+            host = self._hosts[name] = HostPace(polite, ready_at, polite.delay, address)
             host.started_at = self._sent.get(name, -math.inf)
             if address is None:
                 self._unplaced.append(name)
         elif ready_at > host.not_before:
             host.not_before = ready_at
         if delay is not None:
-            host.delay = max(self._delay, delay)
+            host.delay = max(host.polite.delay, delay)
         host.wanted += requests
         self._schedule(name, host)
+
+    def _shares(self, polite: Politeness) -> bool:
+        """Return True if a host keeps the limits of its address: its own are not looser."""
+        ours = self._polite
+        if polite == ours:
+            return True
+        return polite.delay >= ours.address_delay and not 0 < ours.per_address < polite.per_host
 
     def cancel(self, name: str, requests: int) -> None:
         """Let a host wait for fewer turns."""
@@ -173,7 +188,7 @@ class Turns:
         """
         host = self._hosts.get(name)
         sent_at = self._sent[name] = min(self._sent.get(name, -math.inf), now)
-        seconds = sent_at + self._delay_of(host) - now
+        seconds = sent_at + self._delay_of(name) - now
         if host is not None and (address := host.shared):
             address.sent_at = min(address.sent_at, now)
             seconds = max(seconds, address.sent_at + address.polite.address_delay - now)
@@ -196,13 +211,14 @@ class Turns:
         On its way, a request may be held up for longer than the next one. So the pause counts from
         here, but at most a little later than from the moment of sending.
         """
-        delay = self._delay_of(self._hosts.get(name))
+        delay = self._delay_of(name)
         later = min(_ON_ITS_WAY, delay * _OF_THE_DELAY)
         self.sent(name, min(now, self._sent.get(name, now) + later))
 
-    def _delay_of(self, host: HostPace | None) -> float:
+    def _delay_of(self, name: str) -> float:
         """Return the seconds between two requests to a host; of one without turns, ours."""
-        return self._delay if host is None else host.delay
+        host = self._hosts.get(name)
+        return self._of(name).delay if host is None else host.delay
 
     def done(self, name: str) -> None:
         """Count a request to a host as ended."""
@@ -225,7 +241,7 @@ class Turns:
         if delay is not None:
             if delay > host.delay:
                 host.unspent = 0  # those turns were taken too early
-            host.delay = max(self._delay, delay)
+            host.delay = max(host.polite.delay, delay)
         host.not_before = max(host.not_before, until)
 
     def retire(self, names: Iterable[str], now: float) -> list[str]:
@@ -247,11 +263,14 @@ class Turns:
 
     def delays(self) -> dict[str, float | None]:
         """Return for each host the delay that it asks for, None where ours is as long."""
-        return {n: h.delay if h.delay > self._delay else None for n, h in self._hosts.items()}
+        return {
+            name: host.delay if host.delay > host.polite.delay else None
+            for name, host in self._hosts.items()
+        }
 
     def _schedule(self, name: str, host: HostPace) -> None:
         """Enter a host into the heap if it waits for a turn and is not full; once at most."""
-        full = host.in_flight >= self._polite.per_host
+        full = host.in_flight >= host.polite.per_host
         if host.scheduled or not host.wanted or full or host.address is None:
             return
         host.scheduled = True

@@ -1,0 +1,93 @@
+"""Headers and cookies as people write them in settings: ``Name: value``, and ``a=b; c=d``."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_LINE = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
+_TEXT = re.compile(r"[^\x00-\x1f\x7f]*")
+# Headers that Canonry itself sets: for the connection (RFC 9110 section 7.6.1), for the request.
+_OURS = {
+    "user-agent": "user_agent in [crawl] sets it, as robots.txt files name it",
+    "proxy-authorization": "the URL of the proxy has the password",
+}
+_EACH = frozenset(
+    {"accept-encoding", "connection", "content-length", "expect", "host", "if-modified-since"}
+    | {"if-none-match", "keep-alive", "range", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+_SECRET = re.compile(
+    r"auth|cookie|token|secret|api-?key|session|passw|credential|signature", re.IGNORECASE
+)
+
+
+def is_secret(name: str) -> bool:
+    """Return True if the value of a header may be a secret, by the header's name."""
+    return _SECRET.search(name) is not None
+
+
+def headers_of(lines: Iterable[str]) -> dict[str, str]:
+    """Return headers by name.
+
+    Args:
+        lines: each ``Name: value``.
+
+    Raises:
+        ValueError: a line is no header, or one that may not be set. The message shows no values.
+    """
+    found: dict[str, str] = {}
+    for line in lines:
+        read = _LINE.fullmatch(line.strip())
+        if read is None:
+            name = line.partition(":")[0] if ":" in line else ""
+            message = f'{name or "a header"}: allowed is "Name: value", on one line'
+            raise ValueError(message)
+        name, value = read.groups()
+        if name.lower() in _EACH or name.lower() in _OURS:
+            reason = _OURS.get(name.lower(), "Canonry sets it for each request")
+            message = f"{name}: this header may not be given: {reason}"
+            raise ValueError(message)
+        found[name] = value.rstrip()
+    return found
+
+
+def cookies_of(text: str) -> dict[str, str]:
+    """Return cookies by name, of a text as in a ``Cookie`` header (RFC 6265 section 4.2.1).
+
+    Raises:
+        ValueError: it is something else. The message does not show it.
+    """
+    found: dict[str, str] = {}
+    for pair in filter(None, (pair.strip() for pair in text.split(";"))):
+        name, equals, value = pair.partition("=")
+        if not equals or not _TEXT.fullmatch(pair):
+            message = 'allowed are cookies as in a Cookie header: "a=b; c=d"'
+            raise ValueError(message)
+        found[name.strip()] = value.strip()
+    return found
+
+
+def user_and_password(text: str) -> tuple[str, str]:
+    """Return the user and the password of ``user:password`` (RFC 7617 section 2).
+
+    Raises:
+        ValueError: it is something else. The message does not show it.
+    """
+    user, colon, password = text.partition(":")
+    if not colon or not _TEXT.fullmatch(text):
+        message = 'allowed is "user:password"'
+        raise ValueError(message)
+    return user, password
+
+
+def without_secrets(settings: Any) -> Any:  # noqa: ANN401 - plain data
+    """Return settings as plain data, in which the values of headers and passwords are ``***``."""
+    if not isinstance(settings, dict):
+        return settings
+    shown = {key: without_secrets(value) for key, value in settings.items()}
+    if "headers" in shown:
+        shown["headers"] = [f"{line.partition(':')[0]}: ***" for line in shown["headers"]]
+    if "timeout" not in shown and shown.get("cookies"):  # in [fetch] it is the name of a file
+        shown["cookies"] = "***"
+    if "basic_auth" in shown:
+        shown["basic_auth"] = "***"
+    return shown

@@ -1,0 +1,71 @@
+"""Tables for hosts: what is different for one host, or for all below a domain."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+from msgspec import structs
+
+from canonry.canon import InvalidURL, resolve
+from canonry.canon.syntax import Parts
+from canonry.crawler.settings.sections import HostSettings
+
+_BELOW = "*."
+_REMEMBERED = 65_536  # hosts
+
+
+class HostTables:
+    """Finds what the settings say of a host."""
+
+    def __init__(self, tables: Mapping[str, HostSettings]) -> None:
+        """Bind the tables; their names are as `host_name` returns them."""
+        self._tables = tables
+        self.of = lru_cache(_REMEMBERED)(self._of) if tables else _of_none
+
+    def __bool__(self) -> bool:
+        """Return True if there is any table."""
+        return bool(self._tables)
+
+    def _of(self, host: str) -> HostSettings:
+        """Return the settings of a host: its own, then those of the nearest domain above it."""
+        found: dict[str, Any] = {}
+        for name in reversed(_names(host)):
+            if name in self._tables:
+                keys = structs.asdict(self._tables[name]).items()
+                found |= {key: value for key, value in keys if value not in (None, ())}
+        return HostSettings(**found)
+
+
+_NOTHING = HostSettings()
+
+
+def _of_none(_host: str) -> HostSettings:
+    """Return the settings of any host, where there is no table."""
+    return _NOTHING
+
+
+def _names(host: str) -> list[str]:
+    """Return the names of the tables that are for a host, the nearest first."""
+    labels = host.split(".")
+    above = (".".join(labels[n:]) for n in range(1, len(labels)))
+    return [host, *(_BELOW + domain for domain in above)]
+
+
+def host_name(name: str) -> str:
+    """Return the name of a table as URLs have the host.
+
+    Raises:
+        ValueError: it names no host; the message says what is allowed.
+    """
+    star, bare = (_BELOW, name[len(_BELOW) :]) if name.startswith(_BELOW) else ("", name)
+    with suppress(InvalidURL):
+        url = resolve(f"http://{bare}/", "http://any.invalid/", dialect="whatwg")
+        host = Parts.of(url).host or ""
+        port = ":" in bare and not bare.endswith("]")
+        if url == f"http://{host}/" and not port and "*" not in host:
+            return star + host
+    message = (
+        'allowed is a host without a port, such as "a.example", or "*.a.example" for all below'
+    )
+    raise ValueError(message)

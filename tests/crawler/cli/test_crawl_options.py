@@ -1,0 +1,44 @@
+"""Options of ``crawl`` that change what is sent: they arrive, and no output shows a secret."""
+
+from pathlib import Path
+
+from click.testing import CliRunner
+from support.crawls import host_of, page, target_of
+from support.servers import raw_server
+from support.sites import from_thread
+
+from canonry.crawler.cli.commands import main
+
+SECRET = "s3cret"  # noqa: S105 - what has to disappear
+
+
+def test_what_is_sent_arrives_and_no_output_shows_a_secret(tmp_path: Path) -> None:
+    config, store, log = (str(tmp_path / name) for name in ("my.toml", "s.db", "log.jsonl"))
+    jar = tmp_path / "jar"
+    jar.write_text(f"a.example\tFALSE\t/\tFALSE\t0\tsid\t{SECRET}\n")
+    Path(config).write_text(f'[hosts."a.example"]\nbasic_auth = "u:{SECRET}"\ncookies = "t=1"\n')
+    words = ["--config", config, "--log", log, "--cookies", str(jar), "--delay", "0", "--json"]
+    words += ["--header", f"X-Token: {SECRET}", "--header", "X-Team: search"]
+    words += ["--user-agent", "mine/2", "--contact", "me@a.example", "--requests-per-host", "9"]
+    to_store = ["--store", f"sqlite:///{store}"]
+    answer = page("/x", f"http://b:{SECRET}@b.example/")
+    with from_thread(raw_server(lambda head: answer if target_of(head) == "/" else page())) as raw:
+        to = ["--connect-to", f"::127.0.0.1:{raw.port}", "--scope", "any"]
+        run = CliRunner()
+        done = run.invoke(main, ["crawl", "http://a.example/", *words, *to, *to_store])
+        assert done.exit_code == 0, done.output
+        status = run.invoke(main, ["status", "--json", *to_store])
+        assert status.exit_code == 0
+    heads = {(host_of(head), target_of(head)): head.decode() for head in raw.heads}
+    sent, elsewhere = heads["a.example", "/x"], heads["b.example", "/"]
+    for line in ("X-Team: search", f"X-Token: {SECRET}", f"Cookie: sid={SECRET}; t=1"):
+        assert f"{line}\r\n" in sent
+    assert "Authorization: Basic dTpzM2NyZXQ=\r\n" in sent
+    assert "User-Agent: mine/2 (+me@a.example)\r\n" in sent
+    assert "X-Team: search\r\n" in elsewhere
+    assert "X-Token" not in elsewhere
+    assert "Cookie" not in elsewhere
+    assert "X-Token of --header is sent to the seeds' own hosts only" in done.stderr
+    for shown in (done.output, status.output, Path(log).read_text()):
+        assert SECRET not in shown
+        assert "dTpzM2NyZXQ" not in shown
