@@ -32,8 +32,8 @@ def crawl(folder: Path, server: Stamping, *, busy: bool = False) -> None:
 
     async def block() -> None:
         while True:
-            await asyncio.sleep(0.07)
-            time.sleep(0.09)  # noqa: ASYNC251 - that is what a large page does
+            await asyncio.sleep(0.02)
+            time.sleep(0.15)  # noqa: ASYNC251 - longer than the pause
 
     async def run() -> None:
         blocking = asyncio.create_task(block()) if busy else None
