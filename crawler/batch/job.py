@@ -4,8 +4,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.java import session
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import is_stream
-from canonry.crawler.files import output, tables
+from canonry.crawler.compression import FAULTS, is_stream
+from canonry.crawler.files import blocks, output, tables
 from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.settings import SettingsError
 
@@ -88,6 +88,7 @@ _NOT_WITH_STORE = {
 }
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _LEAST = 16 << 20
+_MOST_LOOKED_AT = 1_000  # files
 
 
 def bytes_of(text: str) -> int:
@@ -115,6 +116,23 @@ def bytes_to_read(job: Job) -> int | None:
         return None
     size = sum(Path(file).stat().st_size for file in job.files)
     return size if job.store is not None else 2 * size
+
+
+def recognized(job: Job) -> Iterator[str]:
+    """Yield sentences about the tables among a job's files of which no column was named."""
+    columns: dict[tuple[str, str], list[str]] = {}
+    for file in [file for file in job.files if not is_stream(file)][:_MOST_LOOKED_AT]:
+        with suppress(*FAULTS):
+            sniffed = blocks.format_of(file, job.input_format).sniffed
+            if sniffed is not None:
+                columns.setdefault((sniffed.column, sniffed.delimiter), []).append(file)
+    for (column, delimiter), files in columns.items():
+        more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+        between = "tabs" if delimiter == "\t" else f"{delimiter!r}"
+        yield (
+            f"{files[0]}{more}: a table with {between} between its columns, and URLs in column "
+            f"{column!r}; --column and --delimiter name others, --input lines reads whole lines"
+        )
 
 
 def run(

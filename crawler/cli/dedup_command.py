@@ -23,6 +23,8 @@ from canonry.crawler.files import inputs, tables
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
 from canonry.crawler.settings import SettingsError
 
+_TAB = "\t"
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
@@ -63,7 +65,13 @@ from canonry.crawler.settings import SettingsError
 @click.option(
     "--column",
     metavar="NAME|N",
-    help="The column with the URLs, in CSV, TSV, JSONL or Parquet.",
+    help="The column with the URLs, in CSV, TSV, JSONL or Parquet.  [default: by its name, such "
+    "as url, or by its values]",
+)
+@click.option(
+    "--delimiter",
+    metavar="C",
+    help="What separates the columns of CSV: a character, or 'tab'.  [default: , or ; or |]",
 )
 @policy_option
 @rules_option
@@ -105,6 +113,7 @@ def dedup(
     report: str | None,
     input_format: str,
     column: str | None,
+    delimiter: str | None,
     policy: str,
     rules_file: str | None,
     workers: int | None,
@@ -140,7 +149,11 @@ def dedup(
         groups=groups,
         report=report,
         store=store,
-        input_format=InputFormat(None if input_format == "auto" else input_format, column),
+        input_format=InputFormat(
+            name=None if input_format == "auto" else input_format,
+            column=column,
+            delimiter=_TAB if delimiter in {"tab", r"\t"} else delimiter,
+        ),
         quiet=as_json,
         workers=workers or default_workers(),
         memory=job.bytes_of(memory),
@@ -148,6 +161,8 @@ def dedup(
         engine=engine,
     )
     todo.check()
+    for sentence in job.recognized(todo):
+        render.notify(f"canonry: {sentence}")
     canonicalizer = opening.canonicalizer(policy, rules_file)
     start = time.monotonic()
     with render.byte_progress(job.bytes_to_read(todo), "dedup") as advance:

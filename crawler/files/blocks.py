@@ -7,7 +7,15 @@ from threading import Event, Thread
 from typing import IO, NamedTuple, TypeVar
 
 from canonry.crawler.compression import FAULTS, Stream, decompressed, is_stream, opened
-from canonry.crawler.files.formats import ANY, BOM, HEAD, InputFormat, LineFormat, first_line
+from canonry.crawler.files.formats import (
+    ANY,
+    BOM,
+    HEAD,
+    FoundFormat,
+    InputFormat,
+    LineFormat,
+    first_line,
+)
 from canonry.crawler.files.line_formats import Pick
 from canonry.crawler.files.lines import LONGEST, Cut, Line
 from canonry.crawler.files.text_streams import in_utf8
@@ -65,6 +73,16 @@ def read(
             yield _cut(source, number - 1, error)
 
 
+def format_of(source: str, input_format: InputFormat = ANY) -> FoundFormat:
+    """Return the format of a file that can be read several times.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    with opened(source) as file:
+        return input_format.find(in_utf8(decompressed(file)).head(HEAD))
+
+
 def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
     """Yield the lines of all sources, in order, each as soon as it arrives, as a filter needs it.
 
@@ -112,12 +130,13 @@ def _of_file(file: IO[bytes], input_format: InputFormat) -> Iterator[_Some]:
     stream = in_utf8(decompressed(file))
     head = stream.head(HEAD)
     found = input_format.find(head)
-    if not isinstance(found, LineFormat):
-        yield from _of_records(found.read(stream, input_format.column))
+    reads = found.reads
+    if not isinstance(reads, LineFormat):
+        yield from _of_records(reads.read(stream, found.column))
         return
-    pick, has_names = found.pick(first_line(head), input_format.column)
+    pick, has_names = reads.pick(first_line(head), found.column)
     blocks = _blocks(stream)
-    yield from blocks if found.is_plain else _picked(blocks, pick, has_names=has_names)
+    yield from blocks if reads.is_plain else _picked(blocks, pick, has_names=has_names)
 
 
 def _picked(blocks: Iterable[_Some], pick: Pick, *, has_names: bool) -> Iterator[_Some]:

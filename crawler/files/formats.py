@@ -6,11 +6,13 @@ and `record_formats`.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import line_formats, record_formats
 from canonry.crawler.files.line_formats import Pick
+from canonry.crawler.files.sniffing import DELIMITERS, Sniffed, delimiter_for, sniff
 from canonry.crawler.settings import SettingsError
 
 HEAD = 4096  # bytes that are looked at
@@ -84,28 +86,60 @@ INPUT_FORMATS: dict[str, LineFormat | RecordFormat] = {
 }
 
 
+class FoundFormat(NamedTuple):
+    """The format of one file."""
+
+    name: str  # a row of `INPUT_FORMATS`
+    reads: LineFormat | RecordFormat
+    column: str | None
+    sniffed: Sniffed | None = None  # the file's first bytes told where the URLs are
+
+
 class InputFormat(NamedTuple):
     """What is known of the format of files before they are opened."""
 
     name: str | None = None  # a row of `INPUT_FORMATS`; None: detect it
     column: str | None = None  # its name, or its number from 1
+    delimiter: str | None = None  # a character; such a file is CSV
 
-    def find(self, head: bytes) -> LineFormat | RecordFormat:
-        """Return the format of a file with these first bytes."""
-        if self.name is not None:
-            return INPUT_FORMATS[self.name]
+    def find(self, head: bytes) -> FoundFormat:
+        """Return the format of a file with these first bytes.
+
+        Where no column was asked for, a table of which one column has URLs is recognized.
+        """
+        name = self.name or ("csv" if self.delimiter is not None else self._detect(head))
+        if self.column is not None or name not in _SNIFFED or self.name == "lines":
+            delimiter = self.delimiter or delimiter_for(head.removeprefix(BOM), self.column or "1")
+            return _found(name, self.column, delimiter)
+        allowed = DELIMITERS if self.name is None else _SNIFFED[name]
+        delimiters = allowed if self.delimiter is None else (self.delimiter,)
+        found = sniff(head.removeprefix(BOM), delimiters)
+        if found is None:
+            return _found(name, None, self.delimiter or ",")
+        is_tsv = found.delimiter == "\t" and self.delimiter is None
+        table = _found("tsv" if is_tsv else "csv", found.column, found.delimiter)
+        return table._replace(sniffed=found)
+
+    def _detect(self, head: bytes) -> str:
+        """Return the name of the first format that detects a file."""
         return next(
-            found
-            for found in INPUT_FORMATS.values()
+            name
+            for name, found in INPUT_FORMATS.items()
             if (self.column is not None or not found.needs_column) and found.detect(head)
         )
 
     def check(self) -> None:
-        """Refuse a column for a format that has none.
+        """Refuse a column or a delimiter for a format that has none.
 
         Raises:
             SettingsError: naming the formats that have columns.
         """
+        if self.delimiter is not None and self.name not in {None, "csv"}:
+            raise SettingsError(f"--delimiter: {self.name} has none; csv has")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise SettingsError(
+                f"--delimiter {self.delimiter!r}: write one character, such as ';', or 'tab'"
+            )
         if self.column is not None and self.name and not INPUT_FORMATS[self.name].takes_column:
             allowed = ", ".join(name for name, row in INPUT_FORMATS.items() if row.takes_column)
             raise SettingsError(f"--column: {self.name} has none; these have: {allowed}")
@@ -113,4 +147,14 @@ class InputFormat(NamedTuple):
             raise SettingsError("--column 0: columns are counted from 1 on")
 
 
+def _found(name: str, column: str | None, delimiter: str) -> FoundFormat:
+    """Return a format, told what separates the columns."""
+    reads = INPUT_FORMATS[name]
+    if name == "csv" and isinstance(reads, RecordFormat):
+        reads = reads._replace(read=partial(record_formats.read_csv, delimiter=delimiter))
+    return FoundFormat(name, reads, column)
+
+
+# Formats in which a table is sniffed, each with what may separate the columns.
+_SNIFFED = {"lines": DELIMITERS, "csv": (",", ";", "|"), "tsv": ("\t",)}
 ANY = InputFormat()

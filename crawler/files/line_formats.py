@@ -4,11 +4,14 @@ Each takes a file's first line and the column that was asked for, and returns a 
 to its URL, and whether the first line holds column names only.
 """
 
+import difflib
 import re
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
+
+from canonry.crawler.files.sniffing import named_like_a_url
 
 Pick = Callable[[bytes], bytes | None]  # from a line to its URL; None: it has none, or is broken
 
@@ -24,7 +27,9 @@ def place_of(column: str, names: list[str]) -> int:
     if column in names:
         return names.index(column)
     shown = ", ".join(names[:20])
-    raise OSError(f"no column {column!r}; it has {shown}")
+    near = difflib.get_close_matches(column, names, 1) or filter(None, [named_like_a_url(names)])
+    hint = "".join(f"; did you mean --column {name}?" for name in near)
+    raise OSError(f"no column {column!r}; it has {shown}{hint}")
 
 
 def as_bytes(text: str) -> bytes | None:

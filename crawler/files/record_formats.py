@@ -15,6 +15,7 @@ from canonry.crawler.compression import FAULTS, Stream
 from canonry.crawler.documents import feeds
 from canonry.crawler.files.line_formats import as_bytes, place_of
 from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.files.sniffing import named_like_a_url
 from canonry.extras import require
 
 _CAPTURES = frozenset({"response", "resource", "revisit"})
@@ -54,12 +55,12 @@ class _UpToFault(io.RawIOBase):
             raise self._fault
 
 
-def read_csv(stream: Stream, column: str | None) -> Iterator[bytes | None]:
+def read_csv(stream: Stream, column: str | None, delimiter: str = ",") -> Iterator[bytes | None]:
     """Yield a column, by its number or by its name in the first row (RFC 4180)."""
     csv.field_size_limit(LONGEST)
     source = _UpToFault(stream)
     text = io.TextIOWrapper(io.BufferedReader(source), "utf-8-sig", "surrogateescape", newline="")
-    rows = csv.reader(text)
+    rows = csv.reader(text, delimiter=delimiter)
     wanted = column or "1"
     place = int(wanted) - 1 if wanted.isdecimal() else place_of(wanted, next(rows, []))
     ready: list[bytes | None] = []  # one record: the last of a file that breaks off is not whole
@@ -94,7 +95,7 @@ def read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
         try:
             table = parquet.ParquetFile(file)
             names = [f.name for f in table.schema_arrow if _is_text(pa, f.type)]
-            wanted = column or (names[0] if len(names) == 1 else "url")
+            wanted = column or (names[0] if len(names) == 1 else named_like_a_url(names) or "url")
             place_of(wanted, names)
             for batch in table.iter_batches(columns=[wanted]):
                 yield from batch.column(0).cast(pa.large_binary()).to_pylist()

@@ -1,0 +1,107 @@
+"""Sniffing: which column of a table has the URLs, and what separates its columns.
+
+It is careful: a plain list of URLs, which may hold commas, stays a plain list.
+"""
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+DELIMITERS = ("\t", ",", ";", "|")
+# Names of a column of URLs, the likeliest first; others count if their values look like URLs.
+_NAMES = ("url", "uri", "link", "href", "loc", "location", "page_url", "page url", "source_url")
+_URL = re.compile(r"\s*(?:https?|ftp)://\S", re.IGNORECASE)
+_ROWS = 20  # that are looked at
+_SURE = 2  # rows under a name that says nothing, where each line begins with a URL
+
+
+class Sniffed(NamedTuple):
+    """A table: what separates its columns, and the column with the URLs."""
+
+    delimiter: str
+    column: str  # its name, or its number from 1
+
+
+def sniff(head: bytes, delimiters: Sequence[str] = DELIMITERS) -> Sniffed | None:
+    """Return what a file's first bytes say of it; None if it is no table with URLs.
+
+    Args:
+        head: the beginning of a file in UTF-8, without a BOM. Its last line may not be whole.
+        delimiters: what may separate columns.
+    """
+    lines = _lines_of(head)
+    is_quoted = bool(lines) and lines[0].startswith('"')
+    if not lines or (_URL.match(lines[0]) and not is_quoted):
+        return None
+    for delimiter in delimiters:
+        rows = _rows(lines, delimiter)
+        if rows and (len(rows[0]) > 1 or len(delimiters) == 1):
+            column = _column_of(rows, is_quoted=is_quoted)
+            if column is not None:
+                return Sniffed(delimiter, column)
+    if lines[0].strip(' "').lower() in _NAMES and len(lines) > 1:  # the only column
+        is_quoted = any(line.startswith('"') for line in lines)
+        return Sniffed("," if is_quoted else "\t", lines[0].strip('"'))
+    return None
+
+
+def delimiter_for(head: bytes, column: str) -> str:
+    """Return what separates the columns of a CSV file that has a column; a comma in doubt.
+
+    Args:
+        head: as for `sniff`.
+        column: its name, or its number from 1.
+    """
+    lines = _lines_of(head)[:1]
+    for delimiter in (",", ";", "|"):
+        for names in _rows(lines, delimiter):
+            if column in names or (column.isdecimal() and int(column) <= len(names)):
+                return delimiter
+    return ","
+
+
+def named_like_a_url(names: Sequence[str]) -> str | None:
+    """Return the name among some that a column of URLs is likely to have."""
+    by_name = {name.strip().lower(): name for name in reversed(names)}
+    return next((by_name[name] for name in _NAMES if name in by_name), None)
+
+
+def _lines_of(head: bytes) -> list[str]:
+    """Return the first lines that are whole and not blank; none if the first one is blank."""
+    lines = head.decode("utf-8", "replace").splitlines()
+    whole = lines if len(lines) == 1 or head.endswith((b"\n", b"\r")) else lines[:-1] or lines
+    if not whole or not whole[0].strip():
+        return []
+    return [line for line in whole if line.strip()][: _ROWS + 1]
+
+
+def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    """Return lines as rows; none if they cannot be read so. Among tabs, quotes have no meaning."""
+    if delimiter == "\t":
+        return [line.split("\t") for line in lines]
+    try:
+        return [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return []
+
+
+def _column_of(rows: Sequence[list[str]], *, is_quoted: bool) -> str | None:
+    """Return the column with the URLs, by its name or by its values."""
+    names, *body = rows
+    named = named_like_a_url(names)
+    if named is not None and body:
+        return named
+    for place, name in enumerate(names):
+        if not body or any(len(row) != len(names) for row in body):
+            break
+        if not all(_URL.match(row[place]) for row in body):
+            continue
+        if not _URL.match(name):  # a name, which says nothing
+            if place == 0 and not is_quoted and len(body) < _SURE:
+                continue
+            is_usable = name and not name.isdecimal() and names.count(name) == 1
+            return name if is_usable else str(place + 1)
+        if place > 0 or is_quoted:  # no names at all
+            return str(place + 1)
+    return None

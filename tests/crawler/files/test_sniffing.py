@@ -1,0 +1,129 @@
+"""Tables of which no column was named: told by names and by values, and never in a plain list."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.crawler.cli.commands import main
+from canonry.crawler.files import blocks
+from canonry.crawler.files.formats import InputFormat
+from canonry.crawler.files.sniffing import delimiter_for, named_like_a_url, sniff
+
+A, B = "http://a.example/1,2", "http://a.example/3"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f'id,url\n1,"{A}"\n', (",", "url")),
+        (f"id;URL;x\n1;{A};y\n", (";", "URL")),
+        (f"n\tloc\n1\t{A}\n", ("\t", "loc")),
+        (f"n|href\n1|{A}\n", ("|", "href")),
+        ("link,url\n/a,/b\n", (",", "url")),  # the likeliest name
+        (f"a,b\n1,{B}\n2,{B}\n", (",", "b")),  # by the values
+        (f"a,a\n1,{B}\n2,{B}\n", (",", "2")),
+        (f"Address,Status\n{B},200\n{B},404\n", (",", "Address")),
+        (f"1,{B}\n2,{B}\n", (",", "2")),  # without names
+        (f'"{A}","1"\n"{B}","2"\n', (",", "1")),
+        (f"url\n{A}\n", ("\t", "url")),  # the only column: its commas belong to the URLs
+        (f'"url"\n"{A}"\n', (",", "url")),
+        (f"Address,Status\n{B},200\n", None),  # that may be a list with a word above it
+        (f"{A}\n{B}\n", None),
+        (f"{A},{B}\n{B},{A}\n", None),
+        (f"http://a.example/?q=1,url\n{A}\n", None),
+        (f"# a list, of urls\n{A}\n{B}\n", None),
+        ("a,b\n1,2\n", None),
+        ("url\n", None),
+        ("", None),
+        (f"\nid,url\n1,{B}\n", None),
+        (f'id,url\n"1,{B}\n', (",", "url")),
+        (f'id,x\n"1,{B}\n', None),
+    ],
+)
+def test_a_table_is_told_from_a_list(text: str, found: tuple[str, str] | None) -> None:
+    assert sniff(text.encode()) == found
+
+
+_REST = st.text(st.sampled_from("ab1,;|\t\" /?='"), max_size=12)
+
+
+@given(st.lists(_REST, min_size=1, max_size=6))
+def test_a_list_of_urls_is_no_table(rests: list[str]) -> None:
+    assert sniff("\n".join(f"http://a.example/{rest}" for rest in rests).encode()) is None
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_can_be_sniffed(head: bytes) -> None:
+    sniff(head)
+    delimiter_for(head, "url")
+    InputFormat().find(head)
+
+
+def test_a_column_tells_what_separates_it() -> None:
+    assert delimiter_for(b"a;url\n", "url") == ";"
+    assert delimiter_for(b"a|b|c\n", "3") == "|"
+    assert delimiter_for(b"http://a.example/;1\n", "1") == ","
+    assert delimiter_for(b"a,b\n", "none") == ","
+    assert named_like_a_url(["x", "Link", "URL"]) == "URL"
+    assert named_like_a_url(["x"]) is None
+
+
+def dedup(folder: Path, content: str, *words: str) -> Result:
+    """Run a dedup of a file, in this process."""
+    (folder / "in").write_text(content, encoding="utf-8")
+    out = ["-o", str(folder / "out")]
+    return CliRunner().invoke(main, ["dedup", str(folder / "in"), "--workers", "1", *out, *words])
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "kept", "said"),
+    [
+        (f"id;url\n1;{A}\n2;{B}\n", [], [A, B], "URLs in column 'url'"),
+        (f"id~url\n1~{A}\n2~{B}\n", ["--delimiter", "~"], [A, B], "'~' between its columns"),
+        (f"id\turl\n1\t{A}\n2\t{B}\n", ["--delimiter", "tab"], [A, B], "tabs between its columns"),
+        (f"id;url\n1;{A}\n2;{B}\n", ["--column", "url"], [A, B], ""),
+        (f"{A}\n{B}\n", [], [A, B], ""),
+        (f"url\n{A}\n{B}\n", ["--input", "lines"], [A, B], "1 refused"),
+        (f"1;{A}\n2;{B}\n", ["--input", "csv"], [A, B], "URLs in column '2'"),
+    ],
+)
+def test_dedup_says_which_column_it_took(
+    tmp_path: Path, content: str, words: list[str], kept: list[str], said: str
+) -> None:
+    done = dedup(tmp_path, content, *words)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out").read_text().splitlines() == kept
+    assert said in done.output
+    assert ("a table with" in done.output) == ("column" in said)
+
+
+def test_a_wrong_column_is_answered_with_the_right_one(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("before")
+    content = f"id,page,url\n1,x,{B}\n"
+    done = dedup(tmp_path, content, "--column", "ulr")
+    assert (done.exit_code, (tmp_path / "out").read_text()) == (1, "before")
+    assert "no column 'ulr'; it has id, page, url; did you mean --column url?" in done.output
+    assert "did you mean --column url?" in dedup(tmp_path, content, "--column", "nothing").output
+    assert "did you mean --column page?" in dedup(tmp_path, content, "--column", "pag").output
+
+
+@pytest.mark.parametrize("delimiter", [";;", "", "\n", '"'])
+def test_a_delimiter_is_one_character(tmp_path: Path, delimiter: str) -> None:
+    done = dedup(tmp_path, A, "--delimiter", delimiter)
+    assert done.exit_code == 2
+    assert "write one character" in done.output
+    assert (
+        "--delimiter: jsonl has none"
+        in dedup(tmp_path, A, "--delimiter", ";", "--input", "jsonl").output
+    )
+
+
+def test_the_format_of_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(f"id,url\n1,{B}\n")
+    found = blocks.format_of(str(tmp_path / "x"))
+    assert (found.name, found.column) == ("csv", "url")
+    (tmp_path / "x").write_text('{"url":1}')
+    assert blocks.format_of(str(tmp_path / "x")).sniffed is None
