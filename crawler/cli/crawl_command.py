@@ -72,6 +72,11 @@ from canonry.storage.sql.engine import shown
     help="Send this header to the hosts in scope. What may be a secret, such as Authorization and "
     "Cookie, goes only to the seeds' own hosts. Can be repeated.",
 )
+@click.option(
+    "--proxy",
+    metavar="URL",
+    help="Send requests through this proxy; 'none' ignores HTTP_PROXY and HTTPS_PROXY, too.",
+)
 @click.option("--cookies", metavar="FILE", help="Send the cookies in FILE (Netscape's format).")
 @click.option(
     "--workers", type=int, metavar="N", help="Processes that share the store.  [default: 1]"
@@ -110,7 +115,7 @@ def crawl(
     """
     if not seeds and not seed_lists:
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
-    fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file", "cookies")}
+    fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file", "cookies", "proxy")}
     for key in ("connect_to", "headers"):
         fetch[key] = list(flags.pop(key)) or None
     for key in ("first", "include", "exclude"):

@@ -13,6 +13,7 @@ from canonry.crawler.fetch.faults import Fault, FetchError
 
 # The order counts: many of aiohttp's errors belong to several of these classes.
 _FAULTS: tuple[tuple[tuple[type[BaseException], ...], Fault], ...] = (
+    ((aiohttp.ClientProxyConnectionError,), Fault.PROXY),
     ((asyncio.TimeoutError,), Fault.TIMEOUT),
     ((aiohttp.ClientConnectorDNSError,), Fault.DNS),
     ((aiohttp.ClientSSLError,), Fault.TLS),
@@ -29,6 +30,8 @@ def as_fetch_error(error: BaseException) -> FetchError:
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
     if isinstance(cause, AddressRefusedError):
         return FetchError(Fault.ADDRESS, str(cause))
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return FetchError(Fault.PROXY, f"status {error.status}")
     fault = next((fault for kinds, fault in _FAULTS if isinstance(error, kinds)), Fault.PROTOCOL)
     final = isinstance(cause, socket.gaierror) and cause.errno in _NO_ADDRESS
     return FetchError(fault, _detail(cause), final=final)

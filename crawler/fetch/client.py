@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from multidict import CIMultiDict
@@ -22,10 +23,12 @@ from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, paced
 from canonry.crawler.fetch.ports import is_web_port
+from canonry.crawler.fetch.proxy_routes import PASSWORD_WANTED, ProxyRoutes, by_way_of
 from canonry.crawler.fetch.request_headers import RequestHeaders
 from canonry.crawler.fetch.response import Exchange, Get, Response
 from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
+from canonry.crawler.settings.proxies import Proxies
 
 _CHUNK = 1 << 16
 # Browsers take 256 KiB of headers; aiohttp's own limits, 8 KiB a line and 128 lines, lose pages.
@@ -50,7 +53,7 @@ class Client:
             headers: makes the headers that the settings ask for; None makes none.
 
         Raises:
-            ValueError: if a ``connect_to`` cannot be parsed.
+            ValueError: if a ``connect_to`` or a proxy cannot be used.
             OSError: if the ``ca_file`` cannot be read.
         """
         fetch, crawl = settings.fetch, settings.crawl
@@ -59,6 +62,7 @@ class Client:
         self._pacer = pacer or Unpaced()
         self._limit = crawl.concurrency
         self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]
+        self._proxies = Proxies(fetch.proxy)
         self._tls = ssl.create_default_context()
         if fetch.ca_file:
             self._tls.load_verify_locations(fetch.ca_file)
@@ -73,13 +77,22 @@ class Client:
         self._resolver = GuardedResolver(
             aiohttp.ThreadedResolver(), self._rules, allow_private=self._fetch.allow_private
         )
+        guard = None if self._fetch.allow_private else self._resolver
+        self._routes = ProxyRoutes(self._proxies, self._rules, guard)
+        self._session = self._opened(self._resolver)
+        # It looks up the names of proxies alone, which the user chose as those of --connect-to.
+        self._proxied = self._opened(aiohttp.ThreadedResolver())
+        return self
+
+    def _opened(self, resolver: AbstractResolver) -> aiohttp.ClientSession:
+        """Open a session that looks up names in this way."""
         connector = aiohttp.TCPConnector(
-            limit=self._limit, resolver=self._resolver, use_dns_cache=False, ssl=self._tls
+            limit=self._limit, resolver=resolver, use_dns_cache=False, ssl=self._tls
         )
         loop = asyncio.get_running_loop()
         handler: type[ResponseHandler] = _ResponseHandler
         connector._factory = partial(handler, loop)  # noqa: SLF001 - aiohttp has no other way
-        self._session = aiohttp.ClientSession(
+        return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
@@ -92,7 +105,6 @@ class Client:
             max_field_size=_MAX_LINE,
             max_headers=_MAX_HEADERS,
         )
-        return self
 
     async def __aexit__(
         self,
@@ -102,6 +114,7 @@ class Client:
     ) -> None:
         """Close all connections."""
         await self._session.close()
+        await self._proxied.close()
 
     async def get(
         self,
@@ -150,16 +163,21 @@ class Client:
         await self._pacer.turn(url)  # no time limit counts this wait
         start = time.monotonic()
         sent = self._request_headers.of(url, cookies, headers)
-        target = self._pin(_exact(url), sent)
+        exact = _exact(url)
+        target = self._pin(exact, sent)
         try:
-            async with self._session.get(
+            proxy = await self._routes.of(url, exact.host or "", exact.port or 0)
+            async with (self._session if proxy is None else self._proxied).get(
                 target,
                 allow_redirects=False,
                 headers=sent,
                 middlewares=(paced(self._pacer, url),),
+                **by_way_of(proxy, exact.scheme, sent),
             ) as response:
                 self._pacer.arrived(url)
-                exchange = _exchange(response)
+                if proxy is not None and response.status == PASSWORD_WANTED:
+                    raise FetchError(Fault.PROXY, f"status {response.status}")
+                exchange = _exchange(response, proxied=proxy is not None)
                 body = await self._read(response, cut)
                 return Response(
                     url,
@@ -241,9 +259,10 @@ class _AddressedResponse(aiohttp.ClientResponse):
         return self
 
 
-def _exchange(response: aiohttp.ClientResponse) -> Exchange:
-    """Return what went over the wire besides the response."""
+def _exchange(response: aiohttp.ClientResponse, *, proxied: bool) -> Exchange:
+    """Return what went over the wire besides the response; a proxy's address is not the host's."""
     address = response.address if isinstance(response, _AddressedResponse) else ""
+    address = "" if proxied else address
     return Exchange(to_text(response.reason or ""), address, response.request_info.headers)
 
 

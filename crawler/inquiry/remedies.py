@@ -97,6 +97,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
             "--allow-private, if the address is one of your own network; then --recrawl-after 0s"
         ),
         Fault.CONNECT.label: _says(_SAME),
+        Fault.PROXY.label: _says("--proxy URL, or none; then the same crawl command again"),
         Fault.TLS.label: _says("--ca-file, if the authority is your own; then --recrawl-after 0s"),
         Fault.TIMEOUT.label: lambda case: (
             f"timeout in [fetch] of --config: more than {case.settings.fetch.timeout:g} seconds; "

@@ -91,6 +91,7 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ca_file: str
     headers: tuple[str, ...]
     cookies: str
+    proxy: str
     connect_to: tuple[str, ...]
 
 

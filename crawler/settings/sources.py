@@ -13,6 +13,7 @@ from canonry.canon.policies import read_shipped
 from canonry.canon.policies.allowed import did_you_mean, fault_in, unknown
 from canonry.crawler.settings.header_lines import cookies_of, headers_of, user_and_password
 from canonry.crawler.settings.host_tables import host_name
+from canonry.crawler.settings.proxies import check_setting
 from canonry.crawler.settings.sections import (
     HINTS,
     HINTS_OF_HOSTS,
@@ -34,6 +35,7 @@ _READERS: dict[str, Callable[[Any], object]] = {
     "headers": headers_of,
     "basic_auth": user_and_password,
     "cookies": cookies_of,
+    "proxy": check_setting,
 }
 _Place = Callable[[Sequence[str]], str]  # from the path of a section or a key to its place
 

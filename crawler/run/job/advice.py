@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.settings import Settings, load
 from canonry.crawler.settings.host_tables import HostTables
+from canonry.crawler.settings.proxies import Proxies
 
 
 def of(settings: Settings, seeds: Sequence[str]) -> Iterator[str]:
@@ -20,6 +21,8 @@ def of(settings: Settings, seeds: Sequence[str]) -> Iterator[str]:
             "site owners cannot tell who crawls: give --contact, or set contact in [crawl], to a "
             "page or a mail address of yours"
         )
+    all_mapped = any(rule.startswith("::") for rule in fetch.connect_to)
+    yield from Proxies(fetch.proxy).notices(all_mapped=all_mapped)
     hosts = {host_of(seed) for seed in seeds}
     if len(hosts) > 1 or crawl.scope not in {"host", "prefix"}:
         return
