@@ -1,5 +1,6 @@
 """The command ``canonry``: the list of its subcommands, each imported when it is used."""
 
+import atexit
 import gc
 from importlib import import_module
 from typing import NamedTuple
@@ -75,3 +76,4 @@ def main() -> None:
     # The commands allocate millions of small tuples that are never part of a cycle. With the
     # default thresholds, the garbage collector takes a third of the time of a dedup.
     gc.set_threshold(200_000, 50, 100)
+    atexit.register(gc.freeze)  # else Python's end looks through all that was imported

@@ -11,6 +11,8 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from support import forking
+
 from canonry.crawler.demo.server import Served, serving
 from canonry.crawler.demo.site import SEED, build
 
@@ -53,14 +55,7 @@ def run_command(
     *words: str, folder: Path, data: bytes | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command until it ends, with this standard input."""
-    return subprocess.run(
-        [sys.executable, "-m", "canonry", *words],
-        cwd=folder,
-        input=data,
-        capture_output=True,
-        timeout=100,
-        check=False,
-    )
+    return forking.run(words, folder, data, timeout=100)
 
 
 def crawl_words(served: Served, *more: str) -> list[str]:

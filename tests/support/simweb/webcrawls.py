@@ -65,7 +65,7 @@ def crawl(
     lines: list[Line] = []
     notices: list[str] = []
     web = Web(sites, lines.append)
-    patch.setattr(wiring, "Client", lambda settings: _Wire(web, settings))
+    patch.setattr(wiring, "Client", lambda settings, *_: _Wire(web, settings))
     flags = {
         "crawl": {"delay": 0.0, "address_delay": 0.0, "scope": "any"},
         "fetch": {"retries": 0, "allow_private": True},
