@@ -45,6 +45,9 @@ class Hop(NamedTuple):
     target: Candidate
 
 
+UNREAD = -1  # in the place of the number of links of a page whose body was not read
+
+
 class Page(NamedTuple):
     """A response that is not a redirect; the columns of the table say what each field means."""
 
@@ -97,6 +100,7 @@ class Outcome(NamedTuple):
     retry_at: float | None = None  # seconds since 1970
     hsts: bool = False  # the host asked for https, over https (RFC 6797)
     refused: tuple[RefusedLink, ...] = ()
+    unread: Page | None = None  # what is known of a page whose body was not read
     unchanged: bool = False  # the stored page is still current (RFC 9110 section 15.4.5)
     not_before: float = 0.0  # the host wants no request before, in seconds since 1970
     elapsed: float | None = None  # seconds that the host's last answer took

@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, Select, func, select
+from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 from sqlalchemy.exc import DatabaseError
 
 from canonry.canon import redact, redaction
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.learned import equivalences
+from canonry.storage.records import UNREAD
 from canonry.storage.sql import counts
 from canonry.storage.sql.engine import StoreError, open_engine, shown
 from canonry.storage.sql.schema import (
@@ -143,7 +144,7 @@ EXPORTS: dict[str, Select[Any]] = {
         pages.c.digest,
         pages.c.title,
         pages.c.canonical,
-        pages.c.links,
+        func.nullif(pages.c.links, UNREAD, type_=Integer).label("links"),
         pages.c.charset,
         pages.c.etag,
         pages.c.modified,
@@ -154,6 +155,7 @@ EXPORTS: dict[str, Select[Any]] = {
         .label("same_body_as"),
         urls.c.depth,
         _SOURCE.c.url.label("found_on"),
+        case((pages.c.links == UNREAD, urls.c.reason)).label("unread"),
     )
     .join_from(pages, urls)
     .join(_SOURCE, urls.c.source_id == _SOURCE.c.id, isouter=True)

@@ -175,7 +175,7 @@ class Store:
             pages.put_aliases(connection, outcome.row, edges, now)
             for reason, link in outcome.refused:
                 refused.add(reason, link)
-        answered = [(o.row, o.page) for o in outcomes if o.page is not None]
+        answered = [(o.row, page) for o in outcomes if (page := o.page or o.unread) is not None]
         pages.put_pages(connection, answered, now)
         pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
         redirected = [o.row for o in outcomes if o.state is State.REDIRECTED]

@@ -91,6 +91,13 @@ from canonry.storage.sql.engine import shown
 @click.option(
     "--ca-file", metavar="FILE", help="Certificate authorities to trust, besides the system's."
 )
+@click.option(
+    "--only-types",
+    multiple=True,
+    metavar="TYPE",
+    help="Read only what has this Content-Type: text/html, text/*, or a name such as html, xml, "
+    "pdf. Can be repeated.",
+)
 @click.option("--warc", metavar="DIR", help="Archive requests and responses as WARC files in DIR.")
 @click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
@@ -116,7 +123,7 @@ def crawl(
     if not seeds and not seed_lists:
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
     fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file", "cookies", "proxy")}
-    for key in ("connect_to", "headers"):
+    for key in ("connect_to", "headers", "only_types"):
         fetch[key] = list(flags.pop(key)) or None
     for key in ("first", "include", "exclude"):
         flags[key] = list(flags[key]) or None

@@ -19,6 +19,7 @@ from canonry.canon import parse
 from canonry.canon.syntax import to_text
 from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
+from canonry.crawler.fetch.bodies import BodyReader
 from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, paced
@@ -30,7 +31,6 @@ from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.proxies import Proxies
 
-_CHUNK = 1 << 16
 # Browsers take 256 KiB of headers; aiohttp's own limits, 8 KiB a line and 128 lines, lose pages.
 _MAX_LINE = 1 << 16
 _MAX_HEADERS = 256
@@ -63,6 +63,7 @@ class Client:
         self._limit = crawl.concurrency
         self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]
         self._proxies = Proxies(fetch.proxy)
+        self._bodies = BodyReader(fetch)
         self._tls = ssl.create_default_context()
         if fetch.ca_file:
             self._tls.load_verify_locations(fetch.ca_file)
@@ -178,7 +179,7 @@ class Client:
                 if proxy is not None and response.status == PASSWORD_WANTED:
                     raise FetchError(Fault.PROXY, f"status {response.status}")
                 exchange = _exchange(response, proxied=proxy is not None)
-                body = await self._read(response, cut)
+                body, unread = await self._bodies.read(response, cut)
                 return Response(
                     url,
                     response.status,
@@ -187,6 +188,7 @@ class Client:
                     body,
                     time.monotonic() - start,
                     exchange,
+                    unread,
                 )
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise as_fetch_error(error) from error
@@ -216,19 +218,6 @@ class Client:
         if not self._fetch.allow_private and not addresses.is_public(host):
             raise FetchError(Fault.ADDRESS, host)
         return url
-
-    async def _read(self, response: aiohttp.ClientResponse, cut: int | None) -> bytes:
-        """Read the body; limits count decompressed bytes."""
-        body = bytearray()
-        async for chunk in response.content.iter_chunked(_CHUNK):
-            body += chunk
-            if cut is not None and len(body) > cut:
-                response.close()
-                break
-            if cut is None and len(body) > self._fetch.max_body:
-                response.close()
-                raise FetchError(Fault.TOO_LARGE, f"over {self._fetch.max_body:,} bytes")
-        return bytes(body)
 
 
 class _ResponseHandler(ResponseHandler):

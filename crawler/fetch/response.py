@@ -14,6 +14,13 @@ class Exchange(NamedTuple):
     request: Mapping[str, str] = CIMultiDict()  # the headers that were sent
 
 
+class Unread(NamedTuple):
+    """Why the body of a response was not read, or not to its end."""
+
+    reason: str  # the label of a `Fault` or of a `HoldReason`
+    detail: str  # for people
+
+
 class Response(NamedTuple):
     """The response to one request (one hop); the body is decoded from its content encoding."""
 
@@ -24,6 +31,7 @@ class Response(NamedTuple):
     body: bytes
     elapsed: float  # seconds
     exchange: Exchange = Exchange()
+    unread: Unread | None = None  # None: the body is whole
 
 
 class Get(Protocol):
@@ -39,6 +47,6 @@ class Get(Protocol):
         """Send one request; cookies and headers are sent along.
 
         Raises:
-            FetchError: if no complete response came.
+            FetchError: if no complete response came. One whose body is not wanted is complete.
         """
         ...

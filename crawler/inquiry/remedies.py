@@ -82,6 +82,9 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.TOO_LONG.label: _traps("max_url", lambda case: f"{len(case.url):,} or more"),
         HoldReason.TOO_MANY_SEGMENTS.label: _traps("max_segments"),
         HoldReason.REPEATING_PATH.label: _traps("max_repeats"),
+        HoldReason.OTHER_TYPE.label: lambda case: (
+            f"--only-types with its type (it was {', '.join(case.settings.fetch.only_types)})"
+        ),
         HoldReason.PATTERN_BUDGET.label: _budget("max_per_pattern"),
         HoldReason.HOST_BUDGET.label: _budget("max_per_host"),
         HoldReason.PORT.label: _says(_PORTS),

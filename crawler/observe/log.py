@@ -41,7 +41,7 @@ class Log:
 
     def outcome(self, outcome: Outcome, admissions: Sequence[Admission]) -> None:
         """Write the outcome of a visit that the store has recorded."""
-        queued, page = outcome.queued, outcome.page
+        queued, page = outcome.queued, outcome.page or outcome.unread
         record: dict[str, Any] = {
             "event": "retry" if outcome.retry_at is not None else outcome.state.name.lower(),
             "url": redact(queued.url),

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from canonry.canon import parse, redact
+from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.settings.header_lines import is_secret
@@ -128,6 +129,9 @@ class WarcArchive:
         status = f"{response.status} {exchange.reason}".strip()
         head = StatusAndHeaders(status, _response_headers(response), "HTTP/1.1")
         about = {"WARC-Date": date}
+        if response.unread is not None:
+            too_long = response.unread.reason == Fault.TOO_LARGE.label
+            about["WARC-Truncated"] = "length" if too_long else "unspecified"
         if exchange.address:
             about["WARC-IP-Address"] = exchange.address
         digest = hashlib.sha1(response.body, usedforsecurity=False).digest()

@@ -17,6 +17,7 @@ from canonry.crawler.fetch.retry_after import seconds_to_wait
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.evidence.probes import Probe
+from canonry.crawler.run.unread_pages import unread_outcome
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
 from canonry.storage.http_status import (
@@ -203,6 +204,8 @@ class Visitor:
                 retry_after=seconds_to_wait(response.headers.get("Retry-After"), self._clock()),
                 busy=response.status in OVERLOADED,
             )
+        if response.unread is not None:
+            return unread_outcome(queued, response, response.unread, hops)
         is_error = response.status >= FIRST_ERROR
         found = PageLinks() if is_error else await self._links.find(queued, response)
         canonical = found.canonical if response.status == OK else None

@@ -85,6 +85,7 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     timeout: Annotated[float, Meta(gt=0)]
     connect_timeout: Annotated[float, Meta(gt=0)]
     max_body: _Positive
+    only_types: tuple[str, ...]
     retries: Annotated[int, Meta(ge=0, le=100)]
     retry_wait: _Seconds
     allow_private: bool

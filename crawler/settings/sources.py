@@ -13,6 +13,7 @@ from canonry.canon.policies import read_shipped
 from canonry.canon.policies.allowed import did_you_mean, fault_in, unknown
 from canonry.crawler.settings.header_lines import cookies_of, headers_of, user_and_password
 from canonry.crawler.settings.host_tables import host_name
+from canonry.crawler.settings.media_types import MediaTypes
 from canonry.crawler.settings.proxies import check_setting
 from canonry.crawler.settings.sections import (
     HINTS,
@@ -36,6 +37,7 @@ _READERS: dict[str, Callable[[Any], object]] = {
     "basic_auth": user_and_password,
     "cookies": cookies_of,
     "proxy": check_setting,
+    "only_types": MediaTypes,
 }
 _Place = Callable[[Sequence[str]], str]  # from the path of a section or a key to its place
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, insert, select
 from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned import deferral
 from canonry.storage.learned.rule_rows import add_spared
-from canonry.storage.records import ALIAS, ORDINARY, Candidate
+from canonry.storage.records import ALIAS, ORDINARY, UNREAD, Candidate
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import chunks, rows_of, upsert
@@ -258,7 +258,7 @@ def bodies(
         question = (
             f"SELECT {table}.key, urls.url, pages.digest FROM {table} "  # noqa: S608 - our names
             f"JOIN urls ON urls.id = {table}.url_id JOIN pages ON pages.url_id = urls.id "
-            f"WHERE pages.status = {OK} AND {table}.key"
+            f"WHERE pages.status = {OK} AND pages.links <> {UNREAD} AND {table}.key"
         )
         for key, url, digest in rows_of(connection, question, keys):
             found[bytes(key)] = (url, bytes(digest))

@@ -38,6 +38,7 @@ def crawl(
     retry_wait: float = 0.02,
     notices: list[str] | None = None,
     traps: dict[str, object] | None = None,
+    fetch: dict[str, object] | None = None,
     **crawl_keys: object,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Crawl a raw server until nothing is left; return the store's status and its pages."""
@@ -55,6 +56,7 @@ def crawl(
                         "retry_wait": retry_wait,
                         "timeout": timeout,
                         "retries": retries,
+                        **(fetch or {}),
                     },
                     "traps": traps or {},
                 },

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.settings import Settings, load
 from canonry.crawler.settings.host_tables import HostTables
+from canonry.crawler.settings.media_types import MediaTypes
 from canonry.crawler.settings.proxies import Proxies
 
 
@@ -21,10 +22,12 @@ def of(settings: Settings, seeds: Sequence[str]) -> Iterator[str]:
             "site owners cannot tell who crawls: give --contact, or set contact in [crawl], to a "
             "page or a mail address of yours"
         )
+    if crawl.sitemaps and "application/xml" not in MediaTypes(fetch.only_types):
+        yield "--only-types leaves out the sitemaps that robots.txt files name: add xml for them"
     all_mapped = any(rule.startswith("::") for rule in fetch.connect_to)
     yield from Proxies(fetch.proxy).notices(all_mapped=all_mapped)
     hosts = {host_of(seed) for seed in seeds}
-    if len(hosts) > 1 or crawl.scope not in {"host", "prefix"}:
+    if len(hosts) != 1 or crawl.scope not in {"host", "prefix"}:
         return
     own = HostTables(settings.hosts).of(hosts.pop())
     at_once = crawl.requests_per_host if own.requests_per_host is None else own.requests_per_host

@@ -26,6 +26,7 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.SCHEME,
     HoldReason.OURS,
     HoldReason.LEARNED,
+    HoldReason.OTHER_TYPE,
 }
 _MOST_TOLD = 10  # lines of lists, one by one
 _MANY = 100_000  # URLs; to review more takes a time that users notice
@@ -124,7 +125,8 @@ def prepare(
             known = sum(number for _state, _reason, number in counts.read(connection, "urls"))
             if known > _MANY:
                 notify(f"The limits have changed since the last run: reviewing {known:,} URLs.")
-            _release(connection, url_filter, _LIMITS)
+            others = {HoldReason.OTHER_TYPE} if _types_in(last) != _types_in(job) else set()
+            _release(connection, url_filter, _LIMITS | others)
             _hold(connection, url_filter)
 
 
@@ -132,6 +134,14 @@ def _last_job(connection: Connection) -> str | None:
     """Return what the last crawl into this store was to do; None when there was none."""
     last = select(jobs.c.settings).where(jobs.c.command == "crawl").order_by(jobs.c.id.desc())
     return connection.scalar(last.limit(1))
+
+
+def _types_in(job: str | None) -> list[str]:
+    """Return the types to which a job is limited: to learn another's, it has to be asked again."""
+    found: list[str] = []
+    if job is not None:
+        found = msgspec.json.decode(job)["settings"]["fetch"].get("only_types", [])
+    return found
 
 
 def _release(connection: Connection, url_filter: URLFilter, reasons: frozenset[HoldReason]) -> None:

@@ -16,7 +16,7 @@ from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.faults import Fault, FetchError
-from canonry.crawler.fetch.response import Response
+from canonry.crawler.fetch.response import Response, Unread
 from canonry.crawler.settings import load
 
 
@@ -87,8 +87,9 @@ def test_bodies_are_decoded_and_the_limit_counts_decoded_bytes() -> None:
     bomb = gzip.compress(bytes(50_000_000))
     answer = ok(bomb, "Content-Encoding: gzip")
     response, _ = get("http://a.example/", lambda _head: answer, max_body=1_000_000)
-    assert isinstance(response, FetchError)
-    assert response.fault is Fault.TOO_LARGE
+    assert isinstance(response, Response)
+    assert response.unread == Unread("too-large", "over 1,000,000 bytes")
+    assert response.body == b""
     small = ok(gzip.compress(b"hello"), "Content-Encoding: gzip")
     response, _ = get("http://a.example/", lambda _head: small)
     assert isinstance(response, Response)
@@ -132,10 +133,22 @@ def test_what_browsers_read_is_read(answer: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "unread"),
+    [
+        (_endless, "over 1,000,000 bytes"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000001\r\n\r\n", "1,000,001 bytes"),
+    ],
+)
+def test_a_body_that_is_too_long_is_not_read(answer: Answer, unread: str) -> None:
+    found, _ = get("http://a.example/", lambda _head: answer, timeout=5.0, max_body=1_000_000)
+    assert isinstance(found, Response)
+    assert found.unread == Unread("too-large", unread)
+
+
+@pytest.mark.parametrize(
     ("answer", "fault"),
     [
         (_silence, Fault.TIMEOUT),
-        (_endless, Fault.TOO_LARGE),
         (_reset, Fault.CONNECT),
         (_half, Fault.BODY),
         (b"garbage\r\n\r\n", Fault.PROTOCOL),
