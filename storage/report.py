@@ -140,8 +140,8 @@ EXPORTS: dict[str, Select[Any]] = {
         pages.c.fetched_at,
         pages.c.elapsed,
         pages.c.content_type,
-        pages.c.size,
-        pages.c.digest,
+        case((pages.c.links != UNREAD, pages.c.size)).label("size"),
+        case((pages.c.links != UNREAD, pages.c.digest)).label("digest"),
         pages.c.title,
         pages.c.canonical,
         func.nullif(pages.c.links, UNREAD, type_=Integer).label("links"),
@@ -243,7 +243,7 @@ def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
                 plain[column] = redact(plain[column])
         for column in _TIMES & plain.keys():
             plain[column] = utc(plain[column])
-        if "digest" in plain:
+        if plain.get("digest") is not None:
             plain["digest"] = plain["digest"].hex()
         if isinstance(plain.get("state"), int):
             plain["state"] = State(plain["state"]).name.lower()

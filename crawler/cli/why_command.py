@@ -125,8 +125,10 @@ def _page(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     page = answer.page
     if page is None:
         return
-    what = [f"status {page.status}", f"{page.size:,} bytes", page.content_type or "no type"]
-    what += [render.counted(page.links, "link"), f"fetched {render.moment(page.fetched_at)}"]
+    size = "body not read" if page.size is None else f"{page.size:,} bytes"
+    what = [f"status {page.status}", size, page.content_type or "no type"]
+    what += [] if page.links is None else [render.counted(page.links, "link")]
+    what += [f"fetched {render.moment(page.fetched_at)}"]
     yield "page", ", ".join(what)
     if page.title:
         yield "title", " ".join(page.title.split())

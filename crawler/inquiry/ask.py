@@ -24,6 +24,7 @@ from canonry.crawler.settings import load
 from canonry.storage import State, known_url
 from canonry.storage.known_url import KnownURL
 from canonry.storage.learned.equivalences import Equivalences
+from canonry.storage.records import UNREAD
 from canonry.storage.timestamps import iso
 
 _NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
@@ -116,10 +117,10 @@ def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
             status=page.status,
             fetched_at=iso(page.fetched_at),
             content_type=page.content_type,
-            size=page.size,
+            size=None if page.links == UNREAD else page.size,
             title=page.title,
             canonical=None if page.canonical is None else redact(page.canonical),
-            links=page.links,
+            links=None if page.links == UNREAD else page.links,
         ),
         redirects=[
             RedirectFacts(

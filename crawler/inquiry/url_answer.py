@@ -20,10 +20,10 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     fetched_at: str | None
     content_type: str | None
-    size: int  # bytes of the decoded body
+    size: int | None  # bytes of the decoded body; None: it was not read
     title: str | None
     canonical: str | None
-    links: int
+    links: int | None
 
 
 class RedirectFacts(msgspec.Struct, frozen=True, kw_only=True):

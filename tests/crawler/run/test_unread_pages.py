@@ -4,9 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
 from support.crawls import crawl, page, target_of
 from support.servers import Answer, ok
 
+from canonry.crawler.cli.commands import main
 from canonry.crawler.run.job import advice
 from canonry.crawler.settings import load
 
@@ -38,8 +40,8 @@ def test_what_has_another_type_is_held_and_released(tmp_path: Path) -> None:
     for target, row in by_url.items():
         assert row["unread"] == ("other-type" if target.endswith(".pdf") else None)
     pdf = by_url["/a.pdf"]
-    assert (pdf["status"], pdf["content_type"], pdf["size"]) == (200, "application/pdf", 0)
-    assert (pdf["links"], pdf["etag"], pdf["same_body_as"]) == (None, None, None)
+    assert (pdf["status"], pdf["content_type"], pdf["size"]) == (200, "application/pdf", None)
+    assert [pdf[key] for key in ("digest", "links", "etag", "same_body_as")] == [None] * 4
     assert found["repeated_bodies"] == 1  # /x and /none
 
     asked.clear()
@@ -74,7 +76,7 @@ def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     found, rows = crawl(tmp_path, say)
     assert found["failed"] == {"too-large": 1}
     [row] = [row for row in rows if row["url"].endswith("/large")]
-    assert (row["unread"], row["status"], row["size"]) == ("too-large", 200, 0)
+    assert (row["unread"], row["status"], row["size"]) == ("too-large", 200, None)
     assert sent < 8_000_000  # buffers of both systems
 
 
@@ -94,3 +96,11 @@ def test_sitemaps_that_are_left_out_are_told() -> None:
     told = "--only-types leaves out the sitemaps that robots.txt files name: add xml for them"
     for types, says in ((["html"], True), (["html", "xml"], False), ([], False)):
         assert (told in advice.of(load(None, {"fetch": {"only_types": types}}), [])) == says
+
+
+def test_why_says_that_a_body_was_not_read(tmp_path: Path) -> None:
+    crawl(tmp_path, answer([]), fetch={"only_types": ["html"]})
+    words = ["why", "http://a.example/a.pdf", "--store", f"sqlite:///{tmp_path / 'store.db'}"]
+    told = CliRunner().invoke(main, words).stdout
+    assert "status 200, body not read, application/pdf, fetched" in told
+    assert "--only-types with its type (it was html)" in told
