@@ -5,26 +5,30 @@ Pure. The answers depend on the set of sketches that were given, never on their 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from math import exp, lgamma, log, sqrt
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
 from canonry.crawler.content.plain_scan import NUMBERS
-from canonry.crawler.content.sketch import WHOLE, Sketch
+from canonry.crawler.content.sketch import Sketch
 
 _T = TypeVar("_T", Sketch, tuple[Sketch, Sketch])
 
 _PAIRS = 64  # of answers of one URL that are kept
 _MISSING = 16  # pages for what does not exist that are kept
 _FEW_SHINGLES = 4  # with fewer, two texts cannot be compared
-_FEW_IN_NOISE = 8  # with fewer, a teaser makes another text of a page
 _OTHER = 0.5  # of the shingles shared: with fewer, another text
+_NOTHING_SHARED = 0.1  # of the shingles: with fewer, another text, also if noise is not measured
+_ENOUGH = 12  # shingles, to say so
 _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
 _MOST_MASKED = NUMBERS // 3  # buckets of numbers: with more, they prove nothing
 _PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
-_TOO_MANY = 3  # shingles beyond twice the noise
+_DEVIATIONS = 3  # standard deviations that noise stays within
+_TOO_MANY = 3  # shingles beyond that
+_RARE = 0.01  # how often pairs that say the same are thought to differ too much
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
 
 
@@ -49,6 +53,16 @@ class _Compared(NamedTuple):
         """How many of them only one of the two has."""
         return len(self.here ^ self.there)
 
+    @property
+    def is_mostly_other(self) -> bool:
+        """Return True if they share less than half of them."""
+        return self.shared < self.comparable * _OTHER
+
+    @property
+    def share_nothing(self) -> bool:
+        """Return True if they share hardly any, of enough to say so."""
+        return self.comparable >= _ENOUGH and self.shared < self.comparable * _NOTHING_SHARED
+
 
 class _Noise(NamedTuple):
     """What changes from one answer of a URL to the next."""
@@ -58,6 +72,36 @@ class _Noise(NamedTuple):
     settled: bool = True  # True if every bucket was seen to change in two pairs
     heading: bool = False
     text: bool = False
+
+
+class _Changing(NamedTuple):
+    """How many shingles change by themselves: in a part of a page as many as its share."""
+
+    changed: int = 0  # in all answers that were compared
+    watched: int = 0  # the sum of the hashes up to which they could be compared
+
+    def expected(self, end: int) -> float:
+        """Return how many are expected to differ between two answers, up to a hash."""
+        return self.changed / self.watched * end if self.watched else 0.0
+
+    def most(self, end: int) -> float:
+        """Return how many may differ, by the rate that is hardly exceeded (Poisson)."""
+        mean = (self.changed + sqrt(self.changed) + 1) / self.watched * end
+        return mean + _DEVIATIONS * sqrt(mean) + _TOO_MANY
+
+
+class Comparison(NamedTuple):
+    """How two pages compare.
+
+    Attributes:
+        same: True if they say the same, False if they clearly do not, None if that is not known.
+        differing: how many of their own shingles only one of them has.
+        watched: the hash up to which they could be compared; 0 if they were not.
+    """
+
+    same: bool | None
+    differing: int = 0
+    watched: int = 0
 
 
 class HostText:
@@ -74,6 +118,8 @@ class HostText:
         self._pairs: dict[tuple[Sketch, Sketch], None] = {}
         self._missing: dict[Sketch, None] = {}
         self._noise = _Noise()
+        self._changing = _Changing()
+        self._measured_at = (0, 0)  # pairs and pages
         self._judged_at = 0  # pages, when the generation grew last
 
     def add(self, sketch: Sketch) -> None:
@@ -86,7 +132,7 @@ class HostText:
     def twice(self, one: Sketch, other: Sketch) -> None:
         """Add two answers of one URL: what differs between them changes by itself."""
         if _keep(self._pairs, (min(one, other), max(one, other)), _PAIRS):
-            self._noise = _measured(self._pairs)
+            self._noise = _noise_of(self._pairs)
             self.generation += 1
 
     def missing(self, sketch: Sketch) -> None:
@@ -94,26 +140,54 @@ class HostText:
         if _keep(self._missing, sketch, _MISSING):
             self.generation += 1
 
-    def same(self, one: Sketch, other: Sketch) -> bool | None:
-        """Compare the pages of two URLs.
-
-        Returns:
-            True if they say the same, False if they clearly do not, None if that cannot be told.
-        """
+    def compare(self, one: Sketch, other: Sketch) -> Comparison:
+        """Compare the pages of two URLs."""
         if self._pages.size < FEW_PAGES or self._is_missing(one) or self._is_missing(other):
-            return None
-        own = self._compared(one, other)
-        explained = self._explained(min(one.end, other.end))
-        numbers = {at for at in _differing(one, other) if at not in self._noise.numbers}
-        if one.heading != other.heading and not self._noise.heading:
-            return False
+            return Comparison(None)
+        if self._headings_differ(one, other):
+            return Comparison(same=False)
+        numbers = {
+            at: change for at, change in _differing(one, other) if at not in self._noise.numbers
+        }
         if self._are_numbers_of_another(numbers):
-            return False
+            return Comparison(same=False)
+        end, own = min(one.end, other.end), self._compared(one, other)
         if own.comparable < _FEW_SHINGLES:
-            return None
-        if self._is_another_text(own, explained):
+            return Comparison(None)
+        if self._is_another_text(own, end):
+            return Comparison(same=False)
+        same = True if not numbers and self._is_noise(one, other, own, end) else None
+        return Comparison(same, own.differing, end)
+
+    def differ_more(self, differing: int, watched: int) -> bool:
+        """Return True if pairs of pages differ more than answers of one URL from each other.
+
+        No single pair shows that, where all differ by a sentence and a teaser changes more. If the
+        pairs were answers of one URL, then as many of all differing shingles as expected would be
+        those that were measured, but for one case in a hundred (the test of two Poisson rates by
+        their sum; Przyborowski and Wilenski 1940).
+
+        Args:
+            differing: shingles in which the pairs differ, in all.
+            watched: the sum of the hashes up to which they were compared.
+        """
+        noise = self._measured()
+        if not self._noise.text or not watched:
             return False
-        return True if not numbers and self._is_noise(one, other, own, explained) else None
+        both = (noise.changed + differing) * noise.watched / (noise.watched + watched)
+        return noise.changed < both and _poisson(noise.changed, both) < _RARE
+
+    def are_others(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if two pages clearly differ, so that one cannot stand for the other.
+
+        That is asked of a page and the one that its canonical link names: the site says that they
+        are the same, so numbers, or other words here and there, are no objection.
+        """
+        if self._pages.size < FEW_PAGES:
+            return False
+        own = self._compared(one, other)
+        another = self._is_another_text(own, min(one.end, other.end))
+        return self._headings_differ(one, other) or (another and own.is_mostly_other)
 
     def may_be_noise(self, one: Sketch, other: Sketch) -> bool:
         """Return True if all that differs between two pages may be what changes by itself.
@@ -122,37 +196,41 @@ class HostText:
         be compared, whatever is known of the noise.
         """
         own = self._compared(one, other)
-        alike = own.comparable >= _FEW_SHINGLES and own.shared >= own.comparable * _OTHER
+        alike = own.comparable >= _FEW_SHINGLES and not own.share_nothing
         return alike and one.heading == other.heading
 
-    def _is_another_text(self, own: _Compared, explained: float) -> bool:
+    def _headings_differ(self, one: Sketch, other: Sketch) -> bool:
+        return one.heading != other.heading and not self._noise.heading
+
+    def _is_another_text(self, own: _Compared, end: int) -> bool:
         """Return True if more differs between two pages than may change by itself.
 
         Args:
             own: their own shingles.
-            explained: how many shingles are expected to differ.
+            end: the hash up to which they were compared.
         """
-        if self._noise.pairs >= _PAIRS_FOR_NUMBERS and own.differing > 2 * explained + _TOO_MANY:
-            return True
-        quiet = bool(self._pairs) and not self._noise.text
-        enough = own.comparable >= (_FEW_SHINGLES if quiet else _FEW_IN_NOISE)
-        another = own.differing > 2 * explained + 1 and own.shared < own.comparable * _OTHER
-        return enough and another
+        if not self._pairs:
+            return own.share_nothing
+        if not self._noise.text:
+            return own.comparable >= _FEW_SHINGLES and own.differing > 1 and own.is_mostly_other
+        most = self._measured().most(end)
+        return own.differing > most or (own.share_nothing and own.comparable > most)
 
-    def _is_noise(self, one: Sketch, other: Sketch, own: _Compared, explained: float) -> bool:
+    def _is_noise(self, one: Sketch, other: Sketch, own: _Compared, end: int) -> bool:
         """Return True if the host's noise explains all that differs between two pages.
 
         Args:
             one: a page.
             other: another one; their numbers differ in no bucket that does not change by itself.
             own: their own shingles.
-            explained: how many shingles are expected to differ.
+            end: the hash up to which they were compared.
         """
         if one.numbers != other.numbers and len(self._noise.numbers) > _MOST_MASKED:
             return False
         if one.text == other.text:
             return True
-        most = min(2 * explained + _ROUNDING, _MOST_NOISE * own.comparable)
+        expected = self._measured().expected(end)
+        most = min(2 * expected + _ROUNDING, _MOST_NOISE * own.comparable)
         return self._noise.text and own.differing <= most
 
     def _is_missing(self, sketch: Sketch) -> bool:
@@ -165,22 +243,32 @@ class HostText:
                 return True
         return False
 
-    def _are_numbers_of_another(self, differing: set[int]) -> bool:
+    def _are_numbers_of_another(self, differing: dict[int, int]) -> bool:
         """Return True if the numbers that differ are those of another page, not noise.
 
         A clock that shows minutes does not differ between two answers of a second: so one bucket
-        of numbers is not enough, except that of the headings.
+        of numbers is not enough, except that of the headings. Nor is a number that stands after
+        another word, as the first one after a teaser: it only went to another bucket.
+
+        Args:
+            differing: by bucket how much more one page has there, modulo 256.
         """
         known = self._noise.pairs >= _PAIRS_FOR_NUMBERS and self._noise.settled
-        return known and (0 in differing or len(differing) >= _NUMBERS_OF_ANOTHER)
+        if not known or 0 in differing:
+            return known
+        changes = Counter(differing.values())
+        moved = sum(min(count, changes[-change % 256]) for change, count in changes.items())
+        return len(differing) - moved >= _NUMBERS_OF_ANOTHER
 
-    def _explained(self, end: int) -> float:
-        """Return how many shingles up to a hash are expected to change by themselves."""
-        changing = 0.0  # shingles of a whole page
-        for one, other in self._pairs:
-            share = min(one.end, other.end) / WHOLE
-            changing += self._compared(one, other).differing / share / len(self._pairs)
-        return changing * end / WHOLE
+    def _measured(self) -> _Changing:
+        """Return how many shingles change by themselves, with the template of today."""
+        now = len(self._pairs), self._pages.added
+        if self._measured_at != now:
+            changed = sum(self._compared(*pair).differing for pair in self._pairs)
+            watched = sum(min(one.end, other.end) for one, other in self._pairs)
+            self._changing = _Changing(changed, watched)
+            self._measured_at = now
+        return self._changing
 
     def _compared(self, one: Sketch, other: Sketch) -> _Compared:
         """Compare what two pages have of their own."""
@@ -194,17 +282,17 @@ def _in_range(one: Sketch, other: Sketch) -> tuple[set[int], set[int]]:
     return {s for s in one.shingles if s <= end}, {s for s in other.shingles if s <= end}
 
 
-def _differing(one: Sketch, other: Sketch) -> Iterator[int]:
-    """Yield the buckets of numbers that differ."""
+def _differing(one: Sketch, other: Sketch) -> Iterator[tuple[int, int]]:
+    """Yield the buckets of numbers that differ, and by how much, modulo 256."""
     for at in range(NUMBERS):
-        if one.numbers[at] != other.numbers[at]:
-            yield at
+        if change := (one.numbers[at] - other.numbers[at]) % 256:
+            yield at, change
 
 
-def _measured(pairs: Iterable[tuple[Sketch, Sketch]]) -> _Noise:
+def _noise_of(pairs: Iterable[tuple[Sketch, Sketch]]) -> _Noise:
     """Return what differs between the answers of one URL."""
     found = list(pairs)
-    changed = Counter(at for one, other in found for at in _differing(one, other))
+    changed = Counter(at for one, other in found for at, _change in _differing(one, other))
     return _Noise(
         len(found),
         frozenset(changed),
@@ -212,6 +300,15 @@ def _measured(pairs: Iterable[tuple[Sketch, Sketch]]) -> _Noise:
         any(one.heading != other.heading for one, other in found),
         any(one.text != other.text for one, other in found),
     )
+
+
+def _poisson(most: int, mean: float) -> float:
+    """Return with what probability there are no more than so many, where a mean is expected."""
+    term = whole = 1.0
+    for fewer in range(most, 0, -1):
+        term *= fewer / mean
+        whole += term
+    return exp(most * log(mean) - mean - lgamma(most + 1)) * whole
 
 
 def _keep(kept: dict[_T, None], new: _T, most: int) -> bool:

@@ -230,7 +230,13 @@ class Learner:
         """Return the state that a rule's evidence puts it in."""
         family = rule.rewrite.family
         state = next_state(rule, self._thresholds.family[family], self.priors[family])
-        return rule.state if state == "active" and self._is_covered(rule) else state
+        if state == "active" and (self._is_covered(rule) or self._is_doubtful(rule)):
+            return rule.state
+        return state
+
+    def _is_doubtful(self, rule: TrackedRule) -> bool:
+        """Return True if content only seems to speak for a rule that is not active."""
+        return rule.state != "active" and self._assessor.is_doubtful(rule)
 
     def is_verified(
         self, rules: Iterable[LearnedRule], identity: str, now: float, source: str = ""

@@ -96,8 +96,6 @@ class Assessor:
         if fact is None or fact.sketch is None or sketch is None:
             return
         site.known.is_steady = fact.digest == digest
-        if site.known.is_steady:
-            return
         before = site.known.text.generation
         site.known.text.twice(Sketch.decode(fact.sketch), Sketch.decode(sketch))
         if site.known.text.generation != before:
@@ -146,6 +144,12 @@ class Assessor:
         """Return where a rule's evidence is counted."""
         whole = replace(rule.rewrite, below="/")
         return self._memory.site(rule.rewrite.host).tallies.get(whole)
+
+    def is_doubtful(self, rule: TrackedRule) -> bool:
+        """Return True if the pages that speak for a rule differ more than one from itself."""
+        tally = self.tally_of(rule)
+        text = self._memory.site(rule.rewrite.host).known.text
+        return tally is not None and text.differ_more(tally.differing, tally.watched)
 
     def has_evidence_near(self, rule: TrackedRule, url: str) -> bool:
         """Return True if a rule has evidence in the part of its site in which a URL lies."""
@@ -293,7 +297,9 @@ class Assessor:
             url: a URL that the rule changes.
             is_new: True if the verdict rests on a new fact, so that it was predicted.
         """
-        stance, found = verdict(view, tally, url)
+        said = verdict(view, tally, url)
+        tally.compared(url, said)
+        stance, found = said.stance, said.found
         is_compared = found not in {"", url}
         is_open = stance in {Stance.NOTHING, Stance.ALONE}
         in_doubt = is_compared and is_open and len(tally.doubts) < DOUBTS

@@ -8,6 +8,8 @@ from itertools import islice
 
 from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
+from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import KnownSite, result_of
 from canonry.crawler.learn.evidence.tally import DOUBTS, RuleTally, Stance
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
@@ -18,6 +20,7 @@ _SHARE = 6  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after no question was found
 _REPEATS = 6  # URLs that are asked twice when the first comparison is in doubt
+_CHOICE = 64  # pages, among which one is chosen to be asked twice
 _DECIDED = frozenset({Stance.MOVED, Stance.SAME, Stance.OTHER})
 
 
@@ -114,17 +117,26 @@ def to_repeat(site: KnownSite) -> str | None:
     """
     known = site.known
     allowed = _REPEATS + (len(known.facts) // 64).bit_length()
-    if known.is_steady or site.repeats >= allowed:
+    if known.is_steady or len(site.repeated) >= allowed:
         return None
     doubtful = [tally for tally in site.tallies.values() if _is_in_doubt(site, tally)]
-    urls = (url for tally in doubtful for url in tally.results)
-    pages = (url for url in urls if (fact := known.facts.get(url)) and fact.sketch is not None)
-    page = next(islice(pages, site.repeats, None), None)
-    if page is not None:
-        site.repeats += 1
-        for tally in doubtful:
-            tally.doubts.clear()
-    return page
+    urls = (url for tally in doubtful for url in tally.results if url not in site.repeated)
+    pages = (fact for url in urls if (fact := known.facts.get(url)) and fact.sketch is not None)
+    page = max(islice(pages, _CHOICE), key=_watched, default=None)
+    if page is None:
+        return None
+    site.repeated.add(page.url)
+    for tally in doubtful:
+        tally.doubts.clear()
+    return page.url
+
+
+def _watched(page: Fact) -> int:
+    """Return the share of a page's text that its sketch watches, as a hash: the more, the better.
+
+    Of a long page the sketch keeps so little that what changes by itself is hardly seen.
+    """
+    return 0 if page.sketch is None else Sketch.decode(page.sketch).end
 
 
 def _is_in_doubt(site: KnownSite, tally: RuleTally) -> bool:
@@ -135,4 +147,4 @@ def _is_in_doubt(site: KnownSite, tally: RuleTally) -> bool:
     if len(tally.doubts) >= DOUBTS:
         return True
     totals = tally.totals()
-    return site.repeats > 0 and totals.agree > 0 and totals.disagree > 0
+    return bool(site.repeated) and totals.agree > 0 and totals.disagree > 0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from canonry.canon.learned import INDEX_FILE, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
-from canonry.crawler.content.host_text import HostText
+from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.loose_forms import loose_forms
 from canonry.crawler.learn.evidence.parameter_values import ParameterValues
@@ -155,18 +155,32 @@ class SiteFacts:
             return False
         return self.text.may_be_noise(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
 
+    def are_others(self, one: Fact, other: Fact) -> bool:
+        """Return True if the content of two pages clearly differs."""
+        if one.sketch is None or other.sketch is None:
+            return self.is_same(one, other) is False
+        return one.digest != other.digest and self.text.are_others(
+            Sketch.decode(one.sketch), Sketch.decode(other.sketch)
+        )
+
     def is_same(self, one: Fact, other: Fact) -> bool | None:
         """Return True if two pages have the same content, None if that cannot be known."""
+        return self.compare(one, other).same
+
+    def compare(self, one: Fact, other: Fact) -> Comparison:
+        """Compare the content of two pages."""
         if one.digest == other.digest:
-            return True if self.is_telling(one.digest) else None
+            return Comparison(True if self.is_telling(one.digest) else None)
         if one.sketch is None or other.sketch is None:
             # Neither is text; or one was fetched before sketches were kept.
             comparable = one.sketch is other.sketch is None
-            return False if comparable and self.missing not in {one.digest, other.digest} else None
-        same = self.text.same(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
-        if same is None and self._equal >= _STEADY and self.may_be_same(one, other):
-            return False  # so many pages are the same to the byte: those that are not are others
-        return same
+            another = comparable and self.missing not in {one.digest, other.digest}
+            return Comparison(False if another else None)
+        found = self.text.compare(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
+        if found.same is None and self._equal >= _STEADY and self.may_be_same(one, other):
+            # So many pages are the same to the byte: those that are not are others.
+            return Comparison(same=False)
+        return found
 
 
 def _file_form(parts: Parts) -> str:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
+from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.site_facts import Fact, SiteFacts
 from canonry.crawler.learn.evidence.tally import RuleTally
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
@@ -56,7 +57,7 @@ class KnownSite:
         asked_at: how many facts were known then.
         look_at: with how many facts it is worth to look for further questions.
         questions: how many were asked so far.
-        repeats: how many URLs were asked twice, to see what changes by itself.
+        repeated: the URLs that were asked twice, to see what changes by itself.
         probed: True if the site was asked for something that does not exist.
     """
 
@@ -70,7 +71,7 @@ class KnownSite:
     asked_at: int = 0
     look_at: int = 0
     questions: int = 0
-    repeats: int = 0
+    repeated: set[str] = field(default_factory=set)
     probed: bool = False
 
 
@@ -222,9 +223,13 @@ class SiteView:
         """Return the confirmed target of a page's canonical link."""
         return self._site.known.canonicals.get(identity)
 
-    def is_same(self, one: Fact, other: Fact) -> bool | None:
-        """Return True if two pages have the same content, None if that cannot be known."""
-        return self._site.known.is_same(one, other)
+    def compare(self, one: Fact, other: Fact) -> Comparison:
+        """Compare the content of two pages."""
+        return self._site.known.compare(one, other)
+
+    def are_others(self, one: Fact, other: Fact) -> bool:
+        """Return True if the content of two pages clearly differs."""
+        return self._site.known.are_others(one, other)
 
     def may_be_same(self, one: Fact, other: Fact) -> bool:
         """Return True if all that differs between two pages may be what changes by itself."""

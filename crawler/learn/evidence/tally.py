@@ -32,10 +32,19 @@ class Stance(IntEnum):
 
 
 class Judgement(NamedTuple):
-    """What a URL says about a rule, and the URL that it was compared with."""
+    """What a URL says about a rule, and the URL that it was compared with.
+
+    Attributes:
+        stance: what it says.
+        found: the URL that it was compared with.
+        differing: how many shingles differ, if their texts were compared, and may be the same.
+        watched: the hash up to which they were compared.
+    """
 
     stance: Stance
     found: str = ""
+    differing: int = 0
+    watched: int = 0
 
 
 @dataclass(slots=True)
@@ -48,6 +57,8 @@ class RuleTally:
         members: the reverse, bounded.
         doubts: paths of pages that could not be compared; a few of them.
         suspected: True if the rule is worth questions before any evidence.
+        differing: shingles in which pages differ that may be the same, in all.
+        watched: the sum of the hashes up to which these were compared.
     """
 
     rewrite: Rewrite
@@ -55,6 +66,9 @@ class RuleTally:
     members: dict[str, list[str]] = field(default_factory=dict)
     doubts: set[str] = field(default_factory=set)
     suspected: bool = False
+    differing: int = 0
+    watched: int = 0
+    _compared: dict[str, tuple[int, int]] = field(default_factory=dict)
     _verdicts: dict[str, tuple[Stance, str]] = field(default_factory=dict)  # with the path
     _paths: Counter[tuple[str, Stance]] = field(default_factory=Counter)  # URLs of a path
     _totals: dict[str, Counter[Stance]] = field(default_factory=dict)  # paths, by part of the site
@@ -93,6 +107,15 @@ class RuleTally:
         self._paths[path, stance] += 1
         if self._paths[path, stance] == 1:
             self._count(part, stance, 1)
+
+    def compared(self, url: str, said: Judgement) -> None:
+        """Remember how much a URL's page differs from the one that it was compared with."""
+        before = self._compared.pop(url, (0, 0))
+        now = said.differing, said.watched
+        if said.watched:
+            self._compared[url] = now
+        self.differing += now[0] - before[0]
+        self.watched += now[1] - before[1]
 
     def _count(self, part: str, stance: Stance, by: int) -> None:
         for place in ("", part) if part else ("",):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, act, site_in, site_of
 from canonry.canon.syntax import Parts
+from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import rewrites_from
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.tally import Judgement, RuleTally, Stance
@@ -27,8 +28,12 @@ class Facts(Protocol):
         """Return the confirmed target of a page's canonical link."""
         ...
 
-    def is_same(self, one: Fact, other: Fact) -> bool | None:
-        """Return True if two pages have the same content, None if that cannot be known."""
+    def compare(self, one: Fact, other: Fact) -> Comparison:
+        """Compare the content of two pages."""
+        ...
+
+    def are_others(self, one: Fact, other: Fact) -> bool:
+        """Return True if the content of two pages clearly differs."""
         ...
 
     def may_be_same(self, one: Fact, other: Fact) -> bool:
@@ -106,7 +111,9 @@ def _of_pair(facts: Facts, rewrite: Rewrite, fact: Fact, other: Fact) -> Judgeme
         return _NOTHING
     said = _compared(facts, rewrite, fact, page)
     if said.stance is Stance.NOTHING and fact.digest != page.digest:
-        return Judgement(Stance.ALONE, page.url)  # in doubt, but no redirect either
+        return said._replace(
+            stance=Stance.ALONE, found=page.url
+        )  # in doubt, but no redirect either
     return said
 
 
@@ -128,13 +135,14 @@ def reference_of(facts: Facts, members: Sequence[str]) -> Fact | None:
 
 def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgement:
     """Return what a page says by its content, and by its canonical link."""
-    same = facts.is_same(fact, page)
-    if same is None and _names(facts, rewrite, fact):
-        same = True
-    if same is None:
-        in_doubt = facts.may_be_same(fact, page)
-        return Judgement(Stance.NOTHING, page.url) if in_doubt else _NOTHING
-    return Judgement(Stance.SAME if same else Stance.OTHER, page.url)
+    if _names(facts, rewrite, fact):
+        others = facts.are_others(fact, page)
+        return Judgement(Stance.OTHER if others else Stance.SAME, page.url)
+    same, differing, watched = facts.compare(fact, page)
+    if same is None and not facts.may_be_same(fact, page):
+        return _NOTHING
+    stance = Stance.NOTHING if same is None else Stance.SAME if same else Stance.OTHER
+    return Judgement(stance, page.url, differing, watched)
 
 
 def _names(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
