@@ -118,7 +118,7 @@ def judged(name: str, bodies: Sequence[bytes], kind: str, again: int) -> dict[st
     answers: dict[str, Counter[str]] = {}
 
     def ask(case: str, one: bytes, other: bytes) -> None:
-        found = host.same(made(noisy(one, kind, rng)), made(noisy(other, kind, rng)))
+        found = host.compare(made(noisy(one, kind, rng)), made(noisy(other, kind, rng))).same
         answers.setdefault(case, Counter())[str(found)] += 1
 
     for body in bodies:

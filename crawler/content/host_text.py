@@ -28,7 +28,7 @@ _MOST_MASKED = NUMBERS // 3  # buckets of numbers: with more, they prove nothing
 _PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
 _DEVIATIONS = 3  # standard deviations that noise stays within
 _TOO_MANY = 3  # shingles beyond that
-_RARE = 0.01  # how often pairs that say the same are thought to differ too much
+_RARE = 0.05  # how often pairs that say the same are thought to differ too much
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
 
 
@@ -164,7 +164,7 @@ class HostText:
 
         No single pair shows that, where all differ by a sentence and a teaser changes more. If the
         pairs were answers of one URL, then as many of all differing shingles as expected would be
-        those that were measured, but for one case in a hundred (the test of two Poisson rates by
+        those that were measured, but for one case in twenty (the test of two Poisson rates by
         their sum; Przyborowski and Wilenski 1940).
 
         Args:

@@ -1,7 +1,7 @@
 """Rekeying: what a change of rules does to the URLs that the store knows."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select
@@ -86,7 +86,9 @@ def rekey(
 ) -> Rekeyed:
     """Apply changed rules to the known URLs of hosts: hold, release, and choose representatives.
 
-    Queued representatives that rules change are deferred; the others are no longer.
+    A URL represents those that rules turn into it; but if it is queued, and one of them was
+    fetched, that one does, and it is held. Queued representatives that rules change are deferred;
+    the others are no longer.
 
     Args:
         connection: in a transaction that holds the write lock.
@@ -96,17 +98,17 @@ def rekey(
         now: seconds since 1970.
         is_verified: returns True for queued URLs that are to be fetched all the same.
     """
-    members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
-    free: list[int] = []
     _clear(connection, names)
-    for known in _of_hosts(connection, names):
-        found = rewrite_held(known.url) if known.is_held else rewrite(known.url)
-        if found is not None and (found.rules or known.is_held):
-            members.setdefault(found.key, []).append((known, found))
-        elif known.is_held:
-            free.append(known.row)
+    known_urls = _of_hosts(connection, names)
+    members, waiting, free = _by_class(known_urls, rewrite, rewrite_held)
     plain: dict[bytes, int] = rows_of_keys(connection, list(members))
-    alive = alive_among(connection, set(plain.values()))
+    answered = {known.row for key in waiting for known in _fetched(members.get(key, ()))}
+    alive = alive_among(connection, answered.union(plain.values()))
+    for key in waiting.keys() & members.keys():
+        if any(known.row in alive for known in _fetched(members[key])):
+            del plain[key]  # its page is known already, under another name
+            members[key].append(waiting[key])
+    dead = answered - alive.keys()
 
     def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
         if known.state == State.QUEUED:  # at the target of a redirect is the page
@@ -119,7 +121,7 @@ def rekey(
     for key, group in members.items():
         one = plain.get(key)
         if one not in alive:
-            best = _best(group)
+            best = _best(one for one in group if one[0].row not in dead)
             if best is None:
                 continue
             one = best[0].row
@@ -144,6 +146,40 @@ def rekey(
     return Rekeyed(new, released, deferred, len(members))
 
 
+def _by_class(
+    known_urls: Iterable[_KnownURL],
+    rewrite: Callable[[str], Rewritten | None],
+    rewrite_held: Callable[[str], Rewritten | None],
+) -> tuple[
+    dict[bytes, list[tuple[_KnownURL, Rewritten]]],
+    dict[bytes, tuple[_KnownURL, Rewritten]],
+    list[int],
+]:
+    """Sort known URLs.
+
+    Returns:
+        By key, the URLs that rules change or hold; by key, the queued URLs that rules may make of
+        others; and the rows that no rule holds any more.
+    """
+    members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
+    waiting: dict[bytes, tuple[_KnownURL, Rewritten]] = {}
+    free: list[int] = []
+    for known in known_urls:
+        found = rewrite_held(known.url) if known.is_held else rewrite(known.url)
+        if found is not None and (found.rules or known.is_held):
+            members.setdefault(found.key, []).append((known, found))
+        elif known.is_held:
+            free.append(known.row)
+        elif found is not None and known.may_wait and known.priority == ORDINARY:
+            waiting[found.key] = known, found
+    return members, waiting, free
+
+
+def _fetched(group: Iterable[tuple[_KnownURL, Rewritten]]) -> Iterator[_KnownURL]:
+    """Yield the URLs of a class that were fetched."""
+    yield from (known for known, _found in group if known.state == State.FETCHED)
+
+
 def _clear(connection: Connection, names: Collection[str]) -> None:
     """Delete the classes that are represented by URLs of hosts."""
     for part in chunks(list(names)):
@@ -152,7 +188,7 @@ def _clear(connection: Connection, names: Collection[str]) -> None:
 
 
 def _best(
-    group: Sequence[tuple[_KnownURL, Rewritten]],
+    group: Iterable[tuple[_KnownURL, Rewritten]],
 ) -> tuple[_KnownURL, Rewritten] | None:
     """Return the representative of a class whose own identity no URL has.
 

@@ -15,7 +15,7 @@ class Counts(NamedTuple):
 
     agree: int = 0
     disagree: int = 0
-    moved: int = 0  # of those that agree, how many by a permanent redirect
+    moved: int = 0  # of those that agree, how many by redirects and canonical links
     reversed: int = 0  # redirects in the opposite direction
 
 
@@ -39,7 +39,7 @@ class TrackedRule:
     state: RuleState = "candidate"
     agree: int = 0
     disagree: int = 0
-    moved: int = 0  # of those that agree, how many by a permanent redirect
+    moved: int = 0  # of those that agree, how many by redirects and canonical links
     trial_agree: int = 0
     trial_disagree: int = 0
     reversed: int = 0  # redirects in the opposite direction

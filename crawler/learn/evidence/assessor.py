@@ -14,7 +14,7 @@ from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.infer import rewrites_between
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView, result_of
-from canonry.crawler.learn.evidence.tally import DOUBTS, RuleTally, Stance
+from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
 from canonry.crawler.learn.evidence.verdicts import (
     counted_path,
     reference_of,
@@ -25,7 +25,6 @@ from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.life.verification import first_directory
 from canonry.storage.learned.tracked_rule import Counts, TrackedRule
 
-_FOR = frozenset({Stance.MOVED, Stance.SAME})
 _PART = 5  # clean paths for a rule about a part of a site
 
 
@@ -313,7 +312,7 @@ class Assessor:
         at = None
         for part in ("", first_directory(path)):
             rule = rules.get(replace(tally.rewrite, below=part) if part else tally.rewrite)
-            if rule is None and not part and stance in _FOR:
+            if rule is None and not part and stance in FOR:
                 rule = self.rule(tally.rewrite)
             if rule is not None:
                 if at is None:

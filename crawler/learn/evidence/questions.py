@@ -11,7 +11,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import KnownSite, result_of
-from canonry.crawler.learn.evidence.tally import DOUBTS, RuleTally, Stance
+from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
@@ -19,9 +19,11 @@ _FIRST = 24  # questions that a site gets in any case ...
 _SHARE = 6  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after no question was found
-_REPEATS = 6  # URLs that are asked twice when the first comparison is in doubt
+_REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
+_MORE_REPEATS = 16  # if pages seem to differ more than one from itself
+_MANY = 16  # paths
 _CHOICE = 64  # pages, among which one is chosen to be asked twice
-_DECIDED = frozenset({Stance.MOVED, Stance.SAME, Stance.OTHER})
+_DECIDED = FOR | {Stance.OTHER}
 
 
 def is_open(site: KnownSite, tally: RuleTally) -> bool:
@@ -116,10 +118,16 @@ def to_repeat(site: KnownSite) -> str | None:
     It is one of the pages in doubt: another page of the site may change more by itself.
     """
     known = site.known
-    allowed = _REPEATS + (len(known.facts) // 64).bit_length()
-    if known.is_steady or len(site.repeated) >= allowed:
+    if known.is_steady:
         return None
-    doubtful = [tally for tally in site.tallies.values() if _is_in_doubt(site, tally)]
+    left = _REPEATS + (len(known.facts) // 64).bit_length() - len(site.repeated)
+    if left + _MORE_REPEATS <= 0:
+        return None
+    doubtful = [
+        tally
+        for tally in site.tallies.values()
+        if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
+    ]
     urls = (url for tally in doubtful for url in tally.results if url not in site.repeated)
     pages = (fact for url in urls if (fact := known.facts.get(url)) and fact.sketch is not None)
     page = max(islice(pages, _CHOICE), key=_watched, default=None)
@@ -129,6 +137,13 @@ def to_repeat(site: KnownSite) -> str | None:
     for tally in doubtful:
         tally.doubts.clear()
     return page.url
+
+
+def _differs_too_much(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if a rule that is nearly proven is kept back by how much its pages differ."""
+    rule = site.rules.get(tally.rewrite)
+    proven = rule is not None and rule.state == "probation" and rule.agree >= _MANY
+    return proven and site.known.text.differ_more(tally.differing, tally.watched)
 
 
 def _watched(page: Fact) -> int:

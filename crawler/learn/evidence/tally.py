@@ -25,10 +25,14 @@ class Stance(IntEnum):
 
     NOTHING = 0
     MOVED = 1  # for it: a permanent redirect leads where the rule says
-    SAME = 2  # for it: the same content, or a confirmed canonical link
+    SAME = 2  # for it: the same content
     OTHER = 3  # against it: it leads elsewhere, or its content is another
     ALONE = 4  # it is a page, and no other of its class is known, or whether that is the same
     REVERSED = 5  # the URL that the rule makes of it redirects back
+    NAMED = 6  # for it: a confirmed canonical link, to a page that is no other
+
+
+FOR = frozenset({Stance.MOVED, Stance.SAME, Stance.NAMED})
 
 
 class Judgement(NamedTuple):
@@ -128,11 +132,12 @@ class RuleTally:
     def totals(self, part: str = "") -> Counts:
         """Return the evidence of the whole site, or of one first segment of its paths."""
         counts = self._totals.get(part, _NONE)
-        moved, same = counts[Stance.MOVED], counts[Stance.SAME]
+        moved, named = counts[Stance.MOVED], counts[Stance.NAMED]
+        answered = named + counts[Stance.SAME]
         disagree = counts[Stance.OTHER]
-        if moved and moved >= same:  # the site redirects, so a page that answers says otherwise
+        if moved and moved >= answered:  # the site redirects: a page that answers says otherwise
             disagree += counts[Stance.ALONE]
-        return Counts(moved + same, disagree, moved, counts[Stance.REVERSED])
+        return Counts(moved + answered, disagree, moved + named, counts[Stance.REVERSED])
 
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts."""

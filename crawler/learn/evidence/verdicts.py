@@ -123,7 +123,7 @@ def _of_page(facts: Facts, tally: RuleTally, fact: Fact, result: str) -> Judgeme
     if reference is not None and reference.url != fact.url:
         return _compared(facts, tally.rewrite, fact, reference)
     if _names(facts, tally.rewrite, fact):
-        return Judgement(Stance.SAME, result)
+        return Judgement(Stance.NAMED, result)
     return Judgement(Stance.ALONE, fact.url)
 
 
@@ -137,7 +137,7 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     """Return what a page says by its content, and by its canonical link."""
     if _names(facts, rewrite, fact):
         others = facts.are_others(fact, page)
-        return Judgement(Stance.OTHER if others else Stance.SAME, page.url)
+        return Judgement(Stance.OTHER if others else Stance.NAMED, page.url)
     same, differing, watched = facts.compare(fact, page)
     if same is None and not facts.may_be_same(fact, page):
         return _NOTHING

@@ -46,7 +46,7 @@ def explain(rule: TrackedRule, threshold: Threshold, prior: Prior) -> str:
     said.append(f"lower bound {_share(found.bound)} of {_share(found.needed)} needed")
     if not has_paths(rule, threshold):
         said.append(
-            f"an active rule needs {threshold.floor} paths by redirects, "
+            f"an active rule needs {threshold.floor} paths by redirects and canonical links, "
             f"or {threshold.content_floor} in all"
         )
     return "; ".join(said)

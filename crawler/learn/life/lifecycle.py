@@ -64,7 +64,8 @@ def standing(rule: TrackedRule, threshold: Threshold, prior: Prior) -> Standing:
 def has_paths(rule: TrackedRule, threshold: Threshold) -> bool:
     """Return True if a rule has the fewest agreeing paths that an active rule may have.
 
-    A redirect is the server's own word; equal content is our judgement, and needs more paths.
+    A redirect or a canonical link is the site's own word; equal content is our judgement, and
+    needs more paths.
     """
     return min(rule.moved, rule.agree) >= threshold.floor or rule.agree >= threshold.content_floor
 

@@ -45,42 +45,109 @@ TICKS = [(clock(f"10.0{n}"), clock(f"10.1{n}")) for n in range(4)]
 
 def test_a_page_says_the_same_as_its_copy_and_not_as_another() -> None:
     known = host()
-    assert known.same(page("one"), page("one")) is True
-    assert known.same(page("one"), page("two")) is False
-    assert known.same(page("one", title=""), page("two", title="")) is False
+    assert known.compare(page("one"), page("one")).same is True
+    assert known.compare(page("one"), page("two")).same is False
+    assert known.compare(page("one", title=""), page("two", title="")).same is False
 
 
 def test_a_clock_differs_and_another_number_is_another_page() -> None:
     known = host(40, *TICKS)
-    assert known.same(clock("11.30"), clock("11.45")) is True
-    assert known.same(clock("11.30 price 3 code 4"), clock("11.45 price 5 code 6")) is not True
+    assert known.compare(clock("11.30"), clock("11.45")).same is True
+    assert (
+        known.compare(clock("11.30 price 3 code 4"), clock("11.45 price 5 code 6")).same is not True
+    )
     one, other = (page("shirt", note=f"size {s} price {p} euros") for s, p in ((1, 2), (3, 4)))
-    assert known.same(one, other) is False
-    assert host().same(one, other) is None, "nobody knows what changes by itself"
+    assert known.compare(one, other).same is False
+    assert host().compare(one, other).same is None, "nobody knows what changes by itself"
 
 
 def test_few_pages_tell_nothing() -> None:
-    assert host(2).same(page("one"), page("one")) is None
+    assert host(2).compare(page("one"), page("one")).same is None
 
 
 def test_a_page_without_a_text_of_its_own_cannot_be_compared() -> None:
-    assert host().same(page("one", words=0, title=""), page("two", words=0, title="")) is None
+    assert (
+        host().compare(page("one", words=0, title=""), page("two", words=0, title="")).same is None
+    )
 
 
 def test_what_is_like_the_missing_page_is_no_content() -> None:
     known = host()
     sorry = page("sorry, nothing here", note="request 17")
-    assert known.same(sorry, sorry) is True
+    assert known.compare(sorry, sorry).same is True
     before = known.generation
     known.missing(page("sorry, nothing here", note="request 4"))
     assert known.generation > before
-    assert known.same(sorry, sorry) is None
+    assert known.compare(sorry, sorry).same is None
+
+
+def teased(name: str, number: int, words: int = 120, note: str = "") -> Sketch:
+    """Return a page with one of seven teasers, as each answer has another one."""
+    return page(name, words=words, note=f"{note} {TEASERS[number % 7]}")
+
+
+TEASERS = [" ".join(random.Random(f"teaser {n}").choices(WORDS, k=16)) for n in range(7)]
+TEASED = [(teased(f"tale {n}", n), teased(f"tale {n}", n + 1)) for n in range(6)]
+
+
+@pytest.mark.parametrize("words", [8, 14, 20, 40, 80])
+def test_a_teaser_makes_no_other_page_of_a_short_one(words: int) -> None:
+    known = host(40, *TEASED)
+    for number in range(20):
+        name = f"short {name_of(number)}"
+        answers = teased(name, number, words), teased(name, number + 3, words)
+        assert known.compare(*answers).same is not False
+        assert not known.are_others(*answers)
+        other = teased(f"other {name_of(number)}", number + 3, words)
+        assert known.compare(answers[0], other).same is False, "another heading"
+
+
+def test_another_text_below_the_same_heading_is_another_page() -> None:
+    known = host(40, *TEASED)
+    parts = [page(f"part {n}", words=200, note=TEASERS[n], title="one") for n in range(2)]
+    assert known.compare(*parts).same is False
+    assert known.are_others(*parts)
+
+
+def test_the_first_number_after_a_teaser_is_no_other_number() -> None:
+    def numbered(teaser: int, number: int) -> Sketch:
+        return page("numbered", note=f"{TEASERS[teaser]} {number} of them, price {number + 1}")
+
+    known = host(40, *TEASED)
+    assert known.compare(numbered(2, 17), numbered(3, 17)).same is not False
+    assert known.compare(numbered(2, 17), numbered(2, 18)).same is False
+
+
+def test_a_sentence_that_makes_no_other_page_shows_in_many_pairs() -> None:
+    known = host(40, *TEASED)
+
+    def differ(words: int) -> bool:
+        more = [" ".join(random.Random(f"more {n}").choices(WORDS, k=words)) for n in range(60)]
+        found = [
+            known.compare(teased(name_of(n), n), teased(name_of(n), n + 1, note=more[n]))
+            for n in range(60)
+        ]
+        compared = [one for one in found if one.same is not False]
+        return known.differ_more(
+            sum(one.differing for one in compared), sum(one.watched for one in compared)
+        )
+
+    assert differ(60)
+    assert not differ(0)
+
+
+def test_numbers_are_no_objection_to_a_canonical_link() -> None:
+    known = host(40, *TICKS)
+    one, other = (page("shirt", note=f"size {s} price {p} euros") for s, p in ((1, 2), (3, 4)))
+    assert known.compare(one, other).same is False
+    assert not known.are_others(one, other)
+    assert known.are_others(one, page("hat"))
 
 
 def test_a_heading_that_changes_by_itself_counts_no_more() -> None:
     one, other = page("x", title="news"), page("x", title="more news")
-    assert host().same(one, other) is False
-    assert host(40, (one, other)).same(one, other) is not False
+    assert host().compare(one, other).same is False
+    assert host(40, (one, other)).compare(one, other).same is not False
 
 
 def test_the_generation_grows_with_pages_and_noise() -> None:
@@ -109,5 +176,5 @@ def test_answers_do_not_depend_on_the_order(seed: int) -> None:
         rng = random.Random(seed)
         pairs = [rng.choices(sketches, k=2) for _ in range(300)]
         pairs += [[clock("1"), clock("2")], [page("sorry"), page("sorry")]]
-        answers.append([known.same(*pair) for pair in pairs])
+        answers.append([known.compare(*pair).same for pair in pairs])
     assert answers[0] == answers[1]

@@ -16,6 +16,7 @@ from support.simweb.webserver import served
 from support.simweb.websites import Doubt, Manner, honest
 from support.sites import wait_for
 
+from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.site_facts import SiteFacts
 
 # What a crawl of honest hosts has to reach: the share of what could be avoided after a host's first
@@ -111,7 +112,7 @@ def test_exceptions_are_no_wrong_merges(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_judge_detects_a_wrong_learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One for which all pages say the same."""
-    monkeypatch.setattr(SiteFacts, "is_same", lambda *_given: True)
+    monkeypatch.setattr(SiteFacts, "compare", lambda *_given: Comparison(same=True))
     given = [adversary(kind, 0, 60, dynamic=False) for kind in ("selects", "variants")]
     judged = webcrawls.crawl(tmp_path, given, monkeypatch, _CREDULOUS)
     assert any(one.untrue for one in judged.decisions)

@@ -186,6 +186,29 @@ def test_activation_holds_known_urls_and_revocation_releases_them(
     store.close()
 
 
+def test_a_page_that_was_fetched_under_another_name_is_not_fetched_under_its_own(
+    tmp_path: Path,
+) -> None:
+    store = open_store(tmp_path)
+    link(store, f"{H}/a/", f"{H}/a", f"{H}/gone/", f"{H}/gone", f"{H}/moved/", f"{H}/moved")
+    link(store, f"{H}/seed/")
+    link(store, f"{H}/seed", source=None)
+    for row in (1, 7):
+        store.record([visited(row, State.FETCHED, page=page())], 2.0)
+    store.record([visited(3, State.FETCHED, page=page(404))], 2.0)
+    store.record([visited(5, State.REDIRECTED)], 2.0)
+    done = publish(store, SLASH)
+    assert (done.held, done.released) == ([2], [])
+    queued = {name for name, state in states(store).items() if state == "queued"}
+    assert queued == {f"h.example/{name}" for name in ("gone", "moved", "seed")}
+    with store.transaction() as connection:
+        rule = rule_store.find(connection, SLASH.id)
+        done = rule_store.revoke(connection, rule, MAKE, 4.0)
+    assert 2 in done.released
+    assert states(store)["h.example/a"] == "queued"
+    store.close()
+
+
 def test_a_url_held_by_two_rules_waits_for_both(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     publish(store, SLASH, UPGRADE)

@@ -80,6 +80,23 @@ def test_other_text_and_other_codes_veto(how: str) -> None:
     assert all(state == "candidate" and agree <= 2 for state, agree, _disagree in found)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_pages_that_differ_more_than_one_from_itself_make_no_rule(seed: int) -> None:
+    """A test of two versions: the page shows one of them by chance, other URLs show each."""
+    rng = random.Random(seed)
+
+    def version(number: int, chance: float) -> bytes:
+        more = " ".join(random.Random(f"more {number}").choices(_WORDS, k=30))
+        return page(number, rng, more=more if rng.random() < chance else "")
+
+    site = {}
+    for n in range(100):
+        site[f"{H}/p{n}"] = partial(version, n, 0.5)
+        site[f"{H}/p{n}?ref=1"] = partial(version, n, 1.0)
+        site[f"{H}/p{n}?ref=2"] = partial(version, n, 0.0)
+    assert {state for state, _agree, _disagree in counts(learn(site))} <= {"candidate", "probation"}
+
+
 def test_a_canonical_link_is_not_refuted_by_what_changes_by_itself() -> None:
     rng = random.Random(3)
     one = Learner(thresholds.load(), registrable)

@@ -51,7 +51,7 @@ def test_people_are_told_how_experience_counted() -> None:
     assert explain(www(agree=1, moved=1), WWW, prior._replace(hosts=34)) == (
         "1 clean path; 34 cases of www in this store, and the shipped experience, "
         "count like 18 more; lower bound .83 of .90 needed; "
-        "an active rule needs 8 paths by redirects, or 12 in all"
+        "an active rule needs 8 paths by redirects and canonical links, or 12 in all"
     )
     assert "fewer" in explain(www(agree=40), WWW, prior._replace(a=2.0, b=6.0))
 
