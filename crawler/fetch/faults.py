@@ -42,6 +42,10 @@ TRANSIENT = frozenset(
 )
 
 
+# Ends the reason of a URL that waits for as long as its server asked for.
+WITH_RETRY_AFTER = " with Retry-After"
+
+
 class FetchError(Exception):
     """A request got no usable response."""
 
@@ -91,6 +95,14 @@ class FetchError(Exception):
         if self.detail and self.fault is Fault.ROBOTS_UNREACHABLE:
             return f"{self.fault.label}: {self.detail}"
         return self.fault.label
+
+    @property
+    def retry_reason(self) -> str:
+        """The reason of a URL that waits for a retry: it always names the cause."""
+        reason = self.reason
+        if self.cause != reason == self.fault.label:
+            reason = f"{reason}: {self.cause}"
+        return reason if self.retry_after is None else reason + WITH_RETRY_AFTER
 
     def __str__(self) -> str:
         """Return the reason's sentence, with the detail."""

@@ -10,15 +10,15 @@ from canonry.canon import InvalidURL, resolve
 from canonry.canon.syntax import Parts, to_text
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
-from canonry.crawler.fetch.retry_after import seconds_to_wait
 from canonry.crawler.fetch.robots_rules import RobotsRules, parse_robots
+from canonry.crawler.fetch.waits import seconds_to_wait
 from canonry.storage.http_status import OVERLOADED, REDIRECTS
 from canonry.storage.records import CachedRobots
 
-_DAY = 86_400.0  # section 2.4: "SHOULD NOT use the cached version for more than 24 hours"
+DAY = 86_400.0  # section 2.4: "SHOULD NOT use the cached version for more than 24 hours"
 _MAX_REDIRECTS = 5  # section 2.3.1.2
 MOST_READ = 512_000  # section 2.5: "at least 500 kibibytes"
-_LONG = 30 * _DAY  # section 2.3.1.4: "a reasonably long period of time (for example, 30 days)"
+_LONG = 30 * DAY  # section 2.3.1.4: "a reasonably long period of time (for example, 30 days)"
 _HOUR = 3_600.0
 _STATUS = "status "
 _SHORT = 1.0  # second: the longest first pause where no server has answered yet
@@ -48,11 +48,18 @@ class _Unreachable(NamedTuple):
     tries: int
     until: float
     is_final: bool  # until then, all URLs of the origin fail
+    retry_after: float | None = None  # seconds, as the server asked
 
     def error(self, until: float) -> FetchError:
         """Return the error of a URL for which no request is sent before a time."""
         retry_at = None if self.is_final else until
-        return _unreachable(self.cause, final=self.is_final, retry_at=retry_at, asked=False)
+        return _unreachable(
+            self.cause,
+            final=self.is_final,
+            retry_at=retry_at,
+            retry_after=self.retry_after,
+            asked=False,
+        )
 
 
 class RobotsStore(Protocol):
@@ -109,11 +116,11 @@ class RobotsChecker:
         """
         origin = origin_of(url)
         known = self._known.get(origin)
-        if known is None or known.expires_at <= self._clock():
+        if known is None or not _is_current(known.expires_at, self._clock()):
             self._raise_failure(origin)
             async with self._locks.setdefault(origin, asyncio.Lock()):
                 known = self._known.get(origin)
-                if known is None or known.expires_at <= self._clock():
+                if known is None or not _is_current(known.expires_at, self._clock()):
                     known = self._known[origin] = await self._load(origin)
         if known.is_large:
             allowed = await asyncio.to_thread(known.rules.allow, url)
@@ -146,13 +153,13 @@ class RobotsChecker:
         if failure is not None and failure.until > now:  # another visit has just met it
             raise failure.error(failure.until)
         kept = await self._store.get_robots(origin)
-        if kept is None or kept.expires_at <= now:
+        if kept is None or not _is_current(kept.expires_at, now):
             try:
                 text = await self._fetch(f"{origin}/robots.txt")
             except FetchError as error:
                 kept = await self._unreachable(origin, kept, error)
             else:
-                kept = CachedRobots(text, now + _DAY)
+                kept = CachedRobots(text, now + DAY)
                 await self._store.put_robots(origin, kept)
         self._failures.pop(origin, None)
         text = kept.rules or ALLOW_ALL
@@ -190,7 +197,7 @@ class RobotsChecker:
                 final=failed.is_final,
                 retry_at=None if failed.is_final else failed.until,
             ) from error
-        kept = CachedRobots(rules, now + (_HOUR if rules is not None else _DAY), since)
+        kept = CachedRobots(rules, now + (_HOUR if rules is not None else DAY), since)
         await self._store.put_robots(origin, kept)
         return kept
 
@@ -202,7 +209,8 @@ class RobotsChecker:
         if error.final or tries > self._retries:
             return _Unreachable(error.detail, tries, now + _HOUR, is_final=True)
         pause = max(self._pause_after(error.detail, tries), error.retry_after or 0.0)
-        return _Unreachable(error.detail, tries, now + pause, is_final=False)
+        until = now + pause
+        return _Unreachable(error.detail, tries, until, False, error.retry_after)  # noqa: FBT003
 
     def _pause_after(self, cause: str, tries: int) -> float:
         """Return the seconds to wait after some failed tries."""
@@ -235,6 +243,14 @@ class RobotsChecker:
                 raise _unreachable(f"{_STATUS}{status}", retry_after=wait, busy=busy)
             return ALLOW_ALL  # section 2.3.1.3: "unavailable", like any 4xx
         return ALLOW_ALL  # section 2.3.1.2: more than five redirects are "unavailable" too
+
+
+def _is_current(expires_at: float, now: float) -> bool:
+    """Return True if a file need not be fetched: it has not expired, nor is it from the future.
+
+    One that would be current for more than a day was fetched by a clock that was ahead.
+    """
+    return now < expires_at <= now + DAY
 
 
 def _unreachable(cause: str, **more: Any) -> FetchError:  # noqa: ANN401 - as `FetchError` takes it

@@ -1,7 +1,6 @@
 """One visit: from a queued URL to its outcome, by way of robots.txt and one hop of HTTP."""
 
 import hashlib
-import random
 import re
 from collections.abc import Callable
 
@@ -13,8 +12,8 @@ from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.documents.large_bodies import reading
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
-from canonry.crawler.fetch.retry_after import seconds_to_wait
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
+from canonry.crawler.fetch.waits import seconds_before_retry, seconds_to_wait
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.unread_pages import unread_outcome
@@ -31,7 +30,6 @@ from canonry.storage.http_status import (
 
 _MAX_SAME = 5  # redirects to the same resource, as cookie walls send them
 _NO_ROW = 0
-_JITTER = 0.25  # of a wait
 _BY_SCOPE = frozenset(
     reason.label
     for reason in (HoldReason.OUT_OF_SCOPE, HoldReason.EXCLUDED, HoldReason.NOT_INCLUDED)
@@ -258,11 +256,15 @@ class Visitor:
             return outcome
         at = error.retry_at
         if at is None:
-            wait = self._settings.retry_wait * 2**queued.attempts
-            wait *= 1 + _JITTER * random.random()  # noqa: S311 - so that not all are retried at once
+            wait = seconds_before_retry(self._settings.retry_wait, queued.attempts)
             at = now + max(wait, error.retry_after or 0.0)
         busy = error.busy or error.retry_after is not None
-        return outcome._replace(state=State.QUEUED, retry_at=at, not_before=at if busy else 0.0)
+        return outcome._replace(
+            state=State.QUEUED,
+            reason=error.retry_reason,
+            retry_at=at,
+            not_before=at if busy else 0.0,
+        )
 
 
 def _conditions(queued: Queued) -> dict[str, str]:

@@ -82,7 +82,8 @@ def lease(
         if new or in_memory:
             known = sum(one.row in in_memory for one in rows)
             more = len(new) == per_host or known + len(new) < len(rows)
-            leased[host_id] = LeasedHost(name, ready_at, delay, (*again, *new), more)
+            at = ready_at if ready_at <= now + _FAR else now
+            leased[host_id] = LeasedHost(name, at, delay, (*again, *new), more)
     _extend(connection, owner, leased, now + seconds)
     return list(leased.values())
 

@@ -21,7 +21,7 @@ from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import chunks, insert_rows, next_id, rows_of
 from canonry.storage.sql.schema import State, hosts, urls
-from canonry.storage.sql.transitions import QUEUED, Transition
+from canonry.storage.sql.transitions import QUEUED, Transition, standing
 
 _REVIEWED = 20_000  # URLs in memory at once while all are checked
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
@@ -42,7 +42,11 @@ COLUMNS = (
 )
 # Built once: building a statement takes longer than running it.
 _here = urls.c.id == bindparam("row")
-_POSTPONE = update(urls).where(_here).values(due=bindparam("at"), attempts=urls.c.attempts + 1)
+_POSTPONE = (
+    update(urls)
+    .where(_here)
+    .values(due=bindparam("at"), reason=bindparam("why"), attempts=urls.c.attempts + 1)
+)
 # A URL may be held by a learned rule while it is fetched; its outcome counts all the same.
 _learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
 _by_robots = and_(urls.c.state == State.HELD, urls.c.reason == "robots")
@@ -185,10 +189,10 @@ def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float)
         outcome = wanted[row]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)
-            settled[row] = Transition(host_id, depth, (State(state), reason), after)
+            settled[row] = Transition(host_id, depth, standing(state, reason), after)
             in_flight += [row] * (state == State.HELD)
         else:
-            postponed.append({"row": row, "at": outcome.retry_at})
+            postponed.append({"row": row, "at": outcome.retry_at, "why": outcome.reason})
     transitions.move(connection, settled, due=now)
     delete_edges(connection, in_flight)
     if postponed:
@@ -276,9 +280,9 @@ def review(
         for row in rows:
             reason = reason_to_hold(row.url, row.depth, row.hops)
             if (reason is None) == (state is State.HELD):
-                standing = QUEUED if reason is None else (State.HELD, reason)
-                before = (state, row.reason)
-                moved[row.id] = Transition(row.host_id, row.depth, before, standing)
+                before = standing(state, row.reason)
+                then = QUEUED if reason is None else (State.HELD, reason)
+                moved[row.id] = Transition(row.host_id, row.depth, before, then)
         transitions.move(connection, moved)
         changed += len(moved)
         after = rows[-1].id

@@ -97,7 +97,7 @@ urls = Table(
     Column("spelling", Words, comment="as written in the document, if different"),
     Column("host_id", ForeignKey("hosts.id"), nullable=False),
     Column("state", SmallInteger, nullable=False, comment="see State"),
-    Column("reason", Words, comment="reason why it is held or failed"),
+    Column("reason", Words, comment="reason why it is held or failed, or waits"),
     Column("depth", Integer, nullable=False, comment="links from a seed, not counting redirects"),
     Column("hops", Integer, nullable=False, comment="redirects in a row that led here"),
     Column("source_id", BigInteger, comment="the URL on whose page it was first found"),

@@ -13,6 +13,11 @@ Standing: TypeAlias = tuple[State, str | None]  # a state, and the reason if hel
 QUEUED: Standing = (State.QUEUED, None)
 
 
+def standing(state: int, reason: str | None) -> Standing:
+    """Return the standing of a row; the reason for which a queued URL waits is not counted."""
+    return QUEUED if state == State.QUEUED else (State(state), reason)
+
+
 class Transition(NamedTuple):
     """A change of a URL's state, with everything that its counts depend on."""
 

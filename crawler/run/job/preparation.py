@@ -3,20 +3,25 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 
 import msgspec
 from sqlalchemy import Connection, select
 
 from canonry.canon import InvalidURL, redaction
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.fetch.faults import WITH_RETRY_AFTER
+from canonry.crawler.fetch.robots import DAY
+from canonry.crawler.fetch.waits import LONGEST, longest_retry
 from canonry.crawler.files.seed_lists import ListedSeed
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.run.job.lease_owners import reclaim_in
+from canonry.crawler.run.queue.store_session import LEASE_SECONDS
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.header_lines import without_secrets
 from canonry.storage import Candidate, State, Store
-from canonry.storage.rows import budgets, urls
+from canonry.storage.rows import budgets, clock_ahead, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 
@@ -113,6 +118,7 @@ def prepare(
     """
     now = time.time()
     with store.transaction() as connection:
+        _correct_clock(connection, settings, now, notify)
         reclaim_in(connection, now, settings.longest_delay)
         for url in urls.seed_targets(connection):
             url_filter.extend_scope(url)
@@ -128,6 +134,28 @@ def prepare(
             others = {HoldReason.OTHER_TYPE} if _types_in(last) != _types_in(job) else set()
             _release(connection, url_filter, _LIMITS | others)
             _hold(connection, url_filter)
+
+
+def _correct_clock(
+    connection: Connection, settings: Settings, now: float, notify: Callable[[str], None]
+) -> None:
+    """Correct the times of a store that was written while the clock was ahead, and tell it."""
+    retry = longest_retry(settings.fetch.retry_wait, settings.fetch.retries)
+    waits = clock_ahead.Waits(
+        delay=settings.longest_delay,
+        lease=LEASE_SECONDS,
+        retry=retry,
+        pause=max(retry, settings.longest_delay, settings.crawl.max_crawl_delay),
+        asked=LONGEST,
+        robots=DAY,
+        asked_suffix=WITH_RETRY_AFTER,
+    )
+    ahead = clock_ahead.correct(connection, now, waits)
+    if ahead:
+        notify(
+            f"The clock was ahead by {timedelta(seconds=round(ahead))} when this store was written "
+            "(or it is behind now); what waits in the store waits for as much less."
+        )
 
 
 def _last_job(connection: Connection) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, and_, update
 
 from canonry.canon import redact
 from canonry.crawler.fetch.faults import Fault
@@ -71,7 +71,8 @@ def try_again(connection: Connection, rows: Sequence[int]) -> None:
     reasons = [reason for _state, reason, _count in counts.read(connection, "urls")]
     unreached = [reason for reason in reasons if is_unreached(reason)]
     if unreached:
-        queue_again(connection, urls.c.reason.in_(unreached))
+        failed = urls.c.state == State.FAILED  # others that wait for a retry may say the same
+        queue_again(connection, and_(failed, urls.c.reason.in_(unreached)))
 
 
 def is_unreached(reason: str) -> bool:

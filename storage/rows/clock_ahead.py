@@ -1,0 +1,128 @@
+"""A clock that was ahead: no time in a store may keep a crawl waiting that never should wait so."""
+
+from typing import NamedTuple
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Table,
+    and_,
+    exists,
+    func,
+    not_,
+    or_,
+    select,
+    update,
+)
+
+from canonry.storage.sql.schema import State, aliases, hosts, jobs, pages, robots, rules, urls
+
+_NOTICED = 60.0  # seconds; clocks of several machines differ by less
+
+
+class Waits(NamedTuple):
+    """How long a crawl makes URLs and hosts wait; all times are in seconds."""
+
+    delay: float  # between two requests to a host that asks for none of its own
+    lease: float  # the longest, like all below
+    retry: float  # of a URL
+    pause: float  # of a host
+    asked: float  # of both, where the server has asked for it
+    robots: float  # until a robots.txt is fetched again
+    asked_suffix: str  # ends the reason of URLs that wait because of that
+
+
+# What has happened can only be in the past. A URL that is not queued has the time of its visit.
+_PAST: tuple[tuple[Table, Column[float]], ...] = (
+    (jobs, jobs.c.started_at),
+    (jobs, jobs.c.ended_at),
+    (urls, urls.c.found_at),
+    (pages, pages.c.fetched_at),
+    (aliases, aliases.c.first_seen),
+    (aliases, aliases.c.last_seen),
+    (robots, robots.c.unreachable_since),
+    (rules, rules.c.first_seen),
+    (rules, rules.c.last_seen),
+    (rules, rules.c.entered_at),
+    (rules, rules.c.verified_at),
+)
+_WAITS: tuple[tuple[Table, Column[float]], ...] = (
+    (urls, urls.c.due),
+    (hosts, hosts.c.ready_at),
+)
+
+
+def correct(connection: Connection, now: float, waits: Waits) -> float:
+    """Correct the times of a store that was written while the clock was ahead.
+
+    All waits become shorter by as much as the clock was ahead, as far as the store shows that: some
+    event in it lies in the future. Then no wait is longer than a crawl ever makes it, so that a
+    store whose waits were written by a wrong clock, and nothing else, keeps nobody waiting either.
+
+    Args:
+        connection: in a writing transaction.
+        now: seconds since 1970, by the clock that is right.
+        waits: of this crawl.
+
+    Returns:
+        By how many seconds the clock was ahead, as the store shows; 0.0 for a minute or less.
+    """
+    ahead = _latest_event(connection, waits.lease) - now
+    if ahead > _NOTICED:
+        _set_back(connection, now, ahead)
+    _limit(connection, now, waits)
+    return ahead if ahead > _NOTICED else 0.0
+
+
+def _latest_event(connection: Connection, lease: float) -> float:
+    """Return the time of the latest event that is found without reading whole tables."""
+    latest = [
+        select(func.max(jobs.c.started_at)),
+        select(func.max(jobs.c.ended_at)),
+        select(urls.c.found_at).order_by(urls.c.id.desc()).limit(1),
+        select(func.max(hosts.c.lease_until) - lease),
+    ]
+    return max(connection.scalar(one) or 0.0 for one in latest)
+
+
+def _set_back(connection: Connection, now: float, ahead: float) -> None:
+    """Shorten all waits, and let no event be in the future."""
+    settled = and_(urls.c.state != State.QUEUED, urls.c.due > now)
+    connection.execute(update(urls).where(settled).values(due=now))
+    for table, column in _WAITS:
+        sooner = {column.name: column - ahead}
+        connection.execute(update(table).where(column > now).values(sooner))
+    for table, column in _PAST:
+        connection.execute(update(table).where(column > now).values({column.name: now}))
+
+
+def _limit(connection: Connection, now: float, waits: Waits) -> None:
+    """Let nothing wait for longer than a crawl ever makes it wait."""
+    connection.execute(
+        update(hosts)
+        .where(hosts.c.lease_until > now + 2 * waits.lease)  # as `leases.lease` sees it
+        .values(lease_owner=None, lease_until=0.0)
+    )
+    from_future = robots.c.expires_at > now + waits.robots
+    connection.execute(update(robots).where(from_future).values(expires_at=0.0))
+    queued = urls.c.state == State.QUEUED
+    asked = and_(queued, func.coalesce(urls.c.reason, "").endswith(waits.asked_suffix))
+    connection.execute(
+        update(urls)
+        .where(queued, _beyond(urls.c.due, now, waits.retry, asked, waits.asked))
+        .values(due=0.0)
+    )
+    waits_as_asked = exists().where(asked, urls.c.host_id == hosts.c.id, urls.c.due > now)
+    connection.execute(
+        update(hosts)
+        .where(_beyond(hosts.c.ready_at, now, waits.pause, waits_as_asked, waits.asked))
+        .values(ready_at=now + func.coalesce(hosts.c.delay, waits.delay))
+    )
+
+
+def _beyond(
+    column: Column[float], now: float, usual: float, asked: ColumnElement[bool], longest: float
+) -> ColumnElement[bool]:
+    """Return a condition: a wait is longer than usual, and than what the server asked for."""
+    return or_(column > now + longest, and_(column > now + usual, not_(asked)))

@@ -1,0 +1,47 @@
+"""The times of a store whose clock was ahead, on both databases."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+from support.stores import admit, open_store, visited
+
+from canonry.storage import State
+from canonry.storage.rows.clock_ahead import Waits, correct
+from canonry.storage.sql.schema import hosts, robots, urls
+
+NOW = 1_000_000.0
+DAY = 86_400.0
+WAITS = Waits(1.0, 60.0, 100.0, 200.0, DAY, DAY, asked_suffix=" asked")
+
+
+@pytest.mark.parametrize("ahead", [0.0, 59.0, 7_200.0, 40 * DAY])
+def test_no_wait_is_longer_than_a_crawl_makes_it(tmp_path: Path, ahead: float) -> None:
+    then = NOW + ahead
+    store = open_store(tmp_path)
+    names = [f"http://{name}.example/" for name in ("plain", "asked", "lying", "done")]
+    rows = [one.row for one in admit(store, names, now=then)]
+    waits = {rows[0]: (90.0, "x"), rows[1]: (5_000.0, "x asked"), rows[2]: (5_000.0, "x")}
+    outcomes = [
+        visited(row, State.QUEUED, reason, retry_at=then + wait)
+        for row, (wait, reason) in waits.items()
+    ]
+    store.record([*outcomes, visited(rows[3], State.FAILED, "x")], then)
+    with store.transaction() as connection:
+        for n, wait in enumerate((190.0, 5_000.0, 5_000.0, 150.0), start=1):
+            host = update(hosts).where(hosts.c.id == n)
+            connection.execute(host.values(ready_at=then + wait))
+        connection.execute(
+            robots.insert().values(origin="x", expires_at=then + DAY, unreachable_since=then)
+        )
+        found = correct(connection, NOW, WAITS)
+        due = list(connection.scalars(select(urls.c.due).order_by(urls.c.id)))
+        ready = list(connection.scalars(select(hosts.c.ready_at).order_by(hosts.c.id)))
+        [cached] = connection.execute(select(robots.c.expires_at, robots.c.unreachable_since))
+    store.close()
+    left = ahead if ahead < 60 else 0.0
+    assert found == ahead - left
+    assert due == [0.0 if left + 90 > 100 else NOW + 90 + left, NOW + 5_000 + left, 0.0, NOW + left]
+    assert ready[0] == (NOW + 1 if left + 190 > 200 else NOW + 190)
+    assert ready[1:] == [NOW + 5_000 + left, NOW + 1, NOW + (1 if left + 150 > 200 else 150)]
+    assert cached == ((NOW + DAY if ahead == 0 else 0.0), NOW + left)
