@@ -1,7 +1,6 @@
 """The crawl: work from the scheduler is visited in tasks, and outcomes go to the recorder."""
 
 import asyncio
-import time
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -36,7 +35,7 @@ class Crawl:
         turns: Turns,
         *,
         notify: Callable[[str], None],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float],
         address_of: AddressOf = no_address,
         log: Log | None = None,
     ) -> None:

@@ -201,6 +201,7 @@ def _build(
         settings,
         turns,
         notify=opened.notify,
+        clock=time.time,
         address_of=client.address_of,
         log=opened.log,
     )

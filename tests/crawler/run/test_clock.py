@@ -43,7 +43,7 @@ class Site:
             async with raw_server(self.answer) as raw:
                 connect = [f"::127.0.0.1:{raw.port}"]
                 crawl = {"delay": 0.0, "max_pages": max_pages, "concurrency": 1}
-                fetch = {"connect_to": connect, "retry_wait": 0.01}
+                fetch = {"connect_to": connect, "retry_wait": 0.3}
                 store = f"sqlite:///{folder / 's.db'}"
                 settings = load(None, {"crawl": crawl, "fetch": fetch})
                 crawling = wiring.crawl([SEED], store, settings, notify=self.notices.append)
@@ -59,7 +59,7 @@ def test_a_crawl_goes_on_after_the_clock_was_corrected(
     site, right = Site(), time.time
     with monkeypatch.context() as patch:
         patch.setattr(time, "time", lambda: right() + wrong)
-        site.crawl(tmp_path, max_pages=2)
+        site.crawl(tmp_path, max_pages=3)
     assert not [notice for notice in site.notices if "clock" in notice]
     site.crawl(tmp_path)
     site.crawl(tmp_path)
