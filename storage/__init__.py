@@ -10,7 +10,7 @@ from canonry.storage.records import (
     Queued,
     RefusedLink,
 )
-from canonry.storage.sql.engine import StoreError
+from canonry.storage.sql.engine import StoreError, StoreURLError
 from canonry.storage.sql.schema import State
 from canonry.storage.store import Store
 
@@ -26,4 +26,5 @@ __all__ = [
     "State",
     "Store",
     "StoreError",
+    "StoreURLError",
 ]

@@ -56,16 +56,28 @@ def check_schema(facts: dict[str, str]) -> None:
     Raises:
         StoreError: if its schema is not the current one.
     """
-    if int(facts["schema"]) < VERSION:
+    schema = schema_of(facts)
+    if schema < VERSION:
         raise StoreError(
-            f"it has schema {facts['schema']}, and this program reads schema {VERSION}; "
+            f"it has schema {schema}, and this program reads schema {VERSION}; "
             "upgrade it: canonry upgrade --store URL"
         )
-    if int(facts["schema"]) > VERSION:
+    if schema > VERSION:
         raise StoreError(
-            f"it has schema {facts['schema']}, and this program reads schema {VERSION}; "
+            f"it has schema {schema}, and this program reads schema {VERSION}; "
             "use the program that made it, or another --store"
         )
+
+
+def schema_of(facts: dict[str, str]) -> int:
+    """Return the number of a store's schema.
+
+    Raises:
+        StoreError: if it is no number.
+    """
+    if not facts["schema"].isdecimal():
+        raise StoreError("its table 'meta' is damaged: the schema is no number; restore a copy")
+    return int(facts["schema"])
 
 
 def read_facts(connection: Connection) -> dict[str, str]:
@@ -74,7 +86,10 @@ def read_facts(connection: Connection) -> dict[str, str]:
     Raises:
         StoreError: if the database is not a store.
     """
-    if not inspect(connection).has_table("meta"):
+    tables = inspect(connection).get_table_names()
+    if not tables:
+        raise StoreError("it is empty; 'canonry crawl' fills it")
+    if "meta" not in tables:
         raise StoreError("the database has tables, but none of Canonry's; use another database")
     facts = {row.name: row.value for row in connection.execute(select(meta.c.name, meta.c.value))}
     if missing := _NAMES - facts.keys():

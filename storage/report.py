@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
-from sqlalchemy.exc import DatabaseError
 
 from canonry.canon import redact, redaction
 from canonry.storage.facts import check_schema, read_facts
@@ -16,6 +15,7 @@ from canonry.storage.http_status import OK
 from canonry.storage.learned import equivalences
 from canonry.storage.records import UNREAD
 from canonry.storage.sql import counts
+from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import StoreError, open_engine, shown
 from canonry.storage.sql.schema import (
     State,
@@ -29,6 +29,7 @@ from canonry.storage.sql.schema import (
     rules,
     urls,
 )
+from canonry.storage.sql.sqlite_engine import standing
 from canonry.storage.timestamps import iso, utc
 
 
@@ -40,14 +41,18 @@ def reading(url: str) -> Iterator[Connection]:
         StoreError: if there is no store, or it has another schema.
     """
     engine = open_engine(url, read_only=True)
+    before = standing(engine.url)
     try:
-        with engine.begin() as connection:
-            check_schema(read_facts(connection))
+        with explaining(engine), engine.begin() as connection:
+            with naming(engine):
+                check_schema(read_facts(connection))
             yield connection
-    except DatabaseError as error:
-        raise StoreError(f"store {shown(engine.url)}: {error.orig}") from None
     finally:
         engine.dispose()
+    if before != standing(engine.url):
+        raise StoreError(
+            f"store {shown(engine.url)}: it was changed while it was read; read it again"
+        )
 
 
 def status(connection: Connection) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, insert, update
-from sqlalchemy.exc import DatabaseError
 
 from canonry.storage.facts import establish
 from canonry.storage.http_status import FIRST_ERROR
@@ -22,7 +21,8 @@ from canonry.storage.rows import budgets, pages, urls
 from canonry.storage.rows.merges import MergeCounter, MergingRules
 from canonry.storage.seen.filter_file import FilterFile
 from canonry.storage.sql.bulk import next_id
-from canonry.storage.sql.engine import WITHOUT_WRITE_LOCK, StoreError, open_engine, shown
+from canonry.storage.sql.database_faults import explaining, naming
+from canonry.storage.sql.engine import WITHOUT_WRITE_LOCK, open_engine
 from canonry.storage.sql.schema import State, jobs
 
 _ADVICE = "nothing of the last step was kept; once this is fixed, the same command resumes"
@@ -67,18 +67,15 @@ class Store:
                 store.
         """
         self._engine = open_engine(url)
-        self._url = shown(self._engine.url)
         try:
-            with self._engine.begin() as connection:
-                store_id = establish(connection, policy, fingerprint)
+            with explaining(self._engine), self._engine.begin() as connection:
+                with naming(self._engine):
+                    store_id = establish(connection, policy, fingerprint)
                 self._filter_file = FilterFile(self._engine, store_id, notify)
                 self.seen = self._filter_file.load(connection)
-        except DatabaseError as error:
+        except BaseException:
             self._engine.dispose()
-            raise StoreError(f"store {self._url}: {error.orig}") from None
-        except StoreError as error:
-            self._engine.dispose()
-            raise StoreError(f"store {self._url}: {error}") from None
+            raise
         self._merges = MergeCounter()
         self.merging_rules = merging_rules
         self.rules: classes.RuleSource | None = None  # learned rules; None applies none
@@ -93,17 +90,19 @@ class Store:
                 file damaged. Then nothing of the block is kept, and nothing else is lost.
         """
         try:
-            with _no_collecting(), self._engine.begin() as connection:
+            with (
+                explaining(self._engine, _ADVICE),
+                _no_collecting(),
+                self._engine.begin() as connection,
+            ):
                 if self.rules is not None:
                     self.rules.refresh(connection)
                 yield connection
-        except BaseException as error:
+        except BaseException:
             self.seen.rolled_back()
             self._merges.clear()
             if self.rules is not None:
                 self.rules.forget()
-            if isinstance(error, DatabaseError):
-                raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
             raise
         self.seen.committed()
 
@@ -117,16 +116,13 @@ class Store:
         Raises:
             StoreError: as `transaction` does.
         """
-        try:
-            with (
-                self._engine.connect().execution_options(
-                    **{WITHOUT_WRITE_LOCK: True}
-                ) as connection,
-                connection.begin(),
-            ):
-                yield connection
-        except DatabaseError as error:
-            raise StoreError(f"store {self._url}: {error.orig}; {_ADVICE}") from error
+        options = {WITHOUT_WRITE_LOCK: True}
+        with (
+            explaining(self._engine, _ADVICE),
+            self._engine.connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
+            yield connection
 
     def admit(self, candidates: Sequence[Candidate], now: float) -> list[Admission]:
         """Admit URLs. Exactly one caller per key is ever told that it is new."""

@@ -8,13 +8,12 @@ from typing import ParamSpec
 
 import click
 import msgspec
-from sqlalchemy.exc import ArgumentError
 
 from canonry.canon import InvalidURL, PolicyError, RulesError
 from canonry.crawler.cli import render
 from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError
-from canonry.storage import StoreError
+from canonry.storage import StoreError, StoreURLError
 
 FAILED, USAGE, INTERRUPTED, NO_SEED = 1, 2, 3, 4
 DEFAULT_STORE = "sqlite:///canonry.db"
@@ -29,11 +28,8 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         try:
             code = command(*args, **kwargs)
-        except (SettingsError, PolicyError, RulesError, MissingExtraError) as error:
+        except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
             render.notify(f"canonry: {error}")
-            code = USAGE
-        except ArgumentError as error:
-            render.notify(f"canonry: --store: {error}; for example {DEFAULT_STORE}")
             code = USAGE
         except BrokenPipeError:  # the reader has closed the pipe, as "head" does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -63,7 +59,7 @@ store_option = click.option(
     metavar="URL",
     default=DEFAULT_STORE,
     show_default=True,
-    help="The store: a SQLAlchemy URL.",
+    help="The store: a file, or a SQLAlchemy URL.",
 )
 rules_option = click.option(
     "--rules",

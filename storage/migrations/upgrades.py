@@ -5,11 +5,11 @@ from collections.abc import Callable
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy import Connection, update
-from sqlalchemy.exc import DatabaseError
 
-from canonry.storage.facts import read_facts
+from canonry.storage.facts import read_facts, schema_of
 from canonry.storage.migrations import from_1, from_2, from_3, from_4
-from canonry.storage.sql.engine import StoreError, open_engine, shown
+from canonry.storage.sql.database_faults import explaining, naming
+from canonry.storage.sql.engine import StoreError, open_engine
 from canonry.storage.sql.schema import VERSION, meta
 
 # The step from each schema to the next.
@@ -37,21 +37,16 @@ def upgrade(url: str, notify: Callable[[str], None]) -> int:
         StoreError: if there is no store, or it has a later schema.
     """
     engine = open_engine(url, create=False)
-    name = shown(engine.url)
     try:
-        with engine.begin() as connection:
+        with explaining(engine), engine.begin() as connection, naming(engine):
             return _upgrade(connection, notify)
-    except DatabaseError as error:
-        raise StoreError(f"store {name}: {error.orig}") from None
-    except StoreError as error:
-        raise StoreError(f"store {name}: {error}") from None
     finally:
         engine.dispose()
 
 
 def _upgrade(connection: Connection, notify: Callable[[str], None]) -> int:
     """Run every step from the store's schema to the current one; return the schema it had."""
-    before = int(read_facts(connection)["schema"])
+    before = schema_of(read_facts(connection))
     if before > VERSION:
         raise StoreError(f"it has schema {before}, and this program reads up to {VERSION}")
     operations = Operations(MigrationContext.configure(connection))

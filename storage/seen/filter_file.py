@@ -20,6 +20,7 @@ from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.seen.snapshot import Snapshot
 from canonry.storage.sql.bulk import next_id, upsert
 from canonry.storage.sql.schema import keys, meta
+from canonry.storage.sql.sqlite_engine import file_of
 
 _SAVES = "filter_saves"  # the fact that holds the ids of the latest saves, the newest last
 _SAVES_KNOWN = 64  # several machines have a file each, for one PostgreSQL
@@ -27,7 +28,7 @@ _NO_FILE = "there is no filter file"
 
 
 class FilterFile:
-    """The file of one store's filter. A store in memory has none."""
+    """The file of one store's filter."""
 
     def __init__(self, engine: Engine, store_id: str, notify: Callable[[str], None]) -> None:
         """Find the file of a store.
@@ -126,9 +127,9 @@ def _add_save(connection: Connection, save_id: str) -> None:
 
 def _path(engine: Engine, store_id: str) -> Path | None:
     """Return the path: beside a database file, otherwise in the user's cache, if there is one."""
-    database = engine.url.database
     if engine.dialect.name == "sqlite":
-        return Path(f"{database}.bloom") if database and database != ":memory:" else None
+        file = file_of(engine.url)
+        return None if file is None else Path(f"{file}.bloom")
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:  # a user without a home

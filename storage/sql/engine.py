@@ -1,26 +1,29 @@
 """Engines: how a database is opened, so that transactions keep the store's promises."""
 
-import sqlite3
-import time
+import re
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from canonry.canon import redaction
 from canonry.extras import MissingExtraError, require
+from canonry.storage.sql.sqlite_engine import WRITING, file_of, is_writable, open_sqlite
 
 WITHOUT_WRITE_LOCK = (
     "canonry_without_write_lock"  # execution option: a transaction without the write lock
 )
 _BUSY_SECONDS = 60.0
-_CACHE_KIB = (
-    64 * 1024
-)  # measured: four times as much is no faster, the system caches the file anyway
-_PAGE_BYTES = 8_192  # measured: larger pages help bulk loads, smaller ones a crawl's short steps
-_LOG_PAGES = 8_192  # 64 MiB: a page that many batches change is written to the file once
-_PAUSE_SECONDS = 0.02
+_IS_URL = re.compile(r"[a-z][a-z0-9+.\-]*://|(?:sqlite|postgres)[a-z0-9+]*:", re.IGNORECASE)
+_IS_PATH = re.compile(r"[./\\]")
+_ALLOWED = (
+    "give a file with an ending, such as canonry.db, or a URL: sqlite:///canonry.db or "
+    "postgresql://USER@HOST/DATABASE"
+)
+_SQLITE = frozenset({"sqlite", "sqlite+pysqlite"})
+_POSTGRESQL = frozenset({"postgresql", "postgresql+psycopg", "postgres"})
+_LAST_PORT = 65_535
 _WRITE_LOCK = int.from_bytes(b"canonry")  # the id of the advisory lock in PostgreSQL
 
 
@@ -32,30 +35,54 @@ class StoreError(Exception):
         return redaction.redact_message(super().__str__())
 
 
+class StoreURLError(StoreError):
+    """A text that names no store; the message says what is allowed."""
+
+
 def shown(url: URL | str) -> str:
     """Return a store's URL for people, without its password."""
-    return redaction.redact_message(url.render_as_string() if isinstance(url, URL) else url)
+    if isinstance(url, URL):
+        url = url.set(drivername=url.get_backend_name()).render_as_string()
+    return redaction.redact_message(url)
 
 
 def read_url(url: str) -> URL:
-    """Parse a store's URL.
+    """Read what names a store: a SQLAlchemy URL, or the path of a SQLite file.
+
+    A word alone, such as ``store``, is only taken for a path if there is such a file.
 
     Raises:
-        ArgumentError: if it is not a URL.
-        StoreError: if it names a database that cannot hold a store, or no port.
+        StoreURLError: if it names no database, or one that cannot hold a store.
     """
+    if not _IS_URL.match(url) and (_IS_PATH.search(url) or (url and Path(url).is_file())):
+        return URL.create("sqlite", database=url)
     try:
         parsed = make_url(url)
+        wrong = _fault(parsed)
+    except ArgumentError:
+        wrong = "it is no URL of a database"
     except ValueError:  # SQLAlchemy reads the port with int()
-        raise StoreError(f"store {shown(url)}: its port is not a number") from None
-    if parsed.get_backend_name() == "postgresql":
-        return parsed.set(drivername="postgresql+psycopg")
-    if parsed.get_backend_name() != "sqlite":
-        raise StoreError(
-            f"store {shown(url)}: stores are kept in SQLite or PostgreSQL; "
-            "give sqlite:///FILE or postgresql://..."
-        )
-    return parsed
+        wrong = "its port is not a number"
+    if wrong:
+        raise StoreURLError(f"store {shown(url)}: {wrong}; {_ALLOWED}")
+    is_file = parsed.drivername in _SQLITE
+    return parsed.set(drivername="sqlite" if is_file else "postgresql+psycopg")
+
+
+def _fault(url: URL) -> str:
+    """Return why a database cannot hold a store; "" if it can."""
+    if url.drivername in _POSTGRESQL:
+        is_port = url.port is None or 0 < url.port <= _LAST_PORT
+        return "" if is_port else f"its port is not between 1 and {_LAST_PORT}"
+    if url.drivername not in _SQLITE:
+        return "stores are kept in SQLite or PostgreSQL"
+    if url.host or url.username:
+        return "three slashes go before the path of a file"
+    if not url.database or url.database == ":memory:":
+        return "it names no file"
+    if url.query and "uri" not in url.query:
+        return "parameters need uri=true"
+    return ""
 
 
 def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> Engine:
@@ -66,64 +93,23 @@ def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> En
     see the store as it was at one moment.
 
     Args:
-        url: a SQLAlchemy URL.
+        url: a SQLAlchemy URL, or the path of a file.
         read_only: for readers; the file must exist.
         create: False if the file must exist, also for writing.
 
     Raises:
-        StoreError: if no store can be kept there, its driver is missing, or the file must exist
-            and does not.
+        StoreError: if no store can be kept there, its driver is missing, the file must exist and
+            does not, or is to be written and cannot be.
     """
     parsed = read_url(url)
-    file = parsed.database if parsed.get_backend_name() == "sqlite" else None
-    if file and (read_only or not create) and not Path(file).exists():
+    file = file_of(parsed)
+    if file and (read_only or not create) and not file.exists():
         raise StoreError(f"there is no store {file}; 'canonry crawl' makes one, --store names it")
+    if file and not read_only and file.exists() and not is_writable(file):
+        raise StoreError(f"store {shown(parsed)}: it cannot be written; {WRITING}")
     if parsed.get_backend_name() == "sqlite":
-        return _sqlite(parsed, read_only=read_only)
+        return open_sqlite(parsed, read_only=read_only)
     return _postgresql(parsed, read_only=read_only)
-
-
-def _sqlite(url: URL, *, read_only: bool) -> Engine:
-    """Open SQLite with a write-ahead log: readers and the writer do not block each other."""
-    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
-    begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
-
-    @event.listens_for(engine, "connect")
-    def connected(dbapi_connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
-        dbapi_connection.isolation_level = None  # the driver must not begin transactions itself
-        cursor = dbapi_connection.cursor()
-        cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a new file
-        _execute_patiently(cursor, "PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = NORMAL")
-        cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
-        cursor.execute("PRAGMA foreign_keys = OFF")  # ids are made under the write lock
-        cursor.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def began(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    return engine
-
-
-def _execute_patiently(cursor: sqlite3.Cursor, statement: str) -> None:
-    """Execute a statement; retry while another process holds the file, up to the lock timeout.
-
-    SQLite does not wait for the lock that switching to the write-ahead log needs, nor for the last
-    connection while it closes (https://sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY
-    In WAL Mode"). Without retries, one of two crawls that start together would fail.
-    """
-    latest = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            cursor.execute(statement)
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > latest:
-                raise
-            time.sleep(_PAUSE_SECONDS)
-        else:
-            return
 
 
 def _postgresql(url: URL, *, read_only: bool) -> Engine:

@@ -337,7 +337,7 @@ def test_urls_have_no_length_limit(tmp_path: Path) -> None:
 def test_a_locked_database_is_reported_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("canonry.storage.sql.engine._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("canonry.storage.sql.sqlite_engine.BUSY_SECONDS", 0.1)
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1"])
     other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)

@@ -6,10 +6,9 @@ import time
 import uuid
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DatabaseError
 
-from canonry.storage import StoreError
 from canonry.storage.rows import leases
+from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import open_engine
 
 
@@ -60,10 +59,8 @@ def reclaim(store_url: str, delay: float) -> None:
     """
     engine = open_engine(store_url)
     try:
-        with engine.begin() as connection:
+        with explaining(engine), engine.begin() as connection:
             reclaim_in(connection, time.time(), delay)
-    except DatabaseError as error:
-        raise StoreError(str(error.orig)) from error
     finally:
         engine.dispose()
 

@@ -131,7 +131,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
         (["crawl", "http://a.example/", "--ca-file", "none.pem"], 2, "[fetch]"),
         (["crawl", "http://a.example/", "--store", "nonsense"], 2, "sqlite:///canonry.db"),
         (["crawl", "http://a.example/", "--store", "sqlite:////no/such/x.db"], 1, "unable to open"),
-        (["crawl", "http://a.example/", "--store", "mysql://h/d"], 1, "sqlite:///FILE"),
+        (["crawl", "http://a.example/", "--store", "mysql://h/d"], 2, "sqlite:///canonry.db"),
         (["canon", "http://a.example/", "--policy", "none.toml"], 2, "none.toml: cannot be read"),
         (["canon", "--format", "xml"], 2, "'text', 'json', 'surt'"),
         (["canon", "x", "--base", "y"], 1, "the base is not an absolute URL"),

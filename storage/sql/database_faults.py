@@ -1,0 +1,114 @@
+"""What went wrong with a database, in a sentence that says what to do about it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, Engine
+from sqlalchemy.exc import DBAPIError
+
+from canonry.storage.sql.engine import StoreError, shown
+from canonry.storage.sql.sqlite_engine import WRITING, file_of
+
+_PLAIN = frozenset({"builtins", "msgspec", "struct"})  # modules of errors that nobody planned
+_DAMAGED = (
+    "the file is damaged: restore a copy of it, or save what can be read into a new file: "
+    "sqlite3 {} .recover | sqlite3 saved.db"
+)
+_ADVICE = {
+    sqlite3.SQLITE_NOTADB: "give another --store",
+    sqlite3.SQLITE_READONLY: WRITING,
+    sqlite3.SQLITE_FULL: "make room on its disk",
+    sqlite3.SQLITE_IOERR: "its disk is full or broken, or a quota is used up",
+    sqlite3.SQLITE_BUSY: "another process holds it: wait for that one, or stop it",
+}
+
+
+@contextmanager
+def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
+    """Let a block that uses a database fail with a sentence.
+
+    What reads a damaged file may get values that no column holds. So where Python itself raises an
+    error, the file is checked: if SQLite finds damage, that was the cause.
+
+    Args:
+        engine: of the database.
+        advice: the end of the sentence.
+
+    Raises:
+        StoreError: if the database fails; the message names it, and says what to do.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        raise _store_error(engine, explained(error, engine.url), advice) from error
+    except Exception as error:
+        if isinstance(error, OSError) or type(error).__module__ not in _PLAIN or _is_whole(engine):
+            raise
+        said = _DAMAGED.format(file_of(engine.url) or "FILE")
+        raise _store_error(engine, said, advice) from error
+
+
+@contextmanager
+def naming(engine: Engine) -> Iterator[None]:
+    """Let the errors of a block that looks at a store begin with its name."""
+    try:
+        yield
+    except StoreError as error:
+        raise _store_error(engine, str(error), "") from None
+
+
+def _store_error(engine: Engine, said: str, advice: str) -> StoreError:
+    """Return the error with the store's name and what to do."""
+    return StoreError(f"store {shown(engine.url)}: {said}{advice and '; '}{advice}")
+
+
+def _is_whole(engine: Engine) -> bool:
+    """Return False if SQLite finds damage in a file."""
+    if engine.dialect.name != "sqlite":
+        return True
+    try:
+        with engine.connect() as connection:
+            return bool(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() == "ok")
+    except DBAPIError:
+        return False
+
+
+def explained(error: DBAPIError, url: URL) -> str:
+    """Return what a database's driver said, and what to do about it.
+
+    Args:
+        error: from SQLAlchemy.
+        url: of the store.
+    """
+    said = " ".join(str(error.orig).split())
+    advice = _advice(error.orig, url)
+    return f"{said}; {advice}" if advice else said
+
+
+def _advice(error: BaseException | None, url: URL) -> str:
+    """Return what to do about an error of SQLite; "" if its own words say it."""
+    if not isinstance(error, sqlite3.Error):
+        return ""
+    file = file_of(url)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more than is needed
+    if code == sqlite3.SQLITE_CANTOPEN and file is not None:
+        return _not_opened(file)
+    if code == sqlite3.SQLITE_CORRUPT or "no such" in str(error):
+        return _DAMAGED.format(file or "FILE")
+    return _ADVICE.get(code, "")
+
+
+def _not_opened(file: Path) -> str:
+    """Return why a file could not be opened."""
+    if not file.parent.is_dir():
+        return f"there is no folder {file.parent}"
+    if file.is_dir():
+        return "it is a folder; name a file in it"
+    if Path(f"{file}-wal").exists():
+        return (
+            f"its last changes are in {file}-wal, which can only be read where the folder can be "
+            "written: copy both files to such a folder"
+        )
+    return "the permissions of the file or of its folder do not allow it"

@@ -1,0 +1,123 @@
+"""SQLite: how its file is opened, for writing, and for reading where nothing may be written."""
+
+import os
+import sqlite3
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+
+BUSY_SECONDS = 60.0
+_CACHE_KIB = (
+    64 * 1024
+)  # measured: four times as much is no faster, the system caches the file anyway
+_PAGE_BYTES = 8_192  # measured: larger pages help bulk loads, smaller ones a crawl's short steps
+_LOG_PAGES = 8_192  # 64 MiB: a page that many batches change is written to the file once
+_PAUSE_SECONDS = 0.02
+WRITING = (
+    "to crawl or to change rules, write permission is needed for the file and its folder; "
+    "'status', 'export', 'why' and 'rules list' only read"
+)
+
+
+def file_of(url: URL) -> Path | None:
+    """Return a store's file; None for a database that is no file, or one with options (URI)."""
+    if url.get_backend_name() != "sqlite" or not url.database or "uri" in url.query:
+        return None
+    return Path(url.database)
+
+
+def is_writable(file: Path) -> bool:
+    """Return True if we may write to a file and to its folder, where SQLite keeps its log."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(p, os.W_OK, effective_ids=effective) for p in (file, file.parent))
+
+
+def open_sqlite(url: URL, *, read_only: bool) -> Engine:
+    """Open SQLite with a write-ahead log: readers and the writer do not block each other."""
+    if read_only and (mode := _mode(file_of(url))):
+        return _read_only(url, mode)
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
+
+    @event.listens_for(engine, "connect")
+    def connected(dbapi_connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
+        dbapi_connection.isolation_level = None  # the driver must not begin transactions itself
+        cursor = dbapi_connection.cursor()
+        if not read_only:
+            cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a new file
+            _execute_patiently(cursor, "PRAGMA journal_mode = WAL")
+            cursor.execute("PRAGMA synchronous = NORMAL")
+            cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+            cursor.execute("PRAGMA foreign_keys = OFF")  # ids are made under the write lock
+        cursor.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        cursor.close()
+
+    _begin_with(engine, begin)
+    return engine
+
+
+def _execute_patiently(cursor: sqlite3.Cursor, statement: str) -> None:
+    """Execute a statement; retry while another process holds the file, up to the lock timeout.
+
+    SQLite does not wait for the lock that switching to the write-ahead log needs, nor for the last
+    connection while it closes (https://sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY
+    In WAL Mode"). Without retries, one of two crawls that start together would fail.
+    """
+    latest = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > latest:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
+
+
+def _begin_with(engine: Engine, statement: str) -> None:
+    """Let every transaction begin with a statement."""
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        connection.exec_driver_sql(statement)
+
+
+def _mode(file: Path | None) -> str:
+    """Return how a file has to be opened that we cannot write; "" if we can.
+
+    A log that was not merged into the file can only be read with its index (``-shm``), which
+    SQLite makes in the folder. Without a log, the file is all there is: SQLite reads it as one
+    that nobody changes (https://sqlite.org/wal.html, "Read-Only Databases").
+    """
+    if file is None or is_writable(file):
+        return ""
+    log = Path(f"{file}-wal")
+    has_log = log.exists() and log.stat().st_size > 0
+    return "mode=ro" if has_log else "mode=ro&immutable=1"
+
+
+def _read_only(url: URL, mode: str) -> Engine:
+    """Open a file that we cannot write."""
+    address = f"{Path(url.database or '').absolute().as_uri()}?{mode}"
+    connect = partial(sqlite3.connect, address, uri=True, timeout=BUSY_SECONDS)
+    engine = create_engine(url, creator=partial(connect, check_same_thread=False))
+
+    @event.listens_for(engine, "connect")
+    def connected(dbapi_connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
+        dbapi_connection.isolation_level = None
+
+    _begin_with(engine, "BEGIN")
+    return engine
+
+
+def standing(url: URL) -> tuple[int, int] | None:
+    """Return what changes whenever a file does that is read without locks; None for all others."""
+    file = file_of(url)
+    if file is None or "immutable" not in _mode(file):
+        return None
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size

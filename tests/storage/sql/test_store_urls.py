@@ -1,0 +1,63 @@
+"""What names a store: URLs of two databases, and paths."""
+
+from pathlib import Path
+
+import pytest
+
+from canonry.storage import StoreURLError
+from canonry.storage.sql.engine import read_url, shown
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("canonry.db", "sqlite:///canonry.db"),
+        ("./store", "sqlite:///./store"),
+        ("/data/x y.db", "sqlite:////data/x y.db"),
+        ("sqlite:///x.db", "sqlite:///x.db"),
+        ("sqlite+pysqlite:///x.db", "sqlite:///x.db"),
+        ("sqlite:///file:x.db?mode=ro&uri=true", "sqlite:///file%3Ax.db?mode=ro&uri=true"),
+        ("postgresql://u:p@h:5432/x", "postgresql+psycopg://u:***@h:5432/x"),
+        ("postgres://h/x", "postgresql+psycopg://h/x"),
+        ("postgresql+psycopg:///x?host=/run", "postgresql+psycopg:///x?host=%2Frun"),
+    ],
+)
+def test_urls_and_paths_are_read(given: str, read: str) -> None:
+    assert read_url(given).render_as_string().replace("%20", " ") == read
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "it is no URL of a database"),
+        ("nonsense", "it is no URL of a database"),
+        ("sqlite:x.db", "it is no URL of a database"),
+        ("postgresql://h:abc/x", "its port is not a number"),
+        ("postgresql://h:99999/x", "its port is not between 1 and 65535"),
+        ("postgresql://h:0/x", "its port is not between 1 and 65535"),
+        ("mysql://h/x", "stores are kept in SQLite or PostgreSQL"),
+        ("postgresql+asyncpg://h/x", "stores are kept in SQLite or PostgreSQL"),
+        ("sqlite+aiosqlite:///x.db", "stores are kept in SQLite or PostgreSQL"),
+        ("sqlite://x/y.db", "three slashes go before the path of a file"),
+        ("sqlite://", "it names no file"),
+        ("sqlite:///:memory:", "it names no file"),
+        ("sqlite:///x.db?mode=ro", "parameters need uri=true"),
+    ],
+)
+def test_what_names_no_store_gets_a_message(given: str, said: str) -> None:
+    with pytest.raises(StoreURLError) as caught:
+        read_url(given)
+    assert str(caught.value).startswith(f"store {given}: {said}; give a file with an ending")
+
+
+def test_a_word_is_a_path_if_there_is_such_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store").touch()
+    monkeypatch.chdir(tmp_path)
+    assert read_url("store").database == "store"
+
+
+def test_a_url_is_shown_as_it_was_given() -> None:
+    assert shown(read_url("postgresql://u:secret@h/x")) == "postgresql://u:***@h/x"
+    assert shown(read_url("x/y.db")) == "sqlite:///x/y.db"
