@@ -65,10 +65,13 @@ class Page(NamedTuple):
     sketch: bytes | None = None
 
 
+NOT_A_PAGE = "not-a-page"  # the reason of links that do something else, and are no faults
+
+
 class RefusedLink(NamedTuple):
     """A link that no crawl can fetch: it is counted, and gets no row."""
 
-    reason: str
+    reason: str  # of the canonicalizer, of the URL filter, or `NOT_A_PAGE`
     link: str  # without a password
 
 

@@ -13,7 +13,7 @@ from canonry.canon import redact, redaction
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.learned import equivalences
-from canonry.storage.records import UNREAD
+from canonry.storage.records import NOT_A_PAGE, UNREAD
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import StoreError, open_engine, shown
@@ -64,6 +64,7 @@ def status(connection: Connection) -> dict[str, Any]:
         if state in reasons:
             reasons[state][reason] = count
     facts = read_facts(connection)
+    links = connection.execute(select(refusals).order_by(refusals.c.count.desc())).all()
     job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
     return {
         "policy": facts["policy"],
@@ -88,8 +89,10 @@ def status(connection: Connection) -> dict[str, Any]:
         ],
         "refused": [
             {"reason": row.reason, "links": row.count, "link": redact(row.sample)}
-            for row in connection.execute(select(refusals).order_by(refusals.c.count.desc()))
+            for row in links
+            if row.reason != NOT_A_PAGE
         ],
+        "not_pages": sum(row.count for row in links if row.reason == NOT_A_PAGE),
     }
 
 

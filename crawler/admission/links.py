@@ -1,6 +1,7 @@
 """Links of a response: which URLs it leads to, and which links are not to be followed."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,8 +15,16 @@ from canonry.crawler.fetch.response import Response
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Queued, RefusedLink
+from canonry.storage.records import NOT_A_PAGE
 
 _AT_ONCE = 500  # links, before other hosts get their turn
+# Links that run a script, write a mail, call somebody or carry their content: no site means a page.
+_NOT_PAGES = re.compile(
+    r"[\x00-\x20]*(?:javascript|vbscript|mailto|tel|callto|sms|fax|skype|whatsapp|geo|data|blob|about):",
+    re.ASCII | re.IGNORECASE,
+)
+_SHOWN = 100  # characters of such a link
+_REMOVED = str.maketrans("", "", "\t\r\n")  # by browsers, anywhere in a URL
 
 
 class PageLinks(NamedTuple):
@@ -94,10 +103,19 @@ class LinkFinder:
                 reference, base, depth=queued.depth + 1, hops=0, source=queued.row
             )
         except InvalidURL as error:
+            if _is_no_page(reference):
+                return RefusedLink(NOT_A_PAGE, redact(reference[:_SHOWN]))
             return RefusedLink(error.reason.name.lower(), redaction.redact_refused(error.text)[0])
         if isinstance(found, HoldReason):
+            if _is_no_page(reference):
+                return RefusedLink(NOT_A_PAGE, redact(reference[:_SHOWN]))
             return RefusedLink(found.label, redact(reference))
         return found
+
+
+def _is_no_page(reference: str) -> bool:
+    """Return True if a link that cannot be fetched is not meant to lead to a page."""
+    return _NOT_PAGES.match(reference[:_SHOWN].translate(_REMOVED)) is not None
 
 
 def _all(headers: Mapping[str, str], name: str) -> list[str]:

@@ -139,7 +139,7 @@ def crawl(
 
     with (
         metrics.served(settings.crawl.metrics, store, lambda: standing),
-        live.shown(store) as display,
+        live.shown(store, settings.crawl.max_pages) as display,
     ):
         result = workers.crawl(
             seeds, store, settings, listed=listed, notify=render.notify, update=update

@@ -4,9 +4,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
@@ -17,44 +17,57 @@ from canonry.crawler.observe.progress import Progress, Rate
 from canonry.storage import StoreError, report
 
 _INTERVAL = 2.0  # seconds between two reads of the store
+_FIRST = 0.5  # the same, while there is nothing to read
 _ROWS = 6  # in each table
+_WIDEST = 48  # characters of a table
+_NARROWEST = 23
+_GAP = 3  # between tables
+_LINES = 8  # of a terminal, that are not left to the tables
 _HTTP_ERROR = "4"  # statuses from here on are errors; they are compared as text
+_DAY = 86_400
 
 
 @contextmanager
-def shown(store: str) -> Iterator[Callable[[Progress], None]]:
+def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]]:
     """Show the progress of a crawl; yields a function that takes the current progress.
 
     Args:
-        store: a SQLAlchemy URL. Merges and errors are read from the store, so that they cover all
-            workers.
+        store: a SQLAlchemy URL. What is merged, held and failed is read from the store, so that it
+            covers all workers and all runs.
+        max_pages: where the crawl stops; 0 is no limit.
     """
     console = render.err()
     if not console.is_terminal:
         yield lambda _progress: None
         return
-    rate = Rate()
+    pages, done = Rate(), Rate()
     start = time.monotonic()
     status: dict[str, Any] = {}
     over = threading.Event()
 
     def look() -> None:
-        while not over.wait(_INTERVAL):
+        while not over.is_set():
             try:
                 with report.reading(store) as connection:
                     status.update(report.status(connection))
             except StoreError:  # the crawl is still creating it
-                continue
+                pass
+            over.wait(_INTERVAL if status else _FIRST)
 
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
     try:
-        with Live(console=console, transient=True, refresh_per_second=2) as live:
+        display = Live(console=console, transient=True, refresh_per_second=2)
+        with display as live, render.displaying(console):
 
             def update(progress: Progress) -> None:
                 now = time.monotonic()
-                pages = progress.pages + progress.unchanged
-                live.update(panel(progress, dict(status), now - start, rate.at(now, pages)))
+                speed = Speed(
+                    now - start,
+                    pages.at(now, progress.pages + progress.unchanged),
+                    done.at(now, progress.done),
+                )
+                live.update(Panel(progress, dict(status), speed, max_pages))
 
             yield update
     finally:
@@ -62,36 +75,97 @@ def shown(store: str) -> Iterator[Callable[[Progress], None]]:
         looking.join()
 
 
-def panel(progress: Progress, status: Mapping[str, Any], seconds: float, rate: float) -> Group:
-    """Return the display: the run as text, and the store's largest counts as tables.
+class Speed(NamedTuple):
+    """How long a run takes so far, in seconds, and how many pages and URLs it does a second."""
 
-    Args:
-        progress: the progress of this run.
-        status: the store's status from `canonry.storage.report.status`; empty until it was read.
-        seconds: seconds since the start.
-        rate: current pages per second.
+    seconds: float
+    pages: float
+    done: float
+
+
+class Panel:
+    """The display: the run as lines, and the store's largest counts as tables.
+
+    It fits the terminal: lines are wrapped, and tables stand side by side as far as there is room.
     """
-    p = progress
-    known = f", {p.unchanged:,} unchanged" if p.unchanged else ""
-    run = (
-        f"{render.counted(p.pages, 'page')}{known} in {_clock(seconds)}, {rate:,.1f} a second, "
-        f"{_bytes(p.bytes)}; {render.counted(p.in_flight, 'request')} in flight to "
-        f"{render.counted(p.hosts, 'host')}; "
-        f"{render.counted(p.queued, 'URL')} queued"
-    )
-    met = (
-        f"{render.counted(p.links, 'link')}, {p.duplicates:,} of them known; "
-        f"{render.counted(p.redirects, 'redirect')}, {p.retries:,} retried, {p.failed:,} failed, "
-        f"{p.held:,} held"
-    )
-    tables = [
-        _table("merged by", {row["rules"]: row["links"] for row in status.get("merged", ())}),
-        _table("errors", errors(status)),
-        _table("held", status.get("held", {})),
-    ]
-    row = Table.grid(padding=(0, 4))
-    row.add_row(*(table for table in tables if table is not None))
-    return Group(Text(run), Text(met), row)
+
+    def __init__(
+        self, progress: Progress, status: Mapping[str, Any], speed: Speed, max_pages: int = 0
+    ) -> None:
+        """Take what is shown.
+
+        Args:
+            progress: of this run.
+            status: the store's status from `canonry.storage.report.status`; empty until it was
+                read.
+            speed: of this run.
+            max_pages: where the crawl stops; 0 is no limit.
+        """
+        self._progress = progress
+        self._status = status
+        self._pace = speed
+        self._max_pages = max_pages
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines and the tables, as wide and as high as the terminal allows."""
+        lines = Table.grid(padding=(0, 2, 0, 0))
+        lines.add_column(no_wrap=True)
+        lines.add_column()
+        for name, text in self.lines():
+            lines.add_row(Text(name, style="dim"), Text(text))
+        yield lines
+        counts = {
+            "merged by": {row["rules"]: row["links"] for row in self._status.get("merged", ())},
+            "errors": errors(self._status),
+            "held": self._status.get("held", {}),
+        }
+        shown = {title: found for title, found in counts.items() if found}
+        if not shown:
+            return
+        side_by_side = max(1, min(len(shown), (options.max_width + _GAP) // (_NARROWEST + _GAP)))
+        width = min(_WIDEST, (options.max_width + _GAP) // side_by_side - _GAP)
+        stacked = -(-len(shown) // side_by_side)
+        rows = max(1, min(_ROWS, (console.size.height - _LINES) // stacked - 1))
+        tables = [_table(title, found, width, rows) for title, found in shown.items()]
+        for first in range(0, len(tables), side_by_side):
+            row = Table.grid(padding=(0, _GAP, 0, 0))
+            row.add_row(*tables[first : first + side_by_side])
+            yield row
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines about the run and the store, each with its name."""
+        p, speed = self._progress, self._pace
+        known = f", {p.unchanged:,} unchanged" if p.unchanged else ""
+        pages = f"{render.counted(p.pages, 'page')}{known} in {_clock(speed.seconds)}"
+        yield "run", f"{pages}, {speed.pages:,.1f} a second, {_bytes(p.bytes)}"
+        left = self._left()
+        time_left = "" if left is None else f", at least {_clock(left)} left"
+        yield "queue", f"{render.counted(self._queued(), 'URL')}{time_left}"
+        retried = f", {p.retries:,} retried" if p.retries else ""
+        at_work = render.counted(p.hosts, "host")
+        yield "now", f"{render.counted(p.in_flight, 'request')} in flight, {at_work}{retried}"
+        yield "links", f"{p.links:,} found, {p.duplicates:,} of them known"
+        states = self._status.get("urls", {})
+        if states:
+            names = ("fetched", "redirected", "failed", "held")
+            yield "store", ", ".join(f"{states[name]:,} {name}" for name in names)
+
+    def _queued(self) -> int:
+        """Return how many URLs are queued; before anything is done, only the store knows that."""
+        p = self._progress
+        started = p.queued or p.done or p.in_flight
+        return p.queued if started else int(self._status.get("urls", {}).get("queued", 0))
+
+    def _left(self) -> float | None:
+        """Return the seconds that the queue takes at this speed, if nothing more is found.
+
+        None while that is not known.
+        """
+        queued = self._queued()
+        if self._max_pages:
+            fetched = self._status.get("urls", {}).get("fetched", 0)
+            queued = min(queued, max(self._max_pages - fetched, 0))
+        return queued / self._pace.done if queued and self._pace.done else None
 
 
 def errors(status: Mapping[str, Any]) -> dict[str, int]:
@@ -101,21 +175,25 @@ def errors(status: Mapping[str, Any]) -> dict[str, int]:
     return {**status.get("failed", {}), **bad}
 
 
-def _table(title: str, counts: Mapping[str, int]) -> Table | None:
-    """Return a table of the largest counts, or None if there are none."""
-    largest = sorted(counts.items(), key=lambda pair: -pair[1])[:_ROWS]
-    if not largest:
-        return None
+def _table(title: str, counts: Mapping[str, int], width: int, rows: int) -> Table:
+    """Return a table of the largest counts; the last row sums up those that have no room."""
+    largest = sorted(counts.items(), key=lambda pair: -pair[1])
+    if len(largest) > rows:
+        rest = largest[rows - 1 :]
+        largest = [*largest[: rows - 1], (f"{len(rest):,} others", sum(n for _name, n in rest))]
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_header=False)
-    table.add_column(justify="right")
-    table.add_column(overflow="ellipsis", no_wrap=True, max_width=40)
+    digits = max(len(f"{count:,}") for _name, count in largest)
+    table.add_column(justify="right", no_wrap=True, min_width=digits)
+    table.add_column(overflow="ellipsis", no_wrap=True, max_width=max(width - digits - 1, 1))
     for name, count in largest:
         table.add_row(f"{count:,}", escape(name))
     return table
 
 
 def _clock(seconds: float) -> str:
-    """Return a duration as hours, minutes and seconds."""
+    """Return a duration as hours, minutes and seconds; a long one in days and hours."""
+    if seconds >= 2 * _DAY:
+        return f"{int(seconds // _DAY):,} d {int(seconds % _DAY // 3_600)} h"
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 

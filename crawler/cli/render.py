@@ -33,9 +33,25 @@ def out() -> Console:
     return _console(stderr=False)
 
 
+_displays: list[Console] = []  # consoles that show a live display now
+
+
 def err() -> Console:
-    """Return the console for people: standard error."""
-    return _console(stderr=True)
+    """Return the console for people: standard error.
+
+    While there is a live display, it is the display's console: others would write into it.
+    """
+    return _displays[-1] if _displays else _console(stderr=True)
+
+
+@contextmanager
+def displaying(console: Console) -> Iterator[None]:
+    """Let messages be printed above the live display of a console."""
+    _displays.append(console)
+    try:
+        yield
+    finally:
+        _displays.remove(console)
 
 
 def _console(*, stderr: bool) -> Console:
@@ -113,7 +129,7 @@ def status(found: Mapping[str, Any]) -> None:
         began = f"began {moment(job['started_at'])}"
         ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
         told = f"{job['command']} {job['state']}{ended}, {began}, policy {found['policy']}"
-        console.print(f"{told}\n")
+        console.print(f"{told}\n", soft_wrap=False)
     table("URLs", ("state", "count"), [(k, n) for k, n in found["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(found["pages_by_status"].items()))
     if found["repeated_bodies"]:
@@ -128,6 +144,10 @@ def status(found: Mapping[str, Any]) -> None:
         ("reason", "links", "example"),
         [(r["reason"], r["links"], _short(r["link"])) for r in found["refused"]],
     )
+    if found["not_pages"]:
+        links = counted(found["not_pages"], "link")
+        about = "that lead to no page (javascript:, mailto: and the like)"
+        console.print(f"{links} {about}\n", soft_wrap=False)
 
 
 def moment(text: str | None) -> str:
@@ -194,7 +214,7 @@ def byte_progress(total: int | None, what: str) -> Iterator[Callable[[int], None
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar, displaying(console):
         task = bar.add_task(what, total=total)
         yield lambda count: bar.update(task, advance=count)
 

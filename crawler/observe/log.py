@@ -11,6 +11,7 @@ import msgspec
 from canonry.canon import redact, redaction
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Admission, Outcome
+from canonry.storage.records import NOT_A_PAGE
 
 
 class Log:
@@ -67,7 +68,8 @@ class Log:
             if hop.kind == "redirect":
                 record["status"] = hop.status
         new = sum(admission.new for admission in admissions)
-        record |= {"links": len(outcome.links), "new": new, "refused": len(outcome.refused)}
+        refused = sum(link.reason != NOT_A_PAGE for link in outcome.refused)
+        record |= {"links": len(outcome.links), "new": new, "refused": refused}
         self._write(record)
 
     def message(self, message: str) -> None:

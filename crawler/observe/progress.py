@@ -27,6 +27,11 @@ class Progress:
     learning: float = 0.0  # seconds of CPU time, in the writer thread
     queued: int = 0  # URLs queued in the store
 
+    @property
+    def done(self) -> int:
+        """Return how many URLs have left the queue, one way or another."""
+        return self.pages + self.unchanged + self.redirects + self.failed + self.held
+
 
 def total(several: Iterable[Progress]) -> Progress:
     """Return the sum of several workers on one store; "queued" is of the store, so its maximum."""

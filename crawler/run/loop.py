@@ -19,6 +19,7 @@ from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome, Queued, State, StoreError
 from canonry.storage.http_status import OK
+from canonry.storage.records import NOT_A_PAGE
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _FAULTS_IN_A_ROW = 10  # of our own: then the pages are not the cause
@@ -63,7 +64,8 @@ class Crawl:
 
     @property
     def progress(self) -> Progress:
-        """Where the run stands."""
+        """Where the run stands now."""
+        self._recorder.refresh()
         return self._recorder.progress
 
     def stop(self, *, now: bool = False) -> None:
@@ -176,4 +178,5 @@ def _leads_nowhere(outcome: Outcome) -> bool:
     if page is None or page.status != OK or outcome.queued.depth or outcome.hops:
         return False
     kind = (page.content_type or "text/html").partition(";")[0].strip().lower()
-    return kind in _PAGES and not (outcome.links or outcome.refused)
+    refused = any(link.reason != NOT_A_PAGE for link in outcome.refused)
+    return kind in _PAGES and not (outcome.links or refused)

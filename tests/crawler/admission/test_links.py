@@ -151,3 +151,17 @@ def test_urls_of_the_first_patterns_are_fetched_first(tmp_path: Path) -> None:
     assert requested[:2] == ["/robots.txt", "/"]
     assert requested[2:5] == ["/product/1", "/product/2?x", "/d"]
     assert sorted(requested[5:]) == ["/a", "/b", "/c", "/product/3"]
+
+
+def test_links_that_lead_to_no_page_are_no_faults(tmp_path: Path) -> None:
+    links = ("javascript:void(0)", " JavaScript:x()", "java\nscript:y()", "mailto:a@b.example")
+    others = ("tel:+1", "data:text/html,x", "data:" + "x" * 500, "about:blank", "sms:1")
+    faults = ("ftp://f.example/", "http://[", "javascripts:x")
+    notices: list[str] = []
+    answers = {"/": page(*links, *others, *faults, "/a"), "/a": page("javascript:void(0)")}
+    status, _ = crawl(tmp_path, site(answers, Counter()), notices=notices)
+    assert status["not_pages"] == len(links) + len(others) + 1
+    assert {row["reason"]: row["links"] for row in status["refused"]} == {"scheme": 2, "host": 1}
+    only_scripts = {"/": page("javascript:void(0)")}
+    crawl(tmp_path / "b", site(only_scripts, Counter()), notices=notices)
+    assert any("No link was found" in notice for notice in notices)
