@@ -108,6 +108,11 @@ class RobotsChecker:
         self._locks: dict[str, asyncio.Lock] = {}
         self._failures: dict[str, _Unreachable] = {}
 
+    def is_cached(self, url: str) -> bool:
+        """Return True if `check` needs no request."""
+        known = self._known.get(origin_of(url))
+        return known is not None and _is_current(known.expires_at, self._clock())
+
     async def check(self, url: str) -> Verdict:
         """Return whether a URL may be fetched, and the origin's crawl delay.
 

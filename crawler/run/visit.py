@@ -67,9 +67,10 @@ class Visitor:
             queued: the URL; it is its host's turn.
             slow_down: gets the seconds between requests that the host's robots.txt asks for.
         """
+        asks = not self._robots.is_cached(queued.url)
         try:
             if not await self._is_allowed(queued.url, slow_down):
-                return Outcome(queued, State.HELD, HoldReason.ROBOTS.label)
+                return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, asked=asks)
             return self._with_sitemaps(await self._follow(queued))
         except FetchError as error:
             return self._failed(queued, error)
@@ -249,7 +250,7 @@ class Visitor:
             error.reason,
             elapsed=self._settings.timeout if error.fault is Fault.TIMEOUT else None,
             detail=error.detail or None,
-            asked=error.asked,
+            asked=error.asked and error.fault is not Fault.ADDRESS,
         )
         tried = error.retry_at is None and queued.attempts >= self._settings.retries
         if error.final or tried:

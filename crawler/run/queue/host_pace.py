@@ -48,7 +48,8 @@ class HostPace:
     wanted: int = 0  # requests that wait for a turn
     unspent: int = 0  # turns that were taken, and with which nothing was requested yet
     in_flight: int = 0
-    scheduled: bool = False
+    scheduled: bool = False  # in the heap, or parked
+    entry: int = 0  # its number in the heap; 0 without one
 
     @property
     def shared(self) -> AddressPace | None:

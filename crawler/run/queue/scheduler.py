@@ -117,6 +117,8 @@ class Scheduler:
         self._turns.slow_down(host, until=outcome.not_before)
         if outcome.elapsed is not None:
             self._turns.answered(host, outcome.elapsed)
+        if not outcome.asked:
+            self._turns.give_back(host)
         self._ended(host)
 
     def abandoned(self, host: str, row: int) -> None:

@@ -41,7 +41,7 @@ class Turns:
         self._unplaced: list[str] = []
         # When it is whose turn: a host's, or that of an address at which hosts are parked.
         self._heap: list[tuple[float, int, str | AddressPace]] = []
-        self._order = count()  # among those ready at the same time, first come, first served
+        self._order = count(1)  # among those ready at the same time, first come, first served
 
     def want(
         self, name: str, requests: int, *, ready_at: float = 0.0, delay: float | None = None
@@ -99,20 +99,21 @@ class Turns:
     def take(self, now: float) -> str | None:
         """Return a host whose request starts now; None when no host is ready."""
         while self._heap and self._heap[0][0] <= now:
-            _, _, who = heapq.heappop(self._heap)
+            _, entry, who = heapq.heappop(self._heap)
             if isinstance(who, AddressPace):
                 name = self._take_at(who, now)
             else:
-                name = self._take_of(who, now)
+                name = self._take_of(who, entry, now)
             if name is not None:
                 return name
         return None
 
-    def _take_of(self, name: str, now: float) -> str | None:
+    def _take_of(self, name: str, entry: int, now: float) -> str | None:
         """Start a request of a host whose turn it is; park it where its address is busy."""
         host = self._hosts.get(name)
-        if host is None:  # its requests were cancelled and it was retired since
+        if host is None or host.entry != entry:  # it was retired since, or entered again
             return None
+        host.entry = 0
         if not host.wanted:  # its requests were cancelled since
             host.scheduled = False
         elif host.ready_at > now:  # it was slowed down since it was entered
@@ -230,6 +231,19 @@ class Turns:
             address.in_flight -= 1
             self._wake(address)
 
+    def give_back(self, name: str) -> None:
+        """Take back the start of a request that was not sent: the next one need not wait for it.
+
+        Requests are sent a delay apart all the same: `until_sending` sees to it.
+        """
+        host = self._hosts[name]
+        host.started_at = min(host.started_at, self._sent.get(name, -math.inf))
+        if address := host.shared:
+            address.started_at = min(address.started_at, address.sent_at)
+        if host.entry:
+            host.scheduled = False
+            self._schedule(name, host)
+
     def answered(self, name: str, seconds: float) -> None:
         """Note how long a host took to answer: slow hosts get fewer requests."""
         host = self._hosts[name]
@@ -274,7 +288,8 @@ class Turns:
         if host.scheduled or not host.wanted or full or host.address is None:
             return
         host.scheduled = True
-        heapq.heappush(self._heap, (host.ready_at, next(self._order), name))
+        host.entry = next(self._order)
+        heapq.heappush(self._heap, (host.ready_at, host.entry, name))
 
     def _wake(self, address: AddressPace) -> None:
         """Enter an address into the heap if hosts wait at it and it is not full; once at most."""

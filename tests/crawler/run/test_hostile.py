@@ -453,3 +453,31 @@ def test_an_overloaded_host_gets_a_rest(tmp_path: Path) -> None:
     gaps = [b - a for (a, _), (b, _) in pairwise(requested)]
     assert gaps[first] > 0.45, "no other page of the host either"
     assert max(gaps[first + 1 : first + 8]) < 0.3, "and only once"
+
+
+def test_what_is_not_requested_costs_no_turns(tmp_path: Path) -> None:
+    """Links to https, where nothing listens, and to disallowed pages, on ten pages of http."""
+    requested: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        requested[target] += 1
+        if target == "/robots.txt":
+            return ok(b"User-agent: *\nDisallow: /no")
+        n = int(target[1:] or 0)
+        dead = [f"https://a.example/{n}-{k}" for k in range(20)]
+        return page(*([f"/{n + 1}"] if n < 9 else []), *(f"/no{n}-{k}" for k in range(10)), *dead)
+
+    async def run() -> wiring.CrawlResult:
+        async with raw_server(answer) as raw:
+            connect = [f":80:127.0.0.1:{raw.port}", ":443:127.0.0.1:9"]
+            fetch = {"connect_to": connect, "retry_wait": 0.05}
+            settings = load(None, {"crawl": {"delay": 0.05}, "fetch": fetch})
+            store = f"sqlite:///{tmp_path / 's.db'}"
+            return await wiring.crawl([SEED], store, settings, notify=lambda _text: None)
+
+    result = asyncio.run(run())
+    ended = result.progress.pages, result.progress.failed, result.progress.held
+    assert ended == (10, 200, 100)
+    assert set(requested.values()) == {1}
+    assert result.seconds < 5.0, "300 turns would take fifteen seconds, and each retry more"

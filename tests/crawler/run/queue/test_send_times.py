@@ -192,3 +192,22 @@ def test_a_turn_without_a_request_is_not_spent_later() -> None:
     assert turns.take(11.0) == "h"
     assert turns.spend("h", 11.0) == 11.0
     assert turns.spend("h", 11.0) == 12.0, "a redirect that is followed at once"
+
+
+def test_a_turn_that_is_given_back_is_at_once_the_next_ones() -> None:
+    turns = Turns(Politeness(delay=10.0, per_host=4, address_delay=1.0, per_address=9))
+    turns.want("a", 20)
+    turns.place("a", "1.1.1.1")
+    assert turns.take(100.0) == "a"
+    turns.sent("a", 100.0)
+    assert turns.take(109.0) is None
+    for _ in range(8):
+        assert turns.take(110.0) == "a"
+        turns.give_back("a")
+        turns.done("a")
+        assert len(turns._heap) <= 10, "entries that count no more are not entered again"  # noqa: SLF001
+    assert turns.take(110.0) == "a"
+    turns.sent("a", 110.0)
+    turns.give_back("a")
+    assert turns.take(119.0) is None, "what was sent was sent"
+    assert [turns.take(now) for now in (120.0, 120.0, 130.0)] == ["a", None, "a"]
