@@ -96,7 +96,7 @@ from canonry.storage.sql.engine import shown
     multiple=True,
     metavar="TYPE",
     help="Read only what has this Content-Type: text/html, text/*, or a name such as html, xml, "
-    "pdf. Can be repeated.",
+    "pdf, or several with commas. Can be repeated.",
 )
 @click.option("--warc", metavar="DIR", help="Archive requests and responses as WARC files in DIR.")
 @click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")

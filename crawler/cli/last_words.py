@@ -19,11 +19,13 @@ _ADVICE = MappingProxyType(
     {
         Fault.DNS.label: "check the name, and that this machine can resolve names",
         Fault.ADDRESS.label: "--allow-private allows addresses that are not public",
+        Fault.PROXY.label: "check the proxy: --proxy URL names another one, --proxy none uses none",
         Fault.TLS.label: "--ca-file FILE trusts a certificate authority of your own",
         Fault.TIMEOUT.label: "timeout and connect_timeout in [fetch] of --config allow more time",
         Fault.TOO_LARGE.label: "max_body in [fetch] of --config allows more",
         Fault.SERVER.label: "retries and retry_wait in [fetch] of --config allow more tries",
         HoldReason.OUT_OF_SCOPE.label: "--scope domain or --scope any allows it",
+        HoldReason.OTHER_TYPE.label: "--only-types with its type allows it",
         HoldReason.TOO_MANY_HOPS.label: "max_hops in [crawl] of --config allows more",
         "connection refused": "no server listens there: check the port, and http or https",
     }

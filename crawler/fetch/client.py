@@ -53,8 +53,7 @@ class Client:
             headers: makes the headers that the settings ask for; None makes none.
 
         Raises:
-            ValueError: if a ``connect_to`` or a proxy cannot be used.
-            OSError: if the ``ca_file`` cannot be read.
+            ValueError: if a ``connect_to``, a proxy or the ``ca_file`` cannot be used.
         """
         fetch, crawl = settings.fetch, settings.crawl
         self._request_headers = headers or RequestHeaders(fetch, HostTables({}))
@@ -66,7 +65,7 @@ class Client:
         self._bodies = BodyReader(fetch)
         self._tls = ssl.create_default_context()
         if fetch.ca_file:
-            self._tls.load_verify_locations(fetch.ca_file)
+            _trust(self._tls, fetch.ca_file)
         contact = f" (+{crawl.contact})" if crawl.contact else ""
         self._headers = {
             "User-Agent": crawl.user_agent + contact,
@@ -79,7 +78,7 @@ class Client:
             aiohttp.ThreadedResolver(), self._rules, allow_private=self._fetch.allow_private
         )
         guard = None if self._fetch.allow_private else self._resolver
-        self._routes = ProxyRoutes(self._proxies, self._rules, guard)
+        self._routes = ProxyRoutes(self._proxies, self._rules, guard, self._fetch.connect_timeout)
         self._session = self._opened(self._resolver)
         # It looks up the names of proxies alone, which the user chose as those of --connect-to.
         self._proxied = self._opened(aiohttp.ThreadedResolver())
@@ -194,12 +193,12 @@ class Client:
             raise as_fetch_error(error) from error
 
     async def address_of(self, host: str) -> str | None:
-        """Return the address of a host; None if ``--connect-to`` maps the host.
+        """Return the address of a host; None if ``--connect-to`` maps it, or only a proxy knows it.
 
         Raises:
             OSError: if it has none that may be connected to.
         """
-        return await self._resolver.address_of(host)
+        return None if self._routes.hides(host) else await self._resolver.address_of(host)
 
     def _pin(self, url: URL, headers: MutableMapping[str, str]) -> URL:
         """Check the port; apply the guard and ``--connect-to`` if the host is an IP address.
@@ -218,6 +217,22 @@ class Client:
         if not self._fetch.allow_private and not addresses.is_public(host):
             raise FetchError(Fault.ADDRESS, host)
         return url
+
+
+def _trust(tls: ssl.SSLContext, file: str) -> None:
+    """Trust the certificate authorities in a file.
+
+    Raises:
+        ValueError: naming the file.
+    """
+    try:
+        tls.load_verify_locations(file)
+    except ssl.SSLError:
+        message = f"ca_file {file}: allowed is a file with certificates in PEM format"
+        raise ValueError(message) from None
+    except OSError as error:
+        message = f"ca_file {file}: cannot be read: {error.strerror}"
+        raise ValueError(message) from None
 
 
 class _ResponseHandler(ResponseHandler):

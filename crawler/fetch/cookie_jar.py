@@ -62,14 +62,17 @@ def read_jar(file: str) -> CookieJar:
     """Read a file of cookies.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: a line is no cookie. The message names its number, and shows no value.
+        ValueError: it cannot be read, or a line is no cookie. The message names the file and the
+            number of the line, and shows no value.
     """
     cookies = []
     try:
         lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        message = f"cookies {file}: cannot be read: {error.strerror}"
+        raise ValueError(message) from None
     except UnicodeDecodeError as error:
-        message = f"{file}: not UTF-8: {error.reason}"
+        message = f"cookies {file}: not UTF-8: {error.reason}"
         raise ValueError(message) from None
     for number, line in enumerate(lines, 1):
         text = line.removeprefix(_HTTP_ONLY)
@@ -78,10 +81,10 @@ def read_jar(file: str) -> CookieJar:
         try:
             cookies.append(_cookie(text))
         except ValueError as error:
-            message = f"{file}, line {number}: {error}"
+            message = f"cookies {file}, line {number}: {error}"
             raise ValueError(message) from None
     if cookies and all(0 < one.expires <= time.time() for one in cookies):
-        message = f"{file}: all of its cookies have expired"
+        message = f"cookies {file}: all of its cookies have expired"
         raise ValueError(message)
     return CookieJar(cookies)
 

@@ -1,5 +1,6 @@
 """Routes through proxies: which requests take one, and what the address guard still checks."""
 
+import asyncio
 import time
 from base64 import b64encode
 from collections.abc import MutableMapping, Sequence
@@ -20,7 +21,11 @@ class ProxyRoutes:
     """Finds the proxy of each request, and checks the names that the proxy will look up."""
 
     def __init__(
-        self, proxies: Proxies, rules: Sequence[ConnectTo], guard: GuardedResolver | None
+        self,
+        proxies: Proxies,
+        rules: Sequence[ConnectTo],
+        guard: GuardedResolver | None,
+        longest: float,
     ) -> None:
         """Bind the proxies.
 
@@ -28,7 +33,9 @@ class ProxyRoutes:
             proxies: of the settings.
             rules: of ``--connect-to``; the hosts that they map are asked without a proxy.
             guard: looks up names; None checks nothing.
+            longest: seconds that a look-up may take.
         """
+        self._longest = longest
         self._proxies = proxies
         self._rules = rules
         self._guard = guard
@@ -47,15 +54,19 @@ class ProxyRoutes:
             await self._check(self._guard, host, port)
         return proxy
 
+    def hides(self, host: str) -> bool:
+        """Return True if only a proxy knows the addresses of a host, as far as we have tried."""
+        return self._unknown.get(host, 0.0) > time.monotonic()
+
     async def _check(self, guard: GuardedResolver, host: str, port: int) -> None:
         """Look up a name. Where only the proxy knows names, nothing can be checked."""
-        if self._unknown.get(host, 0.0) > time.monotonic():
+        if self.hides(host):
             return
         try:
-            await guard.resolve(host, port)
+            await asyncio.wait_for(guard.resolve(host, port), self._longest)
         except AddressRefusedError:
             raise
-        except OSError:
+        except OSError:  # time-outs are such errors, too
             if len(self._unknown) >= _MOST:
                 self._unknown.clear()
             self._unknown[host] = time.monotonic() + _SECONDS

@@ -47,7 +47,7 @@ class RequestHeaders:
             notify: receives sentences for people.
 
         Raises:
-            OSError, ValueError: the cookies cannot be read.
+            ValueError: the cookies cannot be read.
         """
         given = headers_of(fetch.headers)
         self._plain = {name: value for name, value in given.items() if not is_secret(name)}

@@ -9,6 +9,7 @@ from canonry.crawler.admission.scope import host_of, registrable
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
+from canonry.crawler.settings.host_tables import HostTables
 
 
 class Case(NamedTuple):
@@ -36,7 +37,19 @@ def _scope(case: Case) -> str:
 
 
 def _deeper(case: Case) -> str:
+    host = host_of(case.url)
+    own = HostTables(case.settings.hosts).of(host).max_depth
+    if own is not None:
+        return f"max_depth of [hosts] for {host} in --config: {case.depth} or more (it was {own})"
     return f"--max-depth {case.depth} or more (it was {case.settings.crawl.max_depth})"
+
+
+def _host_budget(case: Case) -> str:
+    host = host_of(case.url)
+    own = HostTables(case.settings.hosts).of(host).max_pages
+    if own is None:
+        return _budget("max_per_host")(case)
+    return f"max_pages of [hosts] for {host} in --config: a larger number (it was {own:,})"
 
 
 def _traps(key: str, need: Callable[[Case], str] = lambda _case: "a larger number") -> Remedy:
@@ -86,7 +99,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
             f"--only-types with its type (it was {', '.join(case.settings.fetch.only_types)})"
         ),
         HoldReason.PATTERN_BUDGET.label: _budget("max_per_pattern"),
-        HoldReason.HOST_BUDGET.label: _budget("max_per_host"),
+        HoldReason.HOST_BUDGET.label: _host_budget,
         HoldReason.PORT.label: _says(_PORTS),
         HoldReason.ROBOTS.label: _says(
             "the owner of the site; if the file has changed since, --recrawl-after 0s asks it again"

@@ -111,7 +111,7 @@ async def crawl(
             notify=notify,
         )
         client = Client(settings, SendTimes(turns, time.time), headers)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise SettingsError(f"[fetch]: {error}") from None
     for hint in advice.of(settings, [candidate.url for candidate in candidates]):
         notify(f"canonry: {hint}")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 _LINE = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
 _TEXT = re.compile(r"[^\x00-\x1f\x7f]*")
@@ -46,6 +45,9 @@ def headers_of(lines: Iterable[str]) -> dict[str, str]:
             reason = _OURS.get(name.lower(), "Canonry sets it for each request")
             message = f"{name}: this header may not be given: {reason}"
             raise ValueError(message)
+        if name.lower() in {other.lower() for other in found}:
+            message = f"{name}: this header is given twice"
+            raise ValueError(message)
         found[name] = value.rstrip()
     return found
 
@@ -77,17 +79,3 @@ def user_and_password(text: str) -> tuple[str, str]:
         message = 'allowed is "user:password"'
         raise ValueError(message)
     return user, password
-
-
-def without_secrets(settings: Any) -> Any:  # noqa: ANN401 - plain data
-    """Return settings as plain data, in which the values of headers and passwords are ``***``."""
-    if not isinstance(settings, dict):
-        return settings
-    shown = {key: without_secrets(value) for key, value in settings.items()}
-    if "headers" in shown:
-        shown["headers"] = [f"{line.partition(':')[0]}: ***" for line in shown["headers"]]
-    if "timeout" not in shown and shown.get("cookies"):  # in [fetch] it is the name of a file
-        shown["cookies"] = "***"
-    if "basic_auth" in shown:
-        shown["basic_auth"] = "***"
-    return shown

@@ -28,13 +28,13 @@ class MediaTypes:
     """A set of media types; an empty one has them all."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Read types: ``text/html``, ``text/*``, or a name of `NAMES`.
+        """Read types: ``text/html``, ``text/*``, or a name of `NAMES`; several have commas.
 
         Raises:
             ValueError: naming a text that is none of them, and what is allowed.
         """
         globs: list[str] = []
-        for text in texts:
+        for text in (part for given in texts for part in given.split(",")):
             wanted = text.strip().lower()
             if wanted in NAMES:
                 globs += NAMES[wanted]

@@ -138,6 +138,11 @@ def proxy_url(text: str) -> str:
     return f"{scheme.lower()}://{authority}"
 
 
+def shown_proxy(setting: str) -> str:
+    """Return the setting without the password of the proxy."""
+    return setting if setting in {"", NO_PROXY} else redact(proxy_url(setting))
+
+
 def check_setting(text: str) -> None:
     """Raise ValueError if the setting has a value that is not allowed."""
     if text and text != NO_PROXY:

@@ -19,7 +19,7 @@ from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.run.job.lease_owners import reclaim_in
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS
 from canonry.crawler.settings import Settings, SettingsError
-from canonry.crawler.settings.header_lines import without_secrets
+from canonry.crawler.settings.secrets_hidden import without_secrets
 from canonry.storage import Candidate, State, Store
 from canonry.storage.rows import budgets, clock_ahead, urls
 from canonry.storage.sql import counts
@@ -77,13 +77,14 @@ def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
     Raises:
         SettingsError: the seed cannot be used.
     """
-    shown, _ = redaction.redact_refused(seed)
     try:
         found = url_filter.candidate(seed, None, depth=0, hops=0, source=None)
     except InvalidURL as error:
+        shown, _ = redaction.redact_refused(seed)
         hint = "" if "://" in seed else f"\nDid you mean https://{shown} ?"
         raise SettingsError(f"seed: {error}{hint}") from None
     if isinstance(found, HoldReason):
+        shown, _ = redaction.redact_refused(seed)
         raise SettingsError(f"seed {shown}: {found.value}")
     return found._replace(held=None)
 

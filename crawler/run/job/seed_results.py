@@ -17,7 +17,9 @@ from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import urls
 
 # Their server could not be reached, so it has not said anything about these URLs.
-_UNREACHED = frozenset({Fault.DNS.label, Fault.CONNECT.label, Fault.ROBOTS_UNREACHABLE.label})
+_UNREACHED = frozenset(
+    fault.label for fault in (Fault.DNS, Fault.CONNECT, Fault.PROXY, Fault.ROBOTS_UNREACHABLE)
+)
 # A URL that is held for one of these has its page under another name, or has none.
 _KEPT = frozenset({HoldReason.LEARNED.label, HoldReason.SCHEME.label})
 

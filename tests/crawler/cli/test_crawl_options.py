@@ -1,5 +1,6 @@
 """Options of ``crawl`` that change what is sent: they arrive, and no output shows a secret."""
 
+import json
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -24,10 +25,9 @@ def test_what_is_sent_arrives_and_no_output_shows_a_secret(tmp_path: Path) -> No
     answer = page("/x", f"http://b:{SECRET}@b.example/")
     with from_thread(raw_server(lambda head: answer if target_of(head) == "/" else page())) as raw:
         to = ["--connect-to", f"::127.0.0.1:{raw.port}", "--scope", "any"]
-        run = CliRunner()
-        done = run.invoke(main, ["crawl", "http://a.example/", *words, *to, *to_store])
+        done = CliRunner().invoke(main, ["crawl", "http://a.example/", *words, *to, *to_store])
         assert done.exit_code == 0, done.output
-        status = run.invoke(main, ["status", "--json", *to_store])
+        status = CliRunner().invoke(main, ["status", "--json", *to_store])
         assert status.exit_code == 0
     heads = {(host_of(head), target_of(head)): head.decode() for head in raw.heads}
     sent, elsewhere = heads["a.example", "/x"], heads["b.example", "/"]
@@ -42,3 +42,27 @@ def test_what_is_sent_arrives_and_no_output_shows_a_secret(tmp_path: Path) -> No
     for shown in (done.output, status.output, Path(log).read_text()):
         assert SECRET not in shown
         assert "dTpzM2NyZXQ" not in shown
+
+
+def test_a_table_changes_pace_and_limits_of_its_host(tmp_path: Path) -> None:
+    """At the pace of all other hosts, this crawl would take minutes."""
+    config = tmp_path / "my.toml"
+    config.write_text('[hosts."a.example"]\ndelay = 0\nmax_pages = 3\nmax_depth = 1\n')
+    store = ["--store", f"sqlite:///{tmp_path / 's.db'}"]
+    pages = {"/": page("/1", "/2", "/3"), "/1": page("/deep")}
+    with from_thread(raw_server(lambda head: pages.get(target_of(head), page()))) as raw:
+        words = [
+            "--config",
+            str(config),
+            "--delay",
+            "60",
+            "--connect-to",
+            f"::127.0.0.1:{raw.port}",
+        ]
+        done = CliRunner().invoke(main, ["crawl", "http://a.example/", *words, *store])
+        assert done.exit_code == 0, done.output
+    found = json.loads(CliRunner().invoke(main, ["status", "--json", *store]).stdout)
+    assert found["held"] == {"host-budget": 1, "too-deep": 1}
+    for url, says in (("/3", "max_pages of [hosts] for a.example"), ("/deep", "max_depth of [hos")):
+        why = CliRunner().invoke(main, ["why", f"http://a.example{url}", *store])
+        assert says in why.stdout

@@ -162,6 +162,23 @@ def test_each_failure_has_its_fault(answer: Answer, fault: Fault) -> None:
     assert found.fault in {fault, Fault.PROTOCOL if fault is Fault.CONNECT else fault}
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "none.pem: cannot be read: No such file"),
+        ("x", "allowed is a file with certificates"),
+    ],
+)
+def test_a_file_of_authorities_that_cannot_be_used(
+    tmp_path: Path, text: str | None, says: str
+) -> None:
+    file = tmp_path / "none.pem"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(ValueError, match=f"^ca_file .*{says}"):
+        Client(load(None, {"fetch": {"ca_file": str(file)}}))
+
+
 def test_a_port_where_nothing_listens() -> None:
     found, _ = get("http://a.example/", lambda _head: ok(b""), connect_to=["::127.0.0.1:1"])
     assert isinstance(found, FetchError)

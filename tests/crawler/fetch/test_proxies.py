@@ -7,10 +7,13 @@ from collections.abc import Mapping
 
 import pytest
 import trustme
+from aiohttp.abc import AbstractResolver, ResolveResult
 from support.servers import Answer, Raw, ok, raw_server
 
+from canonry.crawler.fetch.addresses import GuardedResolver
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.proxy_routes import ProxyRoutes
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.run.job import advice
 from canonry.crawler.settings import SettingsError, load
@@ -162,6 +165,30 @@ def test_a_proxy_that_cannot_be_reached() -> None:
     assert isinstance(found, FetchError)
     assert (found.fault, found.detail) == (Fault.PROXY, "connection refused")
     assert raw.heads == []
+
+
+def test_a_name_that_only_the_proxy_knows_is_looked_up_once_a_minute() -> None:
+    """Neither the guard nor the politeness towards addresses waits for it again."""
+    requests: list[str] = []
+
+    class Names(AbstractResolver):
+        async def resolve(self, host: str, *_more: object) -> list[ResolveResult]:
+            requests.append(host)
+            raise OSError
+
+        async def close(self) -> None:
+            pass
+
+    async def run() -> None:
+        guard = GuardedResolver(Names(), [], allow_private=False)
+        routes = ProxyRoutes(Proxies("p.example", {}), [], guard, 1.0)
+        for _ in range(3):
+            assert await routes.of("http://a.example/", "a.example", 80) == "http://p.example"
+        assert routes.hides("a.example")
+        assert not routes.hides("b.example")
+
+    asyncio.run(run())
+    assert requests == ["a.example"]
 
 
 def test_hosts_that_connect_to_maps_need_no_proxy() -> None:

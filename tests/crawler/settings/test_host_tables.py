@@ -69,6 +69,7 @@ def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
         ("concurrency = 2", "it is requests_per_host here"),
         ("requests_per_host = 0", "allowed is a whole number, 1 or more"),
         ("basic_auth = 's3cret'", 'basic_auth in [hosts."h"]: allowed is "user:password"'),
+        ("headers = ['A: s3cret', 'a: b']", "a: this header is given twice"),
         ("headers = ['s3cret']", 'a header: allowed is "Name: value"'),
         ("headers = ['Host: s3cret']", "Host: this header may not be given: Canonry sets it"),
         ("headers = ['User-Agent: s3cret']", "user_agent in [crawl] sets it"),
@@ -133,12 +134,13 @@ def test_limits_of_a_host(tmp_path: Path) -> None:
 
 def test_the_store_gets_no_secret(tmp_path: Path) -> None:
     text = (
-        '[fetch]\nheaders = ["X-Any: s3cret"]\ncookies = "jar.txt"\n[hosts.h]\n'
+        '[fetch]\nheaders = ["X-Any: s3cret"]\ncookies = "jar.txt"\nproxy = "u:s3cret@p:1"\n'
+        "[hosts.h]\n"
         'headers = ["A: s3cret"]\ncookies = "a=s3cret"\nbasic_auth = "u:s3cret"\n'
     )
     job = as_job([], [], tables(tmp_path, text))
     assert "s3cret" not in job
-    assert job.count("***") == 4
+    assert job.count("***") == 5
     assert "jar.txt" in job
 
 

@@ -13,6 +13,7 @@ from canonry.crawler.settings.media_types import MediaTypes
         (["HTML"], "application/xhtml+xml; charset=x", "application/xml"),
         (["text/*"], "TEXT/Plain;charset=utf-8", "application/text"),
         (["xml"], "application/rss+xml", "text/html"),
+        (["pdf, text/css", "image"], "text/css", "text/csv"),
         (["pdf", "image"], "image/webp", "application/pdfx"),
         (["application/x-tar"], " application/x-tar ", "application/x-targz"),
         ([], "anything", None),
