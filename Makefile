@@ -27,7 +27,7 @@ demo: $(READY)
 	@$(BIN)/canonry demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Without a database server, Java or other processes, and with fewer examples for each law.
 test-fast: $(READY)

@@ -3,12 +3,17 @@
 import multiprocessing
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from types import CodeType, FunctionType
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support import databases, sites
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # A shell's background jobs ignore SIGINT, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -32,6 +37,9 @@ _BY_FIXTURE = {
     "spark_session": "spark",
     "undisturbed": "processes",
 }
+# How long tests with a marker take, and laws, against others.
+_WEIGHTS = {"spark": 200, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
+_WEIGHT_OF_A_LAW = 15
 _STARTERS = (subprocess, multiprocessing, sites.run_command, sites.start)
 _SIGNALS = frozenset({"kill", "send_signal", "terminate"})
 
@@ -42,6 +50,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if isinstance(item, pytest.Function):
             for marker in _causes(item):
                 item.add_marker(marker)
+    weights: Counter[Path] = Counter()
+    for item in items:
+        is_law = hasattr(getattr(item, "function", None), "hypothesis")
+        marks = sum(_WEIGHTS.get(mark.name, 0) for mark in item.iter_markers())
+        weights[item.path] += 1 + marks + _WEIGHT_OF_A_LAW * is_law
+    # Files that take long go first: one that is started last keeps all others waiting.
+    items.sort(key=lambda item: -weights[item.path])
 
 
 def _causes(item: pytest.Function) -> set[str]:
