@@ -1,6 +1,7 @@
 """Store: the one way into the database, for the crawl and the batch job alike."""
 
 import gc
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -25,6 +26,7 @@ from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import WITHOUT_WRITE_LOCK, open_engine
 from canonry.storage.sql.schema import State, jobs
 
+_SILENCE_SECONDS = 3.0  # of waiting for the lock, before that is told
 _ADVICE = "nothing of the last step was kept; once this is fixed, the same command resumes"
 
 
@@ -68,7 +70,12 @@ class Store:
         """
         self._engine = open_engine(url)
         try:
-            with explaining(self._engine), self._engine.begin() as connection:
+            with (
+                explaining(self._engine),
+                _waiting(notify) as over,
+                self._engine.begin() as connection,
+            ):
+                over()
                 with naming(self._engine):
                     store_id = establish(connection, policy, fingerprint)
                 self._filter_file = FilterFile(self._engine, store_id, notify)
@@ -231,6 +238,19 @@ def _release(
         or (o.page is not None and o.page.status >= FIRST_ERROR)
     ]
     classes.release_for(connection, gone)
+
+
+@contextmanager
+def _waiting(notify: Callable[[str], None]) -> Iterator[Callable[[], None]]:
+    """Notify if a block has not said for some seconds that its waiting is over."""
+    message = "another process is writing to the store; waiting for it, for up to a minute"
+    timer = threading.Timer(_SILENCE_SECONDS, notify, [message])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield timer.cancel
+    finally:
+        timer.cancel()
 
 
 @contextmanager

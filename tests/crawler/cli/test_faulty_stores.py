@@ -226,6 +226,7 @@ def test_a_store_that_another_process_holds_is_waited_for_and_told(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("canonry.storage.sql.sqlite_engine.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("canonry.storage.store._SILENCE_SECONDS", 0.03)
     other = sqlite3.connect(store, isolation_level=None)
     other.execute("PRAGMA journal_mode = WAL")
     other.execute("BEGIN EXCLUSIVE")
@@ -233,6 +234,7 @@ def test_a_store_that_another_process_holds_is_waited_for_and_told(
         refused(command, "another process holds it: wait for that one, or stop it")
     for command in READERS:
         assert run(command).exit_code == 0, "readers do not wait"
+    assert "writing to the store; waiting for it" in run(WRITERS[-1]).stderr
     other.close()
 
 
