@@ -15,7 +15,8 @@ _EACH = frozenset(
     | {"if-none-match", "keep-alive", "range", "te", "trailer", "transfer-encoding", "upgrade"}
 )
 _SECRET = re.compile(
-    r"auth|cookie|token|secret|api-?key|session|passw|credential|signature", re.IGNORECASE
+    r"auth|cookie|token|secret|apikey|(?:^|-)key|session|passw|credential|signature|jwt|bearer",
+    re.IGNORECASE,
 )
 
 

@@ -10,6 +10,7 @@ from canonry.canon.policies.allowed import did_you_mean
 NAMES = {
     "html": ("text/html", "application/xhtml+xml"),
     "xml": ("text/xml", "application/xml", "*/*+xml"),
+    "sitemap": ("text/xml", "application/xml", "application/gzip", "application/x-gzip"),
     "feed": ("application/rss+xml", "application/atom+xml", "application/feed+json"),
     "text": ("text/*",),
     "pdf": ("application/pdf",),

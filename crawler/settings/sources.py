@@ -138,21 +138,26 @@ def _merge(settings: dict[str, Any], over: Mapping[str, Any], place: _Place) -> 
         if not isinstance(values, Mapping):
             message = f"{section} is the name of a section: write [{section}], and its keys below"
             raise SettingsError(f"{place((section,))}: {message}")
-        if section != HOSTS:
+        if section == HOSTS:
+            _merge_tables(settings[HOSTS], values, place)
+        else:
             _check((section,), values, SECTIONS[section], place)
             settings[section] |= values
-            continue
-        for name, table in values.items():
-            path = (HOSTS, name)
-            try:
-                host = host_name(name)
-            except ValueError as error:
-                raise SettingsError(f'{place(path)}: [hosts."{name}"]: {error}') from None
-            if not isinstance(table, Mapping):
-                message = f'hosts has a table for each host: write [hosts."{name}"], and keys below'
-                raise SettingsError(f"{place(path)}: {message}")
-            _check(path, table, HostSettings, place)
-            settings[HOSTS][host] = settings[HOSTS].get(host, {}) | table
+
+
+def _merge_tables(tables: dict[str, Any], over: Mapping[str, Any], place: _Place) -> None:
+    """Override the tables of hosts by one source, after a check."""
+    for name, values in over.items():
+        path = (HOSTS, name)
+        try:
+            host = host_name(name)
+        except ValueError as error:
+            raise SettingsError(f'{place(path)}: [hosts."{name}"]: {error}') from None
+        if not isinstance(values, Mapping):
+            message = f'hosts has a table for each host: write [hosts."{name}"], and keys below'
+            raise SettingsError(f"{place(path)}: {message}")
+        _check(path, values, HostSettings, place)
+        tables[host] = tables.get(host, {}) | values
 
 
 def _check(

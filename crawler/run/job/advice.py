@@ -23,7 +23,7 @@ def of(settings: Settings, seeds: Sequence[str]) -> Iterator[str]:
             "page or a mail address of yours"
         )
     if crawl.sitemaps and "application/xml" not in MediaTypes(fetch.only_types):
-        yield "--only-types leaves out the sitemaps that robots.txt files name: add xml for them"
+        yield "--only-types leaves out the sitemaps that robots.txt files name: add sitemap"
     all_mapped = any(rule.startswith("::") for rule in fetch.connect_to)
     yield from Proxies(fetch.proxy).notices(all_mapped=all_mapped)
     hosts = {host_of(seed) for seed in seeds}

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from fastwarc import ArchiveIterator, WarcRecordType
 from support.servers import Answer, Raw, ok, raw_server
 from support.sites import from_thread, run_command
 from warcio.checker import Checker
 
+from canonry.crawler.cli.commands import main
 from canonry.crawler.files import blocks
 from canonry.crawler.files.lines import Line
 
@@ -163,3 +165,26 @@ def test_a_folder_that_cannot_be_written_is_wrong_usage(tmp_path: Path, folder: 
     done = run_command("crawl", SEED, "--warc", folder, folder=tmp_path)
     assert done.returncode == 2
     assert f"--warc {folder}:".encode() in done.stderr
+
+
+def test_a_body_that_was_not_read_is_marked_as_cut(tmp_path: Path) -> None:
+    pdf = ok(b"not wanted", "Content-Type: application/pdf")
+    html = ok(b'<a href="/x.pdf">', "Content-Type: text/html")
+    with from_thread(raw_server(lambda head: pdf if b"/x.pdf" in head else html)) as raw:
+        more = ["--warc", str(tmp_path / "w"), "--store", f"sqlite:///{tmp_path / 's.db'}"]
+        more += ["--only-types", "html", "--header", "X-Api-Key: s3cret"]
+        assert CliRunner().invoke(main, words(raw, *more)).exit_code == 0
+    [file] = (tmp_path / "w").iterdir()
+    content = gzip.decompress(file.read_bytes())
+    assert b"s3cret" not in content
+    assert any(b"X-Api-Key: s3cret" in head for head in raw.heads)
+    with file.open("rb") as stream:
+        cut = {
+            record.headers["WARC-Target-URI"]: (
+                record.headers["WARC-Truncated"],
+                record.reader.read(),
+            )
+            for record in ArchiveIterator(stream, record_types=WarcRecordType.response)
+            if "WARC-Truncated" in record.headers
+        }
+    assert cut == {f"{SEED}x.pdf": ("unspecified", b"")}

@@ -93,8 +93,8 @@ def test_what_turns_out_too_long_is_an_unread_page_too(tmp_path: Path) -> None:
 
 
 def test_sitemaps_that_are_left_out_are_told() -> None:
-    told = "--only-types leaves out the sitemaps that robots.txt files name: add xml for them"
-    for types, says in ((["html"], True), (["html", "xml"], False), ([], False)):
+    told = "--only-types leaves out the sitemaps that robots.txt files name: add sitemap"
+    for types, says in ((["html"], True), (["html", "sitemap"], False), ([], False)):
         assert (told in advice.of(load(None, {"fetch": {"only_types": types}}), [])) == says
 
 
