@@ -153,7 +153,7 @@ def _limits(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     if answer.scope is not None and answer.scope.pattern is not None:
         yield "exclude", answer.scope.pattern
     for budget in answer.budgets:
-        if answer.reason in {"pattern-budget", "host-budget"}:
+        if answer.reason == budget.reason:
             spent = f"{budget.count:,} of {budget.limit:,} URLs like {budget.common}"
             yield "limit", f"{spent} ({budget.setting})"
 

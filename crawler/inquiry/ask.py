@@ -199,7 +199,7 @@ def _reason_to_hold(
         return hold
     for budget in answer.budgets:
         if budget.count >= budget.limit:
-            per_host = budget.setting == "max_per_host"
+            per_host = budget.reason == HoldReason.HOST_BUDGET.label
             return HoldReason.HOST_BUDGET if per_host else HoldReason.PATTERN_BUDGET
     if rules:
         return HoldReason.LEARNED

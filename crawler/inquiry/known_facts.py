@@ -6,11 +6,11 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, redact
 from canonry.canon.learned import describe
-from canonry.crawler.admission import traps
 from canonry.crawler.admission.url_filter import URLFilter, is_fetched
 from canonry.crawler.fetch.robots import origin_of
 from canonry.crawler.fetch.robots_rules import deciding_line
 from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.inquiry import remedies
 from canonry.crawler.inquiry.last_crawl import LastCrawl
 from canonry.crawler.inquiry.url_answer import (
     BudgetFacts,
@@ -101,18 +101,17 @@ def scope(question: Question) -> ScopeFacts | None:
 
 def budgets(question: Question) -> list[BudgetFacts]:
     """Return the budgets that a URL counts against, with what is spent of them."""
-    if question.crawl is None or not is_fetched(question.url):
+    if question.crawl is None or question.limits is None or not is_fetched(question.url):
         return []
     return [
         BudgetFacts(
-            setting="max_per_host"
-            if budget.reason == HoldReason.HOST_BUDGET.label
-            else "max_per_pattern",
+            reason=budget.reason,
+            setting=remedies.setting_of(budget.reason, question.url, question.crawl.settings),
             common=budget.pattern,
             count=known_url.spent(question.connection, budget.key),
             limit=budget.most,
         )
-        for budget in traps.budgets_of(question.url, question.crawl.settings.traps)
+        for budget in question.limits.budgets_of(question.url)
     ]
 
 

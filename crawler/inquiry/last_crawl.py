@@ -1,5 +1,6 @@
 """The last crawl into a store: its settings, its seeds and its policy, as its job says them."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,9 +13,13 @@ from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.opening import find_policy
 from canonry.crawler.run.job import killed_jobs, preparation
 from canonry.crawler.settings import Settings, SettingsError, load
+from canonry.crawler.settings.sections import HostSettings
 from canonry.storage import StoreError, known_url
 from canonry.storage.facts import read_facts
 from canonry.storage.rows import urls
+
+# What these keys hold is not in a job.
+_SECRET = frozenset({"headers", "basic_auth", "cookies", "proxy"})
 
 
 class LastCrawl(NamedTuple):
@@ -52,22 +57,37 @@ def last_crawl(connection: Connection) -> LastCrawl | None:
     )
 
 
-def _settings(stored: dict[str, Any]) -> Settings:
+def _settings(stored: Mapping[str, Mapping[str, Any]]) -> Settings:
     """Return the settings of a job, which an earlier version may have written.
 
-    Keys that are not known today are left out; those that were not known then have their defaults.
+    Keys that are not known today are left out, and so are those of which a job has only "***";
+    those that were not known then have their defaults.
     """
-    known: dict[str, dict[str, Any]] = {}
-    for section in msgspec.structs.fields(Settings):
-        given = stored.get(section.name, {})
-        if isinstance(section.type, type) and issubclass(section.type, msgspec.Struct):
-            names = {field.name for field in msgspec.structs.fields(section.type)}
-            given = {key: value for key, value in given.items() if key in names}
-        known[section.name] = given
+    known = {
+        field.name: _usable(stored.get(field.name, {}), field.type)
+        for field in msgspec.structs.fields(Settings)
+    }
     try:
         return load(None, known)
     except SettingsError:  # a value that is not allowed any more
-        return load(None, {})
+        return load(None, {name: keys for name, keys in known.items() if _is_allowed(name, keys)})
+
+
+def _usable(given: Mapping[str, Any], kind: object) -> dict[str, Any]:
+    """Return the keys of a section that are known today; of ``hosts``, those of each table."""
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return {name: _usable(table, HostSettings) for name, table in given.items()}
+    names = {field.name for field in msgspec.structs.fields(kind)} - _SECRET
+    return {key: value for key, value in given.items() if key in names}
+
+
+def _is_allowed(section: str, keys: Mapping[str, Any]) -> bool:
+    """Return True if the settings of a section are allowed today."""
+    try:
+        load(None, {section: keys})
+    except SettingsError:
+        return False
+    return True
 
 
 def policy_of(connection: Connection, crawl: LastCrawl | None, name: str | None = None) -> Policy:

@@ -44,14 +44,6 @@ def _deeper(case: Case) -> str:
     return f"--max-depth {case.depth} or more (it was {case.settings.crawl.max_depth})"
 
 
-def _host_budget(case: Case) -> str:
-    host = host_of(case.url)
-    own = HostTables(case.settings.hosts).of(host).max_pages
-    if own is None:
-        return _budget("max_per_host")(case)
-    return f"max_pages of [hosts] for {host} in --config: a larger number (it was {own:,})"
-
-
 def _traps(key: str, need: Callable[[Case], str] = lambda _case: "a larger number") -> Remedy:
     def remedy(case: Case) -> str:
         limit = getattr(case.settings.traps, key)
@@ -60,8 +52,28 @@ def _traps(key: str, need: Callable[[Case], str] = lambda _case: "a larger numbe
     return remedy
 
 
-def _budget(key: str) -> Remedy:
-    return _traps(key, lambda _case: "a larger number, or 0 for no limit")
+def setting_of(reason: str, url: str, settings: Settings) -> str:
+    """Return the setting that limits the number of URLs like one.
+
+    Args:
+        reason: ``pattern-budget`` or ``host-budget``.
+        url: as it is requested.
+        settings: of the crawl.
+    """
+    if reason == HoldReason.PATTERN_BUDGET.label:
+        return "max_per_pattern of [traps]"
+    host = host_of(url)
+    if HostTables(settings.hosts).of(host).max_pages is not None:
+        return f"max_pages of [hosts] for {host}"
+    return "max_per_host of [traps]"
+
+
+def _budget(reason: HoldReason) -> Remedy:
+    def remedy(case: Case) -> str:
+        setting = setting_of(reason.label, case.url, case.settings)
+        return f"{setting} in --config: a larger number, or 0 for no limit"
+
+    return remedy
 
 
 def _rules(case: Case) -> str:
@@ -98,8 +110,8 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.OTHER_TYPE.label: lambda case: (
             f"--only-types with its type (it was {', '.join(case.settings.fetch.only_types)})"
         ),
-        HoldReason.PATTERN_BUDGET.label: _budget("max_per_pattern"),
-        HoldReason.HOST_BUDGET.label: _host_budget,
+        HoldReason.PATTERN_BUDGET.label: _budget(HoldReason.PATTERN_BUDGET),
+        HoldReason.HOST_BUDGET.label: _budget(HoldReason.HOST_BUDGET),
         HoldReason.PORT.label: _says(_PORTS),
         HoldReason.ROBOTS.label: _says(
             "the owner of the site; if the file has changed since, --recrawl-after 0s asks it again"

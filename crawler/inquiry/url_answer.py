@@ -61,6 +61,7 @@ class ScopeFacts(msgspec.Struct, frozen=True, kw_only=True):
 class BudgetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A limit for URLs with something in common, and how far it is used up."""
 
+    reason: str  # for which URLs beyond it are held
     setting: str
     common: str  # host, or host and path with blanks
     count: int

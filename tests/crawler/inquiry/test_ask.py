@@ -1,5 +1,7 @@
 """What a store says of one URL: its state, the reason, where it was found, what would change it."""
 
+import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -118,9 +120,9 @@ def test_scope_and_limits_come_with_what_lifts_them(store: str) -> None:
     [held] = [asked(store, f"{SEED}n/{n}") for n in (1, 2, 3) if _reason(store, n)]
     assert held.reason == "pattern-budget"
     [budget] = held.budgets
-    assert (budget.setting, budget.common) == ("max_per_pattern", "a.example/n/*")
+    assert (budget.setting, budget.common) == ("max_per_pattern of [traps]", "a.example/n/*")
     assert (budget.count, budget.limit) == (2, 2)
-    assert "max_per_pattern in [traps]" in held.remedies[0]
+    assert "max_per_pattern of [traps]" in held.remedies[0]
 
 
 def _reason(store: str, number: int) -> str | None:
@@ -173,6 +175,27 @@ def test_a_pattern_that_keeps_a_url_out_is_named(tmp_path: Path) -> None:
     assert (found.reason, found.scope and found.scope.pattern) == ("excluded", "/old*")
     assert found.remedies[0].startswith("--exclude without the pattern")
     assert asked(store, f"{SEED}down").reason == "not-included"
+
+
+def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_path: Path) -> None:
+    crawl(tmp_path, answer, retries=0)
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    with sqlite3.connect(tmp_path / "store.db") as database:
+        job = json.loads(database.execute("SELECT settings FROM jobs").fetchone()[0])
+        table = {"max_pages": 1, "basic_auth": "***", "headers": ["X: ***"], "unheard-of": 1}
+        job["settings"] |= {"hosts": {"a.example": table}, "new": {"x": 1}}
+        job["settings"]["learn"] = {"enabled": "a value that was allowed"}
+        job["settings"]["traps"]["max_repeats"] = 7
+        database.execute("UPDATE jobs SET settings = ?", (json.dumps(job),))
+        database.execute("UPDATE urls SET state = 4, reason = 'host-budget' WHERE url LIKE '%/old'")
+    database.close()
+    found = asked(store, f"{SEED}old")
+    [_, budget] = found.budgets
+    assert (budget.reason, budget.limit) == ("host-budget", 1)
+    assert budget.setting == "max_pages of [hosts] for a.example"
+    assert found.remedies[0].startswith("max_pages of [hosts] for a.example in --config")
+    repeating = asked(store, f"{SEED}x/x/x/x/x/x/x/x").remedies
+    assert repeating == ["max_repeats in [traps] of --config: a larger number (it was 7)"]
 
 
 SLASH = LearnedRule(**to_fields(Rewrite("h.example", "trailing-slash", new="slash")))
