@@ -11,7 +11,7 @@ class Fault(Enum):
         "the host has no public address (--allow-private), or the port belongs to another protocol"
     )
     CONNECT = "the server could not be reached"
-    PROXY = "the proxy could not be reached, or refused the request"
+    PROXY = "the proxy could not be reached, or refused the request (or wants another password)"
     TLS = "the server's certificate or TLS was not accepted"
     TIMEOUT = "the response took too long"
     PROTOCOL = "the response was not HTTP"
@@ -85,7 +85,7 @@ class FetchError(Exception):
     @property
     def cause(self) -> str:
         """What happened, in few words of which there are few: for counts, reports and the log."""
-        if self.detail and self.fault in {Fault.CONNECT, Fault.PROXY, Fault.SERVER}:
+        if self.detail and self.fault in {Fault.CONNECT, Fault.SERVER}:
             return self.detail
         return self.fault.label
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 
 _REGEX = "re:"
-_WHOLE = ("*", "?", "[", "http:", "https:")
+_WHOLE = ("*", "?", "[", "http")
 _HOST = r"[a-z]+://[^/?#]*"  # what stands before the path of a URL that can be fetched
 
 
@@ -50,6 +50,6 @@ def _compiled(text: str) -> Callable[[str], re.Match[str] | None]:
         return re.compile(fnmatch.translate(text)).match
     message = (
         f'"{text}" matches no URL: allowed are globs that begin with *, with / (the path), or with '
-        f"http:// or https://, such as *{text}*, and regular expressions after re:"
+        f"http:// or https://, such as *{text.strip('*')}*, and regular expressions after re:"
     )
     raise ValueError(message)

@@ -23,6 +23,7 @@ from canonry.crawler.settings.url_patterns import URLPatterns
         ("/a?b=1", "http://a.example/a?b=1", "http://a.example/c/a?b=1"),
         ("http://a.example/[ab]", "http://a.example/b", "https://a.example/b"),
         ("https://*.example/", "https://a.b.example/", "http://a.example/"),
+        ("http*://a.example/x", "https://a.example/x", "https://b.example/x"),
         (r"re:\.(zip|iso)$", "http://a.example/x.iso", "http://a.example/x.iso/y"),
         ("re:^http:", "http://a.example/", "https://a.example/"),
     ],

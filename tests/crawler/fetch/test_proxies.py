@@ -4,12 +4,16 @@ import asyncio
 import base64
 import ssl
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 import trustme
 from aiohttp.abc import AbstractResolver, ResolveResult
+from click.testing import CliRunner
 from support.servers import Answer, Raw, ok, raw_server
+from support.sites import from_thread
 
+from canonry.crawler.cli.commands import main
 from canonry.crawler.fetch.addresses import GuardedResolver
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.faults import Fault, FetchError
@@ -247,3 +251,17 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         pass
     finally:
         writer.close()
+
+
+def test_a_crawl_says_that_its_proxy_refuses(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("[fetch]\nretries = 0\n")
+    refusal = ok(b"", status="407 No")
+    with from_thread(raw_server(lambda _head: refusal)) as raw:
+        words = ["--proxy", f"127.0.0.1:{raw.port}", "--config", str(tmp_path / "c.toml")]
+        store = f"sqlite:///{tmp_path / 's.db'}"
+        done = CliRunner().invoke(main, ["crawl", "http://a.example/", *words, "--store", store])
+    assert done.exit_code == 4
+    told = " ".join(done.stderr.split())
+    assert f"go through the proxy http://127.0.0.1:{raw.port} (--proxy)" in told
+    assert "the proxy could not be reached, or refused the request" in told
+    assert "check the proxy: --proxy URL names another one" in told
