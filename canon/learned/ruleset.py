@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
+import msgspec
+
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.learned import rules_file
 from canonry.canon.learned.families import FAMILIES, ORDER
@@ -26,6 +28,22 @@ _CACHED_SITES = 65_536
 def _name(rewrite: Rewrite) -> str:
     """Return the name of a rule in errors."""
     return f"rule {rewrite.id} ({rewrite.family} on {rewrite.host})"
+
+
+def _fault(rule: LearnedRule, source: str) -> str | None:
+    """Return what is wrong with a rule, as `fault` does.
+
+    Raises:
+        TypeError: a field has a wrong type; rules from files never have.
+    """
+    try:
+        return fault(rule)
+    except (TypeError, AttributeError):
+        try:
+            msgspec.convert(msgspec.to_builtins(rule), LearnedRule)
+        except msgspec.ValidationError as error:
+            raise TypeError(f"{source}: a rule: {error}") from None
+        raise  # pragma: no cover - the types were right
 
 
 class RuleSet:
@@ -54,7 +72,7 @@ class RuleSet:
                 raise wrong_type("a rule", rule, "a LearnedRule")
         self.active = tuple(rule for rule in self.rules if rule.state == "active")
         for rule in self.rules:
-            if wrong := fault(rule):
+            if wrong := _fault(rule, source):
                 raise RulesError(f"{source}: {_name(rule)}: {wrong}")
         if circle := find_circle(self.active):
             raise RulesError(

@@ -11,7 +11,7 @@ from canonry.canon.pipeline.fastpath import canonical_pattern, shortcut
 from canonry.canon.pipeline.keys import hasher, surt_of
 from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.trace import Trace
-from canonry.canon.policies.policy import Policy, preset
+from canonry.canon.policies.policy import Policy, check_policy, preset
 from canonry.canon.references import whatwg
 from canonry.canon.references.rfc3986 import check_absolute, resolve_rfc3986
 from canonry.canon.rules.lossless import encode_disallowed
@@ -58,7 +58,7 @@ class Canonicalizer:
                 ``canonry rules export`` writes.
 
         Raises:
-            PolicyError: no preset has that name.
+            PolicyError: no preset has that name, or the policy is invalid.
             RulesError: the rules are invalid, or were learned under another policy.
             TypeError: an argument has a wrong type.
         """
@@ -67,6 +67,7 @@ class Canonicalizer:
         if not isinstance(rules, RuleSet | str | bytes | None):
             raise wrong_type("rules", rules, "a RuleSet, or the text of one")
         self.policy = preset(policy) if isinstance(policy, str) else policy
+        check_policy(self.policy, f"policy {self.policy.label}")
         self._steps = self.policy.steps()
         self._functions = tuple(step.apply for step in self._steps)
         self._key = hasher(self.policy.label)

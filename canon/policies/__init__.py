@@ -1,6 +1,18 @@
 """Policies: which rules make the identity, read from TOML."""
 
+from canonry.canon.policies.allowed import did_you_mean, fault_among, fault_in, unknown
 from canonry.canon.policies.policy import Policy, PolicyError, from_toml, preset
 from canonry.canon.policies.presets import preset_names, read_shipped
 
-__all__ = ["Policy", "PolicyError", "from_toml", "preset", "preset_names", "read_shipped"]
+__all__ = [
+    "Policy",
+    "PolicyError",
+    "did_you_mean",
+    "fault_among",
+    "fault_in",
+    "from_toml",
+    "preset",
+    "preset_names",
+    "read_shipped",
+    "unknown",
+]

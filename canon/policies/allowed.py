@@ -1,6 +1,5 @@
 """Values in settings files: whether one is allowed, and what is allowed, in words."""
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, get_type_hints
 
@@ -60,6 +59,8 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
         given: what is not allowed.
         allowed: what is.
     """
+    import difflib  # noqa: PLC0415 - only for errors
+
     near = difflib.get_close_matches(given.lower(), list(allowed), 1, 0.7)
     return f" (did you mean {near[0]}?)" if near else ""
 

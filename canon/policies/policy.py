@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 
-from canonry.canon.arguments import check_several, check_text
+from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.policies.presets import preset_names, read_shipped
 from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.table import PRACTICE, STEPS, Step
@@ -33,11 +33,21 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     index_files: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Make the lists what they are declared to be; a single text is no list."""
-        for name in ("practice", "tracking", "session", "index_files"):
-            given = getattr(self, name)
-            check_several(f"policy key {name!r}", given, "names")
-            force_setattr(self, name, frozenset(given))
+        """Make the lists what they are declared to be.
+
+        Raises:
+            TypeError: a value has a wrong type; a single text is no list of them.
+        """
+        check_text("policy key 'name'", self.name)
+        if type(self.version) is not int:
+            raise wrong_type("policy key 'version'", self.version, "int")
+        for key in ("practice", "tracking", "tracking_prefixes", "session", "index_files"):
+            given = getattr(self, key)
+            check_several(f"policy key {key!r}", given, "names")
+            names = tuple(given)
+            for name in names:
+                check_text(f"a name in policy key {key!r}", name)
+            force_setattr(self, key, names if key == "tracking_prefixes" else frozenset(names))
 
     @property
     def label(self) -> str:
@@ -59,6 +69,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 _MAX_NAME = 48
+_DIALECTS = ("rfc3986", "whatwg")
 
 
 def from_toml(text: str, source: str) -> Policy:
@@ -90,17 +101,24 @@ def from_toml(text: str, source: str) -> Policy:
 
         message = f"{source}: {fault_among(given, Policy)}"
         raise PolicyError(message) from None
-    _check(policy, source)
+    check_policy(policy, source)
     return policy
 
 
-def _check(policy: Policy, source: str) -> None:
-    """Refuse what the types allow: names that do not fit a key, rules that do not exist."""
+def check_policy(policy: Policy, source: str) -> None:
+    """Refuse what the types allow: names that do not fit a key, rules that do not exist.
+
+    Raises:
+        PolicyError: naming the source, the key and what is allowed.
+    """
     if not (0 < len(policy.name) <= _MAX_NAME and policy.name.isascii() and "/" not in policy.name):
         message = f"{source}: key 'name': 1 to {_MAX_NAME} ASCII characters without '/' are allowed"
         raise PolicyError(message)
     if policy.version < 1:
         message = f"{source}: key 'version': it has to be a whole number, 1 or more"
+        raise PolicyError(message)
+    if policy.dialect not in _DIALECTS:
+        message = f"{source}: key 'dialect': the dialects allowed are {', '.join(_DIALECTS)}"
         raise PolicyError(message)
     if unknown := sorted(policy.practice - PRACTICE):
         rules = ", ".join(sorted(PRACTICE))

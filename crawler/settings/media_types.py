@@ -4,7 +4,7 @@ import fnmatch
 import re
 from collections.abc import Iterable
 
-from canonry.canon.policies.allowed import did_you_mean
+from canonry.canon.policies import did_you_mean
 
 # What names stand for.
 NAMES = {

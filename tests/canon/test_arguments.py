@@ -92,6 +92,7 @@ LISTS: dict[str, Call] = {
     "columns, columns": lambda x: COLUMNS([URL], columns=x),
     "RuleSet": lambda x: canonry.RuleSet(x, "web/1"),
     "Policy": lambda x: Policy(name="own", version=1, practice=x),
+    "Policy, prefixes": lambda x: Policy(name="own", version=1, tracking_prefixes=x),
 }
 
 
@@ -147,6 +148,34 @@ def test_other_texts_are_texts() -> None:
     ):
         assert canonry.canonicalize(url) == "http://a.example/"  # type: ignore[arg-type]
     assert canonry.establish_base(encapsulating=b"HTTP://a.example") == "http://a.example/"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {"dialect": "nope"},
+            "policy own/1: key 'dialect': the dialects allowed are rfc3986, whatwg",
+        ),
+        ({"practice": ["nope"]}, "policy own/1: key 'practice': no rule 'nope'"),
+        ({"version": 0}, "policy own/0: key 'version'"),
+        ({"name": "a/b"}, "policy a/b/1: key 'name'"),
+    ],
+)
+def test_a_policy_made_in_python_is_checked_like_a_file(fields: dict[str, Any], said: str) -> None:
+    policy = Policy(**{"name": "own", "version": 1, **fields})
+    with pytest.raises(canonry.PolicyError, match=said):
+        canonry.Canonicalizer(policy)
+
+
+def test_the_fields_of_policies_and_rules_have_types() -> None:
+    for fields in ({"name": 5}, {"version": "1"}, {"version": True}, {"tracking": [5]}):
+        with pytest.raises(TypeError, match=r"policy key .* has to be .*, not (int|str|bool)"):
+            Policy(**{"name": "own", "version": 1, **fields})
+    for fields in ({"host": None}, {"new": 5}, {"below": None}):
+        given = {"family": "host-alias", "host": "a.example", "new": "b.example", **fields}
+        with pytest.raises(TypeError, match=r"rules: a rule: Expected `str`, got"):
+            canonry.RuleSet([canonry.LearnedRule(**given)], "web/1")
 
 
 def test_a_policy_with_plain_sets_is_the_same_policy() -> None:

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from canonry.canon.learned import FAMILIES
-from canonry.canon.policies import read_shipped
-from canonry.canon.policies.allowed import fault_among
+from canonry.canon.policies import fault_among, read_shipped
 from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.settings import SettingsError
 
