@@ -18,7 +18,8 @@ from canonry.crawler.batch.spark.java import session
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import FAULTS, is_stream
 from canonry.crawler.files import blocks, output, tables
-from canonry.crawler.files.formats import ANY, InputFormat
+from canonry.crawler.files.formats import ANY, FoundFormat, InputFormat
+from canonry.crawler.files.line_formats import among
 from canonry.crawler.settings import SettingsError
 
 
@@ -119,20 +120,34 @@ def bytes_to_read(job: Job) -> int | None:
 
 
 def recognized(job: Job) -> Iterator[str]:
-    """Yield sentences about the tables among a job's files of which no column was named."""
-    columns: dict[tuple[str, str], list[str]] = {}
+    """Yield sentences about a job's files: which column has the URLs, where none was named.
+
+    And which keys there are, if the records of JSONL lack the one that is read.
+    """
+    said: dict[str, list[str]] = {}
     for file in [file for file in job.files if not is_stream(file)][:_MOST_LOOKED_AT]:
         with suppress(*FAULTS):
-            sniffed = blocks.format_of(file, job.input_format).sniffed
-            if sniffed is not None:
-                columns.setdefault((sniffed.column, sniffed.delimiter), []).append(file)
-    for (column, delimiter), files in columns.items():
+            sentence = _about(blocks.format_of(file, job.input_format))
+            if sentence is not None:
+                said.setdefault(sentence, []).append(file)
+    for sentence, files in said.items():
         more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
-        between = "tabs" if delimiter == "\t" else f"{delimiter!r}"
-        yield (
-            f"{files[0]}{more}: a table with {between} between its columns, and URLs in column "
-            f"{column!r}; --column and --delimiter name others, --input lines reads whole lines"
+        yield f"{files[0]}{more}: {sentence}"
+
+
+def _about(found: FoundFormat) -> str | None:
+    """Return what people should know of the format of a file."""
+    if found.sniffed is not None:
+        delimiter, column = found.sniffed
+        between = "tabs" if delimiter == "\t" else repr(delimiter)
+        return (
+            f"a table with {between} between its columns, and URLs in column {column!r}; "
+            "--column and --delimiter name others, --input lines reads whole lines"
         )
+    if found.other_keys:
+        key = found.column or "url"
+        return f"its first records have no key {key!r}; they have {among(found.other_keys, key)}"
+    return None
 
 
 def run(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import line_formats, record_formats
 from canonry.crawler.files.line_formats import Pick
-from canonry.crawler.files.sniffing import DELIMITERS, Sniffed, delimiter_for, sniff
+from canonry.crawler.files.sniffing import DELIMITERS, Sniffed, delimiter_for, missing_key, sniff
 from canonry.crawler.settings import SettingsError
 
 HEAD = 4096  # bytes that are looked at
@@ -93,6 +93,7 @@ class FoundFormat(NamedTuple):
     reads: LineFormat | RecordFormat
     column: str | None
     sniffed: Sniffed | None = None  # the file's first bytes told where the URLs are
+    other_keys: tuple[str, ...] = ()  # of JSONL whose first records lack the one that is read
 
 
 class InputFormat(NamedTuple):
@@ -110,7 +111,9 @@ class InputFormat(NamedTuple):
         name = self.name or ("csv" if self.delimiter is not None else self._detect(head))
         if self.column is not None or name not in _SNIFFED or self.name == "lines":
             delimiter = self.delimiter or delimiter_for(head.removeprefix(BOM), self.column or "1")
-            return _found(name, self.column, delimiter)
+            return _found(name, self.column, delimiter)._replace(
+                other_keys=self._others(name, head)
+            )
         allowed = DELIMITERS if self.name is None else _SNIFFED[name]
         delimiters = allowed if self.delimiter is None else (self.delimiter,)
         found = sniff(head.removeprefix(BOM), delimiters)
@@ -127,6 +130,13 @@ class InputFormat(NamedTuple):
             for name, found in INPUT_FORMATS.items()
             if (self.column is not None or not found.needs_column) and found.detect(head)
         )
+
+    def _others(self, name: str, head: bytes) -> tuple[str, ...]:
+        """Return the keys of JSONL's first records if these lack the one that is read."""
+        key = self.column or "url"
+        if name != "jsonl" or "." in key:
+            return ()
+        return tuple(missing_key(head.removeprefix(BOM), key))
 
     def check(self) -> None:
         """Refuse a column or a delimiter for a format that has none.

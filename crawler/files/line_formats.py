@@ -6,7 +6,7 @@ to its URL, and whether the first line holds column names only.
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -26,10 +26,14 @@ def place_of(column: str, names: list[str]) -> int:
     """
     if column in names:
         return names.index(column)
+    raise OSError(f"no column {column!r}; it has {among(names, column)}")
+
+
+def among(names: Sequence[str], column: str) -> str:
+    """Return names for people, with the one that may be meant instead of a column."""
     shown = ", ".join(names[:20])
     near = difflib.get_close_matches(column, names, 1) or filter(None, [named_like_a_url(names)])
-    hint = "".join(f"; did you mean --column {name}?" for name in near)
-    raise OSError(f"no column {column!r}; it has {shown}{hint}")
+    return shown + "".join(f"; did you mean --column {name}?" for name in near)
 
 
 def as_bytes(text: str) -> bytes | None:

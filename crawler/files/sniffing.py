@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 DELIMITERS = ("\t", ",", ";", "|")
 # Names of a column of URLs, the likeliest first; others count if their values look like URLs.
 _NAMES = ("url", "uri", "link", "href", "loc", "location", "page_url", "page url", "source_url")
@@ -59,6 +61,24 @@ def delimiter_for(head: bytes, column: str) -> str:
             if column in names or (column.isdecimal() and int(column) <= len(names)):
                 return delimiter
     return ","
+
+
+def missing_key(head: bytes, key: str) -> list[str]:
+    """Return the keys of JSONL's first records if none has one that is wanted; else nothing.
+
+    Args:
+        head: as for `sniff`.
+        key: of a record itself, not of an object in it.
+    """
+    found: dict[str, None] = {}
+    for line in _lines_of(head):
+        try:
+            record = msgspec.json.decode(line)
+        except (msgspec.MsgspecError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            found |= dict.fromkeys(record)
+    return [] if key in found else list(found)
 
 
 def named_like_a_url(names: Sequence[str]) -> str | None:

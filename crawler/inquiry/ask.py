@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
+from canonry.canon import Canonicalizer, InvalidURL, Reason, redact, redaction
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.syntax import to_text
 from canonry.crawler.admission.url_filter import is_fetched
@@ -103,7 +103,7 @@ def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
         answer,
         state=known.state.name.lower(),
         reason=reason,
-        because=None if reason is None else remedies.sentence(reason),
+        because=_because(known.state, reason),
         known_as=redact(known.url) if known.url != question.canonical.url else None,
         merged_by=merged_by or None,
         found=known_facts.found(connection, known),
@@ -137,6 +137,17 @@ def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
         rules=rules,
         remedies=_remedies(question, known, answer, rules),
     )
+
+
+def _because(state: State, reason: str | None) -> str | None:
+    """Return a reason as a sentence. That of a redirect is about its target."""
+    if reason is None:
+        return None
+    refused = {one.name.lower(): one.value for one in Reason}
+    found = remedies.sentence(reason) or refused.get(reason)
+    if state is State.REDIRECTED and found is not None:
+        return f"the target of its redirect cannot be fetched: {found}"
+    return found
 
 
 def _remedies(

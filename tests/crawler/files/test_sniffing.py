@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from canonry.crawler.cli.commands import main
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import InputFormat
-from canonry.crawler.files.sniffing import delimiter_for, named_like_a_url, sniff
+from canonry.crawler.files.sniffing import delimiter_for, missing_key, named_like_a_url, sniff
 
 A, B = "http://a.example/1,2", "http://a.example/3"
 
@@ -108,6 +108,16 @@ def test_a_wrong_column_is_answered_with_the_right_one(tmp_path: Path) -> None:
     assert "no column 'ulr'; it has id, page, url; did you mean --column url?" in done.output
     assert "did you mean --column url?" in dedup(tmp_path, content, "--column", "nothing").output
     assert "did you mean --column page?" in dedup(tmp_path, content, "--column", "pag").output
+
+
+def test_jsonl_without_the_key_is_told(tmp_path: Path) -> None:
+    content = f'{{"id":1,"link":"{A}"}}\n{{"link":"{B}","x":[]}}\n'
+    told = "its first records have no key 'url'; they have id, link, x; did you mean --column link?"
+    assert told in dedup(tmp_path, content).output
+    assert "no key 'lnk'" in dedup(tmp_path, content, "--column", "lnk").output
+    for column in ("link", "link.x"):
+        assert "no key" not in dedup(tmp_path, content, "--column", column).output
+    assert missing_key(b'[1]\nnull\n{"a":1}\n{', "url") == ["a"]
 
 
 @pytest.mark.parametrize("delimiter", [";;", "", "\n", '"'])

@@ -96,6 +96,22 @@ def test_a_redirect_comes_with_its_whole_chain(store: str) -> None:
     assert (end.hops, end.on) == (2, [f"{SEED}older", f"{SEED}old", SEED])
 
 
+@pytest.mark.parametrize(
+    ("target", "reason", "because"),
+    [("mailto:a@b", "scheme", "its scheme is not http"), ("http://[", "host", "neither a domain")],
+)
+def test_a_redirect_to_what_cannot_be_fetched_says_so(
+    tmp_path: Path, target: str, reason: str, because: str
+) -> None:
+    moved = ok(b"", f"Location: {target}", status="301 Moved")
+    crawl(tmp_path, lambda head: moved if target_of(head) == "/" else ok(b""))
+    found = asked(f"sqlite:///{tmp_path / 'store.db'}", SEED)
+    assert (found.state, found.reason) == ("redirected", reason)
+    assert found.because is not None
+    assert found.because.startswith("the target of its redirect cannot be fetched: ")
+    assert because in found.because
+
+
 def test_another_spelling_is_that_of_the_known_url(store: str) -> None:
     found = asked(store, "HTTP://A.example:80/%61?utm_campaign=y#z")
     assert found.state == "fetched"
