@@ -1,5 +1,6 @@
 """Reports: what a store holds, read without changing it; counts for people, rows for export."""
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.learned import equivalences
 from canonry.storage.records import NOT_A_PAGE, UNREAD
+from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import StoreError, open_engine, shown
@@ -75,6 +77,10 @@ def status(connection: Connection) -> dict[str, Any]:
         "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
         "repeated_bodies": counts.total_of(connection, counts.REPEATED),
         **reasons,
+        "waiting": [
+            {**host._asdict(), "until": iso(host.until)}
+            for host in waiting_hosts(connection, time.time())
+        ],
         "aliases": {
             name: n for name, _, n in sorted(counts.read(connection, "aliases"), reverse=True)
         },

@@ -22,7 +22,7 @@ _ROWS = 6  # in each table
 _WIDEST = 48  # characters of a table
 _NARROWEST = 23
 _GAP = 3  # between tables
-_LINES = 8  # of a terminal, that are not left to the tables
+_LINES = 9  # of a terminal, that are not left to the tables
 _HTTP_ERROR = "4"  # statuses from here on are errors; they are compared as text
 _DAY = 86_400
 
@@ -149,6 +149,10 @@ class Panel:
         if states:
             names = ("fetched", "redirected", "failed", "held")
             yield "store", ", ".join(f"{states[name]:,} {name}" for name in names)
+        waiting = self._status.get("waiting", ())
+        if waiting:
+            more = f", and {len(waiting) - 1:,} more" if len(waiting) > 1 else ""
+            yield "waits", f"{waits(waiting[0])}{more}"
 
     def _queued(self) -> int:
         """Return how many URLs are queued; before anything is done, only the store knows that."""
@@ -166,6 +170,12 @@ class Panel:
             fetched = self._status.get("urls", {}).get("fetched", 0)
             queued = min(queued, max(self._max_pages - fetched, 0))
         return queued / self._pace.done if queued and self._pace.done else None
+
+
+def waits(host: Mapping[str, Any]) -> str:
+    """Return until when a host waits, and why."""
+    until = host["until"]
+    return f"{host['host']} until {until[:10]} {until[11:16]}Z ({host['reason'] or 'its delay'})"
 
 
 def errors(status: Mapping[str, Any]) -> dict[str, int]:

@@ -138,6 +138,14 @@ def status(found: Mapping[str, Any]) -> None:
     table("Aliases", ("kind, HTTP status", "count"), list(found["aliases"].items()))
     table("Held", ("reason", "count"), list(found["held"].items()))
     table("Failed", ("reason", "count"), list(found["failed"].items()))
+    table(
+        "Waiting",
+        ("host", "until", "because of", "URLs"),
+        [
+            (w["host"], moment(w["until"]), w["reason"] or "its delay", w["urls"])
+            for w in found["waiting"]
+        ],
+    )
     merged(found["merged"])
     table(
         "Links that cannot be fetched",

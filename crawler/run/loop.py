@@ -55,7 +55,7 @@ class Crawl:
         self._store_session = store_session
         self._visitor = visitor
         self._notify = notify
-        self._scheduler = Scheduler(store_session, settings, turns, clock, address_of)
+        self._scheduler = Scheduler(store_session, settings, turns, clock, address_of, notify)
         self._recorder = Recorder(store_session, self._scheduler, clock, log)
         self._tasks: set[asyncio.Task[None]] = set()  # visits and probes
         self._faults = 0  # of our own, in a row

@@ -3,6 +3,7 @@
 from canonry.crawler.run.queue.frontier import Frontier
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS, Pace, StoreSession
 from canonry.crawler.run.queue.turns import Turns
+from canonry.storage.rows.waiting import WaitingHost
 
 _HEARTBEAT = LEASE_SECONDS / 4
 
@@ -34,6 +35,10 @@ class HostLeases:
             await self._lease(now)
         elif now - self._leased_at > _HEARTBEAT:
             await self._renew(now)
+
+    async def waits_for(self, now: float) -> WaitingHost | None:
+        """Return the host for which an idle crawl waits; None where it need not wait."""
+        return await self._store_session.waits_for(now, self._pace())
 
     async def leave(self) -> None:
         """Release all hosts, with their pace."""

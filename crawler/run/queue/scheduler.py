@@ -8,6 +8,7 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.queue.frontier import Frontier, FrontierItem
 from canonry.crawler.run.queue.host_leases import HostLeases
+from canonry.crawler.run.queue.idle_times import IdleTimes
 from canonry.crawler.run.queue.politeness import politeness_of
 from canonry.crawler.run.queue.store_session import Recorded, StoreSession
 from canonry.crawler.run.queue.turns import Turns
@@ -39,6 +40,7 @@ class Scheduler:
         turns: Turns,
         clock: Callable[[], float],
         address_of: AddressOf,
+        notify: Callable[[str], None],
     ) -> None:
         """Bind the store and the limits.
 
@@ -48,6 +50,7 @@ class Scheduler:
             turns: of no hosts yet; the client tells them when requests are sent.
             clock: seconds since 1970.
             address_of: returns the address of a host, None for one that it shares with nobody.
+            notify: receives sentences for people.
         """
         self._store_session = store_session
         self._crawl = settings.crawl
@@ -59,6 +62,7 @@ class Scheduler:
             store_session, self._frontier, self._turns, settings.crawl.concurrency
         )
         self._address_of = address_of
+        self._idle_times = IdleTimes(self._leases, notify)
         self._lookups: set[asyncio.Task[None]] = set()
         self._out: dict[int, str] = {}  # the hosts of the rows that are out
         self._probes_out = 0
@@ -95,10 +99,17 @@ class Scheduler:
                 if due is None:
                     return None
                 self._leases.maybe_more = True
+                await self._tell_idle_time()
                 await self._pause_until(due if due > self._clock() else None)
             else:
+                await self._tell_idle_time()
                 await self._pause_until(self._turns.next_time())
         return None
+
+    async def _tell_idle_time(self) -> None:
+        """Tell what the crawl waits for, if nothing is under way."""
+        if not self._out and not self._probes_out:
+            await self._idle_times.tell(self._clock())
 
     def _hand_out(self, host: str, work: FrontierItem) -> None:
         """Count work as out."""

@@ -11,7 +11,8 @@ from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import has_ended
 from canonry.storage import Admission, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
-from canonry.storage.rows import leases
+from canonry.storage.rows import leases, waiting
+from canonry.storage.rows.waiting import WaitingHost
 from canonry.storage.sql.writer import Writer
 
 LEASE_SECONDS = 60.0
@@ -118,6 +119,16 @@ class StoreSession:
             return due
 
         return await self._writer.call(next_due)
+
+    async def waits_for(self, now: float, pace: Pace) -> WaitingHost | None:
+        """Write the pace of our hosts; return the one for which an idle crawl waits."""
+
+        def waits_for() -> WaitingHost | None:
+            with self._store.leasing() as connection:
+                leases.pace(connection, *pace)
+                return waiting.waits_for(connection, now)
+
+        return await self._writer.call(waits_for)
 
     async def leave(self, pace: Pace) -> None:
         """Write the pace of our hosts and release them."""

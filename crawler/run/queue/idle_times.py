@@ -1,0 +1,41 @@
+"""Idle times: a crawl that has nothing else to do says what it waits for."""
+
+from collections.abc import Callable
+
+from canonry.crawler.run.queue.host_leases import HostLeases
+from canonry.storage.timestamps import iso
+
+_NOTABLE = 15.0  # seconds; a shorter wait is not told
+_LOOKS = 1.0  # seconds between two looks into the store
+
+
+class IdleTimes:
+    """Tells each long wait once."""
+
+    def __init__(self, leases: HostLeases, notify: Callable[[str], None]) -> None:
+        """Bind the leased hosts, and who is told."""
+        self._leases = leases
+        self._notify = notify
+        self._looked_at = 0.0
+        self._told = 0.0  # the end of the wait that was told
+
+    async def tell(self, now: float) -> None:
+        """Tell until when a crawl waits that has no request under way, and for which host.
+
+        Args:
+            now: seconds since 1970.
+        """
+        if abs(now - self._looked_at) < _LOOKS or self._told - now > _NOTABLE:
+            return
+        self._looked_at = now
+        found = await self._leases.waits_for(now)
+        if found is None or found.until - now < _NOTABLE:
+            return
+        self._told = found.until
+        until = iso(found.until) or ""
+        others = "" if found.urls == 1 else f" ({found.urls:,} URLs are queued for it)"
+        self._notify(
+            f"Nothing to do until {until[:10]} {until[11:19]}Z: then {found.host} is asked again"
+            f"{others}; it waits because of {found.reason or 'its delay'}. Ctrl-C stops the crawl; "
+            "the same command goes on."
+        )

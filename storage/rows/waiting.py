@@ -1,0 +1,71 @@
+"""Waiting: the hosts that have queued URLs and may not be asked yet, and what a crawl waits for."""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from canonry.storage.sql.schema import State, hosts, urls
+
+_NOTABLE = 10.0  # seconds; every host waits for its delay
+_MOST = 20  # hosts that are named
+_LOOKED_AT = 50  # hosts, to find the one that may be asked first
+
+
+class WaitingHost(NamedTuple):
+    """A host that waits."""
+
+    host: str
+    until: float  # seconds since 1970
+    reason: str | None  # of one of its URLs that are retried then; None: its delay
+    urls: int  # that are queued
+
+
+def waiting_hosts(connection: Connection, now: float) -> list[WaitingHost]:
+    """Return the hosts that wait for longer than their delay, those that wait longest first.
+
+    Args:
+        connection: in a transaction.
+        now: seconds since 1970.
+    """
+    wait = hosts.c.ready_at - now - func.coalesce(hosts.c.delay, 0.0)
+    found = connection.execute(
+        select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.pending)
+        .where(hosts.c.pending > 0, wait > _NOTABLE)
+        .order_by(hosts.c.ready_at.desc(), hosts.c.id)
+        .limit(_MOST)
+    )
+    return [
+        WaitingHost(name, ready_at, _reason(connection, row), number)
+        for row, name, ready_at, number in found.all()
+    ]
+
+
+def waits_for(connection: Connection, now: float) -> WaitingHost | None:
+    """Return the host that a crawl which has nothing else to do waits for; None if it need not.
+
+    Args:
+        connection: in a transaction.
+        now: seconds since 1970.
+    """
+    first: WaitingHost | None = None
+    query = select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.pending)
+    query = query.where(hosts.c.pending > 0).order_by(hosts.c.ready_at).limit(_LOOKED_AT)
+    for row, name, ready_at, number in connection.execute(query).all():
+        if first is not None and ready_at >= first.until:
+            break
+        queued = urls.c.host_id == row, urls.c.state == State.QUEUED
+        due = connection.scalar(select(func.min(urls.c.due)).where(*queued)) or 0.0
+        until = max(ready_at, due)
+        if until <= now:
+            return None
+        if first is None or until < first.until:
+            first = WaitingHost(name, until, _reason(connection, row), number)
+    return first
+
+
+def _reason(connection: Connection, host: int) -> str | None:
+    """Return the reason of the URL of a host that waits longest for its retry."""
+    queued = urls.c.host_id == host, urls.c.state == State.QUEUED, urls.c.reason.is_not(None)
+    latest = select(urls.c.reason).where(*queued).order_by(urls.c.due.desc()).limit(1)
+    reason: str | None = connection.scalar(latest)
+    return reason
