@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from click import Context, Group, Option, Parameter
 from disagreements import DISAGREEMENTS, answers
 from rfc9309 import FETCHED, ROWS
+from settings_page import settings_page
 
 from canonry.canon.learned import FAMILIES
 from canonry.canon.policies import preset, preset_names
@@ -217,6 +218,7 @@ PAGES = {
     "robots.md": robots_page,
     "rules.md": rules_page,
     "commands.md": commands_page,
+    "settings.md": settings_page,
     "disagreements.md": disagreements_page,
 }
 

@@ -105,7 +105,8 @@ class RequestHeaders:
         names = ", ".join(self._secret)
         self._notify(
             f"canonry: {names} of --header is sent to the seeds' own hosts only, not to {host} and "
-            f'others: make it a seed, or write headers for [hosts."{host}"] in --config'
+            "others: make those that may have it seeds, or write headers for "
+            f'[hosts."{host}"] in --config'
         )
         self._told = True
 

@@ -90,7 +90,9 @@ def test_every_command_is_in_the_readme_and_on_its_page() -> None:
                 assert parameter.opts[0] in page
 
 
-@pytest.mark.parametrize("name", ["rules.md", "commands.md", "disagreements.md", "robots.md"])
+@pytest.mark.parametrize(
+    "name", ["rules.md", "commands.md", "disagreements.md", "robots.md", "settings.md"]
+)
 def test_generated_pages_are_up_to_date(name: str) -> None:
     spec = util.spec_from_file_location("generate", ROOT / "docs/generate.py")
     assert spec is not None
