@@ -83,5 +83,8 @@ def upgrade(store: str) -> int:
     from canonry.storage import migrations  # noqa: PLC0415 - loads Alembic
 
     before = migrations.upgrade(store, render.notify)
-    render.notify(f"schema {before} is now schema {VERSION}")
+    if before == VERSION:
+        render.notify(f"the store has schema {VERSION} already; nothing was changed")
+    else:
+        render.notify(f"schema {before} is now schema {VERSION}")
     return 0

@@ -82,7 +82,8 @@ def explained(error: DBAPIError, url: URL) -> str:
         error: from SQLAlchemy.
         url: of the store.
     """
-    said = " ".join(str(error.orig).split())
+    diagnosis = getattr(error.orig, "diag", None)  # PostgreSQL's; its text also quotes our SQL
+    said = " ".join(str(getattr(diagnosis, "message_primary", None) or error.orig).split())
     advice = _advice(error.orig, url)
     return f"{said}; {advice}" if advice else said
 

@@ -126,6 +126,17 @@ def test_errors_of_wrong_urls_show_no_password() -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_what_is_missing_is_named_without_our_sql(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    with psycopg.connect(url_of(tmp_path), autocommit=True) as connection:
+        connection.execute("DROP TABLE counts")
+    with (
+        pytest.raises(StoreError, match=r'relation "counts" does not exist\Z'),
+        report.reading(url_of(tmp_path)) as connection,
+    ):
+        report.status(connection)
+
+
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreError, match=r"PostgreSQL needs psycopg; .*'\.\[postgresql\]'"):

@@ -14,6 +14,7 @@ from support.servers import Answer, ok
 
 from canonry.crawler.cli.commands import main
 from canonry.storage import StoreError, report
+from canonry.storage.sql.schema import VERSION
 
 READERS = (
     "status",
@@ -166,6 +167,13 @@ def test_a_store_of_somebody_else(store: Path, change: str, said: str) -> None:
     for command in (*READERS, *WRITERS):
         refused(command, said)
         assert "canonry: store sqlite:///store.db: " in run(command).stderr
+
+
+def test_an_upgrade_of_todays_store_changes_nothing(store: Path) -> None:
+    done = run("upgrade")
+    assert done.exit_code == 0
+    assert done.stderr == f"the store has schema {VERSION} already; nothing was changed\n"
+    assert store.exists()
 
 
 def test_an_empty_file_is_not_read(store: Path) -> None:
