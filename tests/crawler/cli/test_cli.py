@@ -268,6 +268,10 @@ def test_an_export_obeys_the_ending_of_its_output(tmp_path: Path) -> None:
     for name in ("x.jsonl", "x.out", "x"):
         assert written(name).startswith(b'{"url":"http://a.example/1"')
     assert written("y.csv", "--format", "jsonl").startswith(b"{"), "a named format goes before"
+    assert written("y.tsv", "--format", "csv").startswith(b"url,")
+    out = str(tmp_path / "z.tsv")
+    done = CliRunner().invoke(main, ["export", "urls", "--store", store, "-o", out])
+    assert (done.exit_code, "exports are .jsonl, .csv or .parquet" in done.output) == (2, True)
     [found, _] = written("x.jsonl").splitlines()
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", json.loads(found)["found_at"])
 
