@@ -18,6 +18,7 @@ from canonry.storage import StoreError, report
 
 _INTERVAL = 2.0  # seconds between two reads of the store
 _FIRST = 0.5  # the same, while there is nothing to read
+_LONG = 120.0  # seconds over which the time left is reckoned: twice the longest usual delay
 _ROWS = 6  # in each table
 _WIDEST = 48  # characters of a table
 _NARROWEST = 23
@@ -40,7 +41,7 @@ def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]
     if not console.is_terminal:
         yield lambda _progress: None
         return
-    pages, done = Rate(), Rate()
+    pages, done = Rate(), Rate(_LONG)
     start = time.monotonic()
     status: dict[str, Any] = {}
     over = threading.Event()

@@ -49,19 +49,20 @@ def total(several: Iterable[Progress]) -> Progress:
 class Rate:
     """The rate of a count, over the last seconds."""
 
-    def __init__(self) -> None:
-        """Start without observations."""
+    def __init__(self, span: float = _SPAN) -> None:
+        """Start without observations; the rate is over so many seconds."""
+        self._span = span
         self._seen: deque[tuple[float, int]] = deque()
 
     def at(self, now: float, count: int) -> float:
-        """Add an observation; return the increase per second over the last `_SPAN` seconds.
+        """Add an observation; return the increase per second over the span.
 
         Args:
             now: a time in seconds.
             count: the count at that time.
         """
         self._seen.append((now, count))
-        while len(self._seen) > 2 and now - self._seen[0][0] > _SPAN:  # noqa: PLR2004 - a rate needs two
+        while len(self._seen) > 2 and now - self._seen[0][0] > self._span:  # noqa: PLR2004 - a rate needs two
             self._seen.popleft()
         then, before = self._seen[0]
         return (count - before) / (now - then) if now > then else 0.0

@@ -134,6 +134,8 @@ def test_the_rate_covers_the_last_seconds() -> None:
     for second in range(6, 40):
         now = rate.at(float(second), 50)
     assert now == 0.0
+    slow = Rate(120.0)
+    assert [slow.at(float(second), second // 60) for second in (0, 59, 119)] == [0, 0, 1 / 119]
 
 
 def test_several_workers_add_up() -> None:
