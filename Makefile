@@ -4,13 +4,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast trial-learning check docs bench clean help
+.PHONY: demo test test-fast trial-learning trial-sites check docs bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
 	@echo "make test            run the whole test suite"
 	@echo "make test-fast       run the tests that together take under a minute"
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
+	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
 	@echo "make check           format, lint, types, import contracts, docs"
 	@echo "make docs            write the generated pages"
 	@echo "make bench           measure against other libraries"
@@ -37,6 +38,10 @@ test-fast: $(READY)
 # Not part of the tests: it downloads packages of Debian, and takes minutes.
 trial-learning: $(READY)
 	$(BIN)/python tests/trials/learning.py
+
+trial-sites: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check lxml
+	$(BIN)/python tests/trials/sites.py
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -56,7 +56,7 @@ def served(sites: Iterable[Site], unpacked: Path, cuts: str, folder: Path) -> It
         folder: an empty folder for settings, certificates and logs.
     """
     sites = list(sites)
-    ports = _free_ports()
+    ports = free_ports()
     names = [name for site in sites for name in (site.bare, f"www.{site.bare}")]
     authority = trustme.CA()
     authority.cert_pem.write_to_path(folder / "ca.pem")
@@ -65,22 +65,38 @@ def served(sites: Iterable[Site], unpacked: Path, cuts: str, folder: Path) -> It
     (folder / "parts.lua").write_text(f"return {{\n{cuts}\n}}\n", encoding="utf-8")
     settings = _settings(sites, unpacked, folder, ports)
     (folder / "nginx.conf").write_text(settings, encoding="utf-8")
-    libraries = {str(file.parent) for file in unpacked.glob("**/lib/*/lib*.so.*")}
     words = [unpacked / "usr/sbin/nginx", "-p", folder, "-c", folder / "nginx.conf"]
+    words += ["-e", folder / "error.log"]
+    with running(words, unpacked, ports[0], folder):
+        yield Served(*ports, folder / "ca.pem", folder)
+
+
+@contextmanager
+def running(words: Iterable[str | Path], unpacked: Path, port: int, folder: Path) -> Iterator[None]:
+    """Run a server of Debian's, unpacked and not installed, until the block ends.
+
+    Args:
+        words: the command.
+        unpacked: where Debian's packages are unpacked.
+        port: on which it is going to listen.
+        folder: of its ``error.log``.
+    """
+    libraries = {str(file.parent) for file in unpacked.glob("**/lib/*/lib*.so.*")}
     process = subprocess.Popen(
-        [*words, "-e", folder / "error.log"],
+        list(words),
         env={**os.environ, "LD_LIBRARY_PATH": ":".join(libraries)},
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait(process, ports[0], folder / "error.log")
-        yield Served(*ports, folder / "ca.pem", folder)
+        _wait(process, port, folder / "error.log")
+        yield
     finally:
         process.terminate()
         process.wait()
 
 
-def _free_ports() -> tuple[int, int]:
+def free_ports() -> tuple[int, int]:
+    """Return two ports on which nothing listens."""
     with socket.socket() as one, socket.socket() as other:
         one.bind(("127.0.0.1", 0))
         other.bind(("127.0.0.1", 0))
@@ -95,16 +111,20 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
         if process.poll() is not None:
             break
         time.sleep(0.05)
-    raise RuntimeError(f"nginx did not start: {log.read_text(encoding='utf-8')}")
+    raise RuntimeError(f"the server did not start: {log.read_text(encoding='utf-8')}")
+
+
+def temporary(folder: Path) -> str:
+    """Return nginx's settings for the folders that it wants even where it needs none."""
+    return "".join(
+        f"{kind}_temp_path {folder}/{kind}-bodies;\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
 
 
 def _settings(sites: Iterable[Site], unpacked: Path, folder: Path, ports: tuple[int, int]) -> str:
     """Return nginx's settings."""
     modules = unpacked / "usr/lib/nginx/modules"
-    temporary = "".join(
-        f"{kind}_temp_path {folder}/{kind}-bodies;\n"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
     log = " ".join(
         f'"{name}":"${variable}",' if name != "status" else f'"{name}":${variable},'
         for name, variable in {
@@ -120,7 +140,7 @@ master_process off;
 pid {folder}/nginx.pid;
 events {{ worker_connections 1024; }}
 http {{
-{temporary}
+{temporary(folder)}
 include {unpacked}/etc/nginx/mime.types;
 default_type application/octet-stream;
 server_names_hash_bucket_size 128;
