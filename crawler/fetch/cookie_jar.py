@@ -1,5 +1,6 @@
 """Cookies from a file in Netscape's format, as browsers' extensions and curl write it."""
 
+import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +10,7 @@ from canonry.canon.syntax import Parts
 
 _HTTP_ONLY = "#HttpOnly_"
 _FIELDS = ("domain", "subdomains", "path", "secure", "expires", "name", "value")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FLAGS = {"TRUE": True, "FALSE": False}
 
 
@@ -67,7 +69,7 @@ def read_jar(file: str) -> CookieJar:
     """
     cookies = []
     try:
-        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+        lines = Path(file).read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         message = f"cookies {file}: cannot be read: {error.strerror}"
         raise ValueError(message) from None
@@ -75,11 +77,10 @@ def read_jar(file: str) -> CookieJar:
         message = f"cookies {file}: not UTF-8: {error.reason}"
         raise ValueError(message) from None
     for number, line in enumerate(lines, 1):
-        text = line.removeprefix(_HTTP_ONLY)
-        if not text.strip() or (text.startswith("#") and text is line):
+        if not line.strip() or (line.startswith("#") and not line.startswith(_HTTP_ONLY)):
             continue
         try:
-            cookies.append(_cookie(text))
+            cookies.append(_cookie(line.removeprefix(_HTTP_ONLY).rstrip("\r")))
         except ValueError as error:
             message = f"cookies {file}, line {number}: {error}"
             raise ValueError(message) from None
@@ -107,6 +108,9 @@ def _cookie(line: str) -> _Cookie:
         if given.upper() not in _FLAGS:
             message = f"{field}: allowed is TRUE or FALSE"
             raise ValueError(message)
+    if _CONTROL.search(name + value) or ";" in name + value:
+        message = "name and value: no control characters and no semicolon are allowed"
+        raise ValueError(message)
     try:
         until = float(expires or 0)
     except ValueError:

@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 from sqlalchemy import Connection, select
 
-from canonry.canon import InvalidURL, redaction
+from canonry.canon import Canonical, InvalidURL, redaction
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.faults import WITH_RETRY_AFTER
 from canonry.crawler.fetch.robots import DAY
@@ -81,7 +81,9 @@ def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
         found = url_filter.candidate(seed, None, depth=0, hops=0, source=None)
     except InvalidURL as error:
         shown, _ = redaction.redact_refused(seed)
-        hint = "" if "://" in seed else f"\nDid you mean https://{shown} ?"
+        [meant] = url_filter.canonicalizer.many([f"https://{seed.strip()}"])
+        near = "://" not in seed and isinstance(meant, Canonical)
+        hint = f"\nDid you mean https://{shown} ?" if near else ""
         raise SettingsError(f"seed: {error}{hint}") from None
     if isinstance(found, HoldReason):
         shown, _ = redaction.redact_refused(seed)
@@ -169,7 +171,8 @@ def _types_in(job: str | None) -> list[str]:
     """Return the types to which a job is limited: to learn another's, it has to be asked again."""
     found: list[str] = []
     if job is not None:
-        found = msgspec.json.decode(job)["settings"]["fetch"].get("only_types", [])
+        settings = msgspec.json.decode(job).get("settings", {})
+        found = settings.get("fetch", {}).get("only_types", [])
     return found
 
 

@@ -140,6 +140,10 @@ def test_a_cookie_goes_where_its_line_says(
             "line 1: subdomains: allowed",
         ),
         (line("a.example", "TRUE", "/", "TRUE", "now", "n", "s3cret"), "line 1: expires: allowed"),
+        (
+            line("a.example", "TRUE", "/", "TRUE", "0", "n", "s3cret\x0b"),
+            "line 1: name and value",
+        ),
         (line("a.example", "TRUE", "/", "TRUE", "1", "n", "s3cret"), "all of its cookies have exp"),
     ],
 )

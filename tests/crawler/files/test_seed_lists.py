@@ -61,6 +61,14 @@ def test_a_bad_line_is_told_with_its_place_and_stops_nothing() -> None:
     assert message.startswith("canonry: f, line 6: seed mailto:")
 
 
+@pytest.mark.parametrize(("text", "asks"), [("b.example/x", True), ("x y", False), ("[x", False)])
+def test_a_seed_without_a_scheme_is_asked_about_if_it_could_be_one(text: str, asks: bool) -> None:
+    told: list[str] = []
+    seeds = [ListedSeed("http://a.example/", "f, line 1"), ListedSeed(text, "f, line 2")]
+    read_seeds([], seeds, no_seeds(), told.append)
+    assert ("Did you mean" in told[0]) == asks
+
+
 def test_of_many_bad_lines_most_are_only_counted() -> None:
     listed = [ListedSeed("nonsense", f"f, line {n}") for n in range(1, 1_001)]
     told: list[str] = []
