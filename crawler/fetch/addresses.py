@@ -1,5 +1,6 @@
 """The address guard: which addresses may be connected to; and ``--connect-to``."""
 
+import asyncio
 import ipaddress
 import socket
 import time
@@ -13,7 +14,9 @@ from canonry.crawler.fetch.special_addresses import is_reachable
 
 _CONNECT_TO_PARTS = 4
 _CACHE_SECONDS, _CACHE_SIZE = 60.0, 20_000  # for answers of name servers
+_FAILURE_SECONDS = 1.0  # a host's first request need not ask again what was just answered
 _Name = tuple[str, socket.AddressFamily]
+_Answer = list[ResolveResult] | socket.gaierror
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -92,10 +95,23 @@ class GuardedResolver(AbstractResolver):
     """
 
     def __init__(
-        self, inner: AbstractResolver, rules: Sequence[ConnectTo], *, allow_private: bool
+        self,
+        inner: AbstractResolver,
+        rules: Sequence[ConnectTo],
+        *,
+        allow_private: bool,
+        patience: float = 10.0,
     ) -> None:
-        """Wrap a resolver and cache its answers."""
-        self._cache: OrderedDict[_Name, tuple[float, list[ResolveResult]]] = OrderedDict()
+        """Wrap a resolver and cache its answers.
+
+        Args:
+            inner: asks the name servers.
+            rules: of ``--connect-to``.
+            allow_private: True allows every address.
+            patience: seconds for one name.
+        """
+        self._cache: OrderedDict[_Name, tuple[float, _Answer]] = OrderedDict()
+        self._patience = patience
         self._inner = inner
         self._rules = rules
         self._allow_private = allow_private
@@ -113,12 +129,18 @@ class GuardedResolver(AbstractResolver):
         if mapped is not None:
             found = await self._inner.resolve(*mapped, family)
             return [ResolveResult(**{**entry, "hostname": host}) for entry in found]
+        known: _Answer
         until, known = self._cache.get((host.lower(), family), (0.0, []))
         if until <= time.monotonic():
-            known = await self._look_up(host, port, family)
-            self._cache[host.lower(), family] = time.monotonic() + _CACHE_SECONDS, known
+            try:
+                known, seconds = await self._look_up(host, port, family), _CACHE_SECONDS
+            except socket.gaierror as error:
+                known, seconds = error, _FAILURE_SECONDS
+            self._cache[host.lower(), family] = time.monotonic() + seconds, known
             while len(self._cache) > _CACHE_SIZE:
                 self._cache.popitem(last=False)
+        if isinstance(known, socket.gaierror):
+            raise socket.gaierror(*known.args)
         return [ResolveResult(**{**entry, "port": port}) for entry in known]
 
     async def address_of(self, host: str) -> str | None:
@@ -138,7 +160,11 @@ class GuardedResolver(AbstractResolver):
         self, host: str, port: int, family: socket.AddressFamily
     ) -> list[ResolveResult]:
         """Resolve a name to its allowed addresses."""
-        found = await self._inner.resolve(host, port, family)
+        try:
+            async with asyncio.timeout(self._patience):
+                found = await self._inner.resolve(host, port, family)
+        except TimeoutError:
+            raise socket.gaierror(socket.EAI_AGAIN, "no answer in time") from None
         allowed = [entry for entry in found if self._allow_private or is_public(entry["host"])]
         if not allowed:
             raise AddressRefusedError(f"{host} has {found[0]['host'] if found else 'no address'}")

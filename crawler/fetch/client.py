@@ -75,7 +75,10 @@ class Client:
     async def __aenter__(self) -> Self:
         """Open the session."""
         self._resolver = GuardedResolver(
-            aiohttp.ThreadedResolver(), self._rules, allow_private=self._fetch.allow_private
+            aiohttp.ThreadedResolver(),
+            self._rules,
+            allow_private=self._fetch.allow_private,
+            patience=self._fetch.connect_timeout,
         )
         guard = None if self._fetch.allow_private else self._resolver
         self._routes = ProxyRoutes(self._proxies, self._rules, guard, self._fetch.connect_timeout)

@@ -21,6 +21,7 @@ MOST_READ = 512_000  # section 2.5: "at least 500 kibibytes"
 _LONG = 30 * DAY  # section 2.3.1.4: "a reasonably long period of time (for example, 30 days)"
 _HOUR = 3_600.0
 _STATUS = "status "
+_SLOW = 5.0  # seconds; a try that takes longer counts twice
 _SHORT = 1.0  # second: the longest first pause where no server has answered yet
 ALLOW_ALL = ""
 _LARGE = 1 << 16  # characters; such a file may take a while, so a thread reads it and asks it
@@ -162,7 +163,7 @@ class RobotsChecker:
             try:
                 text = await self._fetch(f"{origin}/robots.txt")
             except FetchError as error:
-                kept = await self._unreachable(origin, kept, error)
+                kept = await self._unreachable(origin, kept, error, now)
             else:
                 kept = CachedRobots(text, now + DAY)
                 await self._store.put_robots(origin, kept)
@@ -176,7 +177,7 @@ class RobotsChecker:
         return _Known(rules, is_large, kept.expires_at)
 
     async def _unreachable(
-        self, origin: str, kept: CachedRobots | None, error: FetchError
+        self, origin: str, kept: CachedRobots | None, error: FetchError, began: float
     ) -> CachedRobots:
         """Return the rules that apply while robots.txt cannot be reached.
 
@@ -192,7 +193,7 @@ class RobotsChecker:
         since = now if kept is None or kept.unreachable_since is None else kept.unreachable_since
         rules = None if kept is None else kept.rules
         if rules is None and now - since < _LONG:
-            failed = self._failures[origin] = self._failed(origin, error, now)
+            failed = self._failures[origin] = self._failed(origin, error, began)
             if kept is None:
                 await self._store.put_robots(origin, CachedRobots(None, 0.0, since))
             raise _unreachable(
@@ -206,11 +207,13 @@ class RobotsChecker:
         await self._store.put_robots(origin, kept)
         return kept
 
-    def _failed(self, origin: str, error: FetchError, now: float) -> _Unreachable:
+    def _failed(self, origin: str, error: FetchError, began: float) -> _Unreachable:
         """Return the failure of an origin, after one more request that failed."""
+        now = self._clock()
+        is_slow = error.detail == Fault.TIMEOUT.label or now - began > _SLOW
         before = self._failures.get(origin)
         tries = 0 if before is None else before.tries
-        tries += 1 if error.detail != Fault.TIMEOUT.label else 2  # it has waited long enough
+        tries += 2 if is_slow else 1
         if error.final or tries > self._retries:
             return _Unreachable(error.detail, tries, now + _HOUR, is_final=True)
         pause = max(self._pause_after(error.detail, tries), error.retry_after or 0.0)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import NamedTuple
 
@@ -37,6 +38,8 @@ from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage import Store, StoreError
 from canonry.storage.sql.writer import Writer
+
+_LOOKUPS = 64  # of names at a time
 
 
 class CrawlResult(NamedTuple):
@@ -115,6 +118,8 @@ async def crawl(
         raise SettingsError(f"[fetch]: {error}") from None
     for hint in advice.of(settings, [candidate.url for candidate in candidates]):
         notify(f"canonry: {hint}")
+    loop = asyncio.get_running_loop()  # names are looked up in threads: as many as may be asked
+    loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS))
     worker = own_name()
     with ExitStack() as stack:
         opened = _open(stack, store_url, canonicalizer, settings, worker, notify)

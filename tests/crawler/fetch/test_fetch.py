@@ -229,6 +229,27 @@ def test_dns_rebinding_gains_nothing() -> None:
     asyncio.run(run())
 
 
+def test_a_name_without_an_answer_costs_its_time_once_in_a_while() -> None:
+    class Silent(NameServer):
+        async def resolve(
+            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+        ) -> list[ResolveResult]:
+            self.requests += 1
+            await asyncio.sleep(60)
+            return await super().resolve(host, port, family)
+
+    async def run() -> None:
+        names = Silent()
+        guarded = GuardedResolver(names, [], allow_private=False, patience=0.05)
+        for _ in range(3):
+            with pytest.raises(socket.gaierror) as raised:
+                await guarded.resolve("silent.example", 80)
+            assert raised.value.errno == socket.EAI_AGAIN, "not final"
+        assert names.requests == 1
+
+    asyncio.run(run())
+
+
 def test_the_address_of_a_host_for_politeness() -> None:
     async def run() -> None:
         rules = [ConnectTo.parse("mapped.example::127.0.0.1:80")]

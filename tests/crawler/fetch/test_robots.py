@@ -267,6 +267,22 @@ def test_an_unreachable_file_is_requested_again_later_each_time_and_then_once_an
     assert given_up[0] == tries[-2], "from then on no URL of the origin waits"
 
 
+def test_a_try_that_took_long_counts_twice() -> None:
+    web = Web({"http://a.example/robots.txt": FetchError(Fault.DNS, "no answer in time")}, 10.0)
+    quick = web.get
+
+    async def slow(url: str) -> Response:
+        web.now += 10.0
+        return await quick(url)
+
+    web.robots._get = slow  # noqa: SLF001 - its clock goes on meanwhile
+    for tries, is_final in ((1, False), (2, True)):
+        with pytest.raises(FetchError) as raised:
+            web.allows("http://a.example/")
+        assert (len(web.requested), raised.value.final) == (tries, is_final)
+        web.now += 2.0
+
+
 def test_only_one_visit_waits_for_an_origin_that_failed() -> None:
     robots = "http://a.example/robots.txt"
     web = Web({robots: FetchError(Fault.CONNECT, "connection refused")}, pause=10.0)
