@@ -10,7 +10,7 @@ import msgspec
 
 from canonry.canon import redact, redaction
 from canonry.crawler.settings import SettingsError
-from canonry.storage import Admission, Outcome
+from canonry.storage import Admission, Outcome, StoreError
 from canonry.storage.records import NOT_A_PAGE
 
 
@@ -81,9 +81,16 @@ class Log:
         os.close(self._file)
 
     def _write(self, record: dict[str, Any]) -> None:
-        """Write a line at once, into a new file if log rotation has moved the old one away."""
+        """Write a line at once, into a new file if log rotation has moved the old one away.
+
+        Raises:
+            StoreError: if it cannot be written: a log with gaps would say nothing of them.
+        """
         if self._path != "-" and not Path(self._path).exists():
             os.close(self._file)
             self._file = self._open()
         head = {"time": round(time.time(), 3), "worker": self._worker}
-        os.write(self._file, msgspec.json.encode(head | record) + b"\n")
+        try:
+            os.write(self._file, msgspec.json.encode(head | record) + b"\n")
+        except OSError as error:
+            raise StoreError(f"--log {self._path}: {error.strerror}") from error

@@ -32,6 +32,7 @@ from canonry.crawler.run.queue.politeness import politeness, politeness_of
 from canonry.crawler.run.queue.send_times import SendTimes
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.queue.turns import Turns
+from canonry.crawler.run.steady_clock import SteadyClock
 from canonry.crawler.run.stored_robots import StoredRobots
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
@@ -105,6 +106,7 @@ async def crawl(
     url_filter = URLFilter(canonicalizer, scope, settings)
     candidates = read_seeds(seeds, listed, url_filter, notify)
     turns = Turns(politeness(settings), politeness_of(settings))
+    clock = SteadyClock()
     try:
         headers = RequestHeaders(
             settings.fetch,
@@ -113,7 +115,7 @@ async def crawl(
             in_scope=scope.has_place,
             notify=notify,
         )
-        client = Client(settings, SendTimes(turns, time.time), headers)
+        client = Client(settings, SendTimes(turns, clock), headers)
     except ValueError as error:
         raise SettingsError(f"[fetch]: {error}") from None
     for hint in advice.of(settings, [candidate.url for candidate in candidates]):
@@ -133,7 +135,7 @@ async def crawl(
         number = store.begin_job("crawl", signed(job, worker), time.time())
         try:
             async with client:
-                run = _build(opened, client, turns, url_filter, settings, worker)
+                run = _build(opened, client, turns, clock, url_filter, settings, worker)
                 with _watched(watch(run)), interrupts.stopping(run, opened.notify):
                     start = time.monotonic()
                     finished = await run.run()
@@ -178,6 +180,7 @@ def _build(
     opened: _Resources,
     client: Client,
     turns: Turns,
+    clock: SteadyClock,
     url_filter: URLFilter,
     settings: Settings,
     worker: str,
@@ -188,9 +191,7 @@ def _build(
     stored = StoredRobots(opened.store, opened.writer)
     crawl = settings.crawl
     fetch = settings.fetch
-    robots = RobotsChecker(
-        get_robots, stored, time.time, crawl.token, fetch.retry_wait, fetch.retries
-    )
+    robots = RobotsChecker(get_robots, stored, clock, crawl.token, fetch.retry_wait, fetch.retries)
     store_session = StoreSession(
         opened.store,
         opened.writer,
@@ -202,11 +203,11 @@ def _build(
     )
     return Crawl(
         store_session,
-        Visitor(get, robots, url_filter, settings, time.time),
+        Visitor(get, robots, url_filter, settings, clock),
         settings,
         turns,
         notify=opened.notify,
-        clock=time.time,
+        clock=clock,
         address_of=client.address_of,
         log=opened.log,
     )

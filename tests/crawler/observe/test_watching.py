@@ -20,7 +20,7 @@ from canonry.crawler.observe import metrics
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress, Rate, total
 from canonry.crawler.settings import SettingsError
-from canonry.storage import Outcome, Queued, State
+from canonry.storage import Outcome, Queued, State, StoreError
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
@@ -176,3 +176,10 @@ def test_a_terminal_shows_the_crawl_and_a_pipe_does_not(tmp_path: Path) -> None:
     with demo_site() as served:
         done = run_command(*crawl_words(served), folder=tmp_path)
     assert b"in flight" not in done.stderr
+
+
+def test_a_log_that_cannot_be_written_is_named() -> None:
+    log = Log("/dev/full", "w")
+    with pytest.raises(StoreError, match=r"^--log /dev/full: No space left on device$"):
+        log.message("x")
+    log.close()
