@@ -94,4 +94,4 @@ def advice(seed: FailedSeed) -> str | None:
     if seed.reason == Fault.ADDRESS.label and not is_web_port(Parts.of(url).port):
         return "no request goes to that port (docs/crawl.md)"
     label, _, cause = seed.reason.partition(": ")
-    return _ADVICE.get(cause or label)
+    return _ADVICE.get((cause or label).partition(",")[0])

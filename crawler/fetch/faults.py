@@ -87,6 +87,8 @@ class FetchError(Exception):
         """What happened, in few words of which there are few: for counts, reports and the log."""
         if self.detail and self.fault in {Fault.CONNECT, Fault.SERVER}:
             return self.detail
+        if self.detail and self.fault is Fault.TLS:
+            return f"{self.fault.label}, {self.detail}"
         return self.fault.label
 
     @property

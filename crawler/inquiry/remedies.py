@@ -164,4 +164,6 @@ def sentence(reason: str) -> str | None:
     """
     label, _, cause = reason.partition(": ")
     found = _SENTENCES.get(label)
-    return f"{found}: {_SENTENCES.get(cause, cause)}" if found and cause else found
+    kind, _, more = cause.partition(", ")
+    words = [found, _SENTENCES.get(kind, kind), more]
+    return found and ": ".join(word for word in words if word)
