@@ -1,1 +1,1 @@
-"""The job of a crawl in its store: begun, gone on with, and those that were killed."""
+"""The job of a crawl in its store: begun, gone on with, killed, and what came of its seeds."""
