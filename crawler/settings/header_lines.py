@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable
 
-_LINE = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_LINE = re.compile(rf"({_NAME.pattern}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
 _TEXT = re.compile(r"[^\x00-\x1f\x7f]*")
 # Headers that Canonry itself sets: for the connection (RFC 9110 section 7.6.1), for the request.
 _OURS = {
@@ -38,8 +39,9 @@ def headers_of(lines: Iterable[str]) -> dict[str, str]:
     for line in lines:
         read = _LINE.fullmatch(line.strip())
         if read is None:
-            name = line.partition(":")[0] if ":" in line else ""
-            message = f'{name or "a header"}: allowed is "Name: value", on one line'
+            start, colon, _value = line.partition(":")
+            name = start if colon and _NAME.fullmatch(start) else "a header"
+            message = f'{name}: allowed is "Name: value", on one line'
             raise ValueError(message)
         name, value = read.groups()
         if name.lower() in _EACH or name.lower() in _OURS:
@@ -49,6 +51,8 @@ def headers_of(lines: Iterable[str]) -> dict[str, str]:
         if name.lower() in {other.lower() for other in found}:
             message = f"{name}: this header is given twice"
             raise ValueError(message)
+        if name.lower() == "cookie":
+            cookies_of(value)  # which has to be readable, as a jar may add to it
         found[name] = value.rstrip()
     return found
 

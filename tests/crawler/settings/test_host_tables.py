@@ -70,6 +70,8 @@ def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
         ("requests_per_host = 0", "allowed is a whole number, 1 or more"),
         ("basic_auth = 's3cret'", 'basic_auth in [hosts."h"]: allowed is "user:password"'),
         ("headers = ['A: s3cret', 'a: b']", "a: this header is given twice"),
+        ("headers = ['Bearer s3cret:x']", 'a header: allowed is "Name: value"'),
+        ("headers = ['Cookie: s3cret']", 'allowed are cookies as in a Cookie header: "a=b; c=d"'),
         ("headers = ['s3cret']", 'a header: allowed is "Name: value"'),
         ("headers = ['Host: s3cret']", "Host: this header may not be given: Canonry sets it"),
         ("headers = ['User-Agent: s3cret']", "user_agent in [crawl] sets it"),
