@@ -15,60 +15,107 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import Self
 
 _LONGEST = 1 << 17  # bytes of a request: the words, the folder, the environment
 
 
-def run(
-    words: Sequence[str], folder: Path, data: bytes | None, timeout: float
-) -> subprocess.CompletedProcess[bytes]:
-    """Run the command in a folder until it ends, as `subprocess.run` does.
+class Fork:
+    """A process of the command, with the methods of `subprocess.Popen` that tests use."""
 
-    Raises:
-        subprocess.TimeoutExpired: it took too long, and was killed.
-    """
-    with ExitStack() as stack, ThreadPoolExecutor(3) as threads:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        stack.enter_context(ours)
+    def __init__(self, words: Sequence[str], folder: Path) -> None:
+        """Start the command in a folder."""
+        self.returncode: int | None = None
+        self.args = list(words)
+        self._answers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         given, writing = os.pipe()
         out, printing = os.pipe()
         errors, complaining = os.pipe()
+        self.stdin, self.stdout = os.fdopen(writing, "wb"), os.fdopen(out, "rb")
+        self.stderr = os.fdopen(errors, "rb")
         request = {"words": words, "folder": str(folder), "environment": dict(os.environ)}
         fds = [given, printing, complaining, theirs.detach()]
         socket.send_fds(_server(), [json.dumps(request).encode()], fds)
         for fd in fds:
             os.close(fd)
-        threads.submit(_write, writing, data or b"")
-        said = [threads.submit(_read, fd) for fd in (out, errors)]
-        process = int(ours.recv(_LONGEST))
-        ours.settimeout(timeout)
-        try:
-            code = int(ours.recv(_LONGEST))
-        except TimeoutError:
-            os.kill(process, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(list(words), timeout) from None
-        return subprocess.CompletedProcess(list(words), code, *(one.result() for one in said))
+        self.pid = int(self._answers.recv(_LONGEST))
+        self._threads = ThreadPoolExecutor(3)
+        self._reading: list[Future[bytes]] = []
 
+    def __enter__(self) -> Self:
+        """Return the process."""
+        return self
 
-def _write(fd: int, data: bytes) -> None:
-    """Write a process's input, as much of it as it reads."""
-    try:
-        with open(fd, "wb") as file:
-            file.write(data)
-    except BrokenPipeError:
-        pass
+    def __exit__(self, *_error: object) -> None:
+        """Wait until the process has ended; what it printed and nobody read is lost."""
+        for file in (self.stdin, self.stdout, self.stderr):
+            file.close()
+        self.wait()
+        self._threads.shutdown()
 
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the process runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
 
-def _read(fd: int) -> bytes:
-    """Read a process's output to its end."""
-    with open(fd, "rb") as file:
-        return file.read()
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until the process has ended; return its exit code.
+
+        Raises:
+            subprocess.TimeoutExpired: it runs on.
+        """
+        if self.returncode is None:
+            self._answers.settimeout(timeout)
+            try:
+                self.returncode = int(self._answers.recv(_LONGEST))
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0) from None
+            self._answers.close()
+        return self.returncode
+
+    def communicate(self, data: bytes = b"", timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Write the input, wait until the process has ended, and return what it printed.
+
+        Raises:
+            subprocess.TimeoutExpired: it runs on; this may be called again.
+        """
+        if not self._reading:
+            self._threads.submit(self._write, data)
+            self._reading = [self._threads.submit(file.read) for file in (self.stdout, self.stderr)]
+        if wait(self._reading, timeout).not_done:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+        self.wait(timeout)
+        self._threads.shutdown()
+        for file in (self.stdout, self.stderr):
+            file.close()
+        out, errors = (one.result() for one in self._reading)
+        return out, errors
+
+    def _write(self, data: bytes) -> None:
+        """Write the input, as much of it as the process reads."""
+        with suppress(BrokenPipeError):
+            self.stdin.write(data)
+            self.stdin.close()
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, if the process has not ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        self.send_signal(signal.SIGKILL)
 
 
 @cache

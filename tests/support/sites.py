@@ -3,7 +3,6 @@
 import asyncio
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from support import forking
+from support.forking import Fork
 
 from canonry.crawler.demo.server import Served, serving
 from canonry.crawler.demo.site import SEED, build
@@ -55,7 +54,13 @@ def run_command(
     *words: str, folder: Path, data: bytes | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command until it ends, with this standard input."""
-    return forking.run(words, folder, data, timeout=100)
+    process = Fork(words, folder)
+    try:
+        out, errors = process.communicate(data or b"", timeout=100)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return subprocess.CompletedProcess(words, process.wait(), out, errors)
 
 
 def crawl_words(served: Served, *more: str) -> list[str]:
@@ -74,17 +79,14 @@ def crawl_words(served: Served, *more: str) -> list[str]:
     ]
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start the command and return its process."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "canonry", *words],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+def start(folder: Path, *words: str) -> Fork:
+    """Start the command, without any input, and return its process."""
+    process = Fork(words, folder)
+    process.stdin.close()
+    return process
 
 
-def children(process: subprocess.Popen[bytes]) -> list[int]:
+def children(process: Fork) -> list[int]:
     """Return the worker processes of a command."""
     listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     found = []

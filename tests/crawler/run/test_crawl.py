@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 from sqlalchemy import Connection
+from support.forking import Fork
 from support.sites import crawl_words, demo_site, exported, pages_of, run_command, start, wait_for
 
 from canonry.canon.policies import Policy
@@ -126,7 +126,7 @@ def test_the_demo_sees_pages_that_robots_txt_forbids(monkeypatch: pytest.MonkeyP
     assert (result.missed, result.fetched_again) == ((), 0)
 
 
-def reached(served: Served, process: subprocess.Popen[bytes], requests: int) -> bool:
+def reached(served: Served, process: Fork, requests: int) -> bool:
     """Return True if a crawl has sent so many requests, or ended."""
     return served.requests >= requests or process.poll() is not None
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from support.crawls import host_of, page
+from support.forking import Fork
 from support.servers import raw_server
 from support.sites import (
     children,
@@ -31,7 +31,7 @@ _WALLS = ("/wall/", "/loop/", "/robots.txt")  # requested again by their nature
 
 
 @contextmanager
-def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], subprocess.Popen[bytes]]]:
+def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], Fork]]:
     """Start a crawl by two workers, and wait until it has begun."""
     with demo_site(pause=0.01) as served:
         words = crawl_words(served, "--workers", "2", "--concurrency", "4")
