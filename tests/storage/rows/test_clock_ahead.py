@@ -10,6 +10,7 @@ from canonry.storage import State
 from canonry.storage.rows.clock_ahead import Waits, correct
 from canonry.storage.sql.schema import hosts, robots, urls
 
+pytestmark = pytest.mark.every_database
 NOW = 1_000_000.0
 DAY = 86_400.0
 WAITS = Waits(1.0, 60.0, 100.0, 200.0, DAY, DAY, asked_suffix=" asked")

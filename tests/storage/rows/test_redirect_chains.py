@@ -1,0 +1,41 @@
+"""Chains of redirects: where URLs lead, on both databases."""
+
+from pathlib import Path
+
+import pytest
+from support.stores import admit, candidate, open_store, visited
+
+from canonry.storage import Hop, State
+from canonry.storage.rows.redirect_chains import chains
+
+pytestmark = pytest.mark.every_database
+
+
+def test_each_chain_is_followed_to_its_end(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    names = [f"http://a.example/{n}" for n in range(6)]
+    rows = [one.row for one in admit(store, names)]
+
+    def to(number: int) -> tuple[Hop, ...]:
+        return (Hop("redirect", 301, candidate(names[number])),)
+
+    moved = State.REDIRECTED
+    store.record([visited(rows[0], moved, hops=to(5))], 1.0)  # later it leads elsewhere
+    with store.transaction() as connection:
+        connection.exec_driver_sql("UPDATE urls SET state = 0 WHERE url = 'http://a.example/0'")
+    outcomes = [
+        visited(rows[0], moved, hops=to(1)),
+        visited(rows[1], moved, hops=to(2)),
+        visited(rows[2], State.FAILED, "dns"),
+        visited(rows[3], moved, hops=to(4)),
+        visited(rows[4], moved, hops=to(3)),
+    ]
+    store.record(outcomes, 2.0)
+    with store.transaction() as connection:
+        found = chains(connection, rows)
+    store.close()
+    assert [chain.first.row for chain in found] == rows
+    ends = [(chain.last.url[-1], chain.last.state, chain.last.reason) for chain in found]
+    assert ends[:3] == [("2", State.FAILED, "dns")] * 3
+    assert {end[:2] for end in ends[3:5]} == {("3", moved), ("4", moved)}, "a circle"
+    assert ends[5] == ("5", State.QUEUED, None)
