@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
-from msgspec.structs import replace
-
 from canonry.canon.learned import (
     FAMILIES,
     INDEX_FILE,
@@ -20,7 +18,6 @@ from canonry.canon.learned import (
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence.loose_forms import loose_path
-from canonry.crawler.learn.life.verification import first_directory
 
 # Segments and labels that say who may see a page, or in which language. A redirect to one says
 # nothing about which URLs are equal: tomorrow, or from another country, it leads elsewhere.
@@ -62,14 +59,6 @@ def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
     return tuple(found)
 
 
-def scopes(rewrite: Rewrite, path: str) -> Iterator[Rewrite]:
-    """Yield a rewrite for the whole site, and for the part of it that a path lies in."""
-    yield rewrite
-    below = first_directory(path.rstrip("/"))  # "/a/" lies at the root
-    if below and ";" not in below and rewrite.family != "path-prefix":
-        yield replace(rewrite, below=below)
-
-
 def _of_hosts(source: Parts, target: Parts) -> list[Rewrite] | None:
     """Return the rewrites that explain different hosts; None if none do."""
     old, new = site_of(source), site_of(target)
@@ -105,7 +94,7 @@ def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
         return []
     site = site_of(source)
     if loose_path(source.path) != loose_path(target.path):
-        return _prefix(source, target)
+        return _prefix(source, target) or _tidied_prefix(source, target)
     options = [
         *_path_parameters(source, target),
         Rewrite(site, "double-slash"),
@@ -163,6 +152,17 @@ def _prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
     return None if FAMILIES["path-prefix"].check(rewrite) else [rewrite]
 
 
+def _tidied_prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrites for a moved directory, if the source has other flaws, too."""
+    slashes, parts = Rewrite(site_of(source), "double-slash"), source
+    found = [slashes] if (parts := act(slashes, source)) is not source else []
+    prefix = _prefix(parts, target) if found else None
+    for index in _index_file(source) if prefix is None else ():
+        prefix = _prefix(act(index, parts), target)
+        prefix = None if prefix is None else [*prefix, index]
+    return None if prefix is None else found + prefix
+
+
 def _without_locale(segments: list[str]) -> list[str]:
     return [segment for segment in segments if not _LOCALE.fullmatch(segment)]
 
@@ -210,26 +210,9 @@ def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     Of the two directions, the one that makes URLs shorter is preferred. If the URLs differ only in
     the value of one parameter, that parameter selects nothing.
     """
-    return _explain(one, other)[1]
-
-
-def scoped_between(one: Parts, other: Parts) -> Iterator[Rewrite]:
-    """Yield what `rewrites_between` returns, each for the whole site and for a part of it.
-
-    That is the part in which the URL lies that the rewrites change.
-    """
-    source, rewrites = _explain(one, other)
-    for rewrite in rewrites:
-        yield from scopes(rewrite, source.path)
-
-
-def _explain(one: Parts, other: Parts) -> tuple[Parts, tuple[Rewrite, ...]]:
-    """Return of two URLs the one that rewrites change into the other, and the rewrites."""
     first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
     found = _differing_value(first, second) or _differing_path_parameter(first, second)
-    if found := found or rewrites_from(first, second):
-        return first, found
-    return second, rewrites_from(second, first)
+    return found or rewrites_from(first, second) or rewrites_from(second, first)
 
 
 def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:

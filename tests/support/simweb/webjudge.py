@@ -28,18 +28,24 @@ class Tally:
     seen: set[str] = field(default_factory=set)  # those whose page was the answer
 
     def add(self, line: Line) -> None:
-        """Count a line of the log."""
+        """Count a line of the log.
+
+        The first answer at a URL that no page links could not be avoided, though a redirect to it
+        was requested before: only that redirect has named it.
+        """
         self.fetches += 1
         self.shown += line.shown
         if line.listed:
             self.fetched_names.add(line.url)
+        is_page = line.status not in _REDIRECTS or line.resource == line.url
+        needed = is_page and not line.listed and line.resource not in self.seen
         if line.resource == "-":
             self.missing += 1
-        elif line.resource in self.fetched:
+        elif line.resource in self.fetched and not needed:
             self.again += 1
             self.again_late += self.fetches > WARM
         self.fetched.add(line.resource)
-        if line.status not in _REDIRECTS or line.resource == line.url:
+        if is_page:
             self.seen.add(line.resource)
 
     @property

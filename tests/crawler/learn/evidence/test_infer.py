@@ -9,7 +9,7 @@ from canonry.canon.learned.families import act
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.validate import fault
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.evidence.infer import rewrites_between, rewrites_from, scoped_between
+from canonry.crawler.learn.evidence.infer import rewrites_between, rewrites_from
 from canonry.crawler.learn.evidence.loose_forms import loose_forms
 
 H = "http://h.example"
@@ -41,6 +41,9 @@ def read(source: str, target: str) -> list[str]:
         (f"{H}/a//b", f"{H}/a/b", ["double-slash"]),
         (f"{H}/old/a/b", f"{H}/new/a/b", ["path-prefix /old/ /new/"]),
         (f"{H}/cms/a", f"{H}/a", ["path-prefix /cms/ /"]),
+        (f"{H}/old//d//a", f"{H}/d/a", ["double-slash", "path-prefix /old/ /"]),
+        (f"{H}/old/d/index.php", f"{H}/d/", ["path-prefix /old/ /", "index-file index.php"]),
+        (f"{H}/old//d/", f"{H}/b/", []),
         (f"{H}/a?id=1&ref=2", f"{H}/a?id=1", ["parameter-irrelevant ref id"]),
         (f"{H}/a?x=1&ref=2", f"{H}/a", ["parameter-irrelevant ref x", "parameter-irrelevant x"]),
         (f"{H}/a?b=1&a=2", f"{H}/a?a=2&b=1", ["parameter-order"]),
@@ -119,13 +122,13 @@ def test_pairs_that_no_rewrite_explains(source: str, target: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "rewrites"),
     [
-        (f"{H}/a", f"{H}/a/", [("trailing-slash", "bare", "")]),
-        ("https://h.example/a", f"{H}/a", [("scheme-upgrade", "", "")]),
-        (f"{H}/a?id=1&s=x", f"{H}/a?id=1&s=y", [("parameter-irrelevant", "s", "")]),
-        (f"{H}/d/a;s=1", f"{H}/d/a;s=2", [("path-parameter", "s", "/d/")]),
-        (f"{H}/d;s=1/a;s=1", f"{H}/d;s=2/a;s=2", [("path-parameter", "s", "")]),
-        (f"{H}/d/a;v=1;s=1", f"{H}/d/a;v=1;s=2", [("path-parameter", "s", "/d/")]),
-        (f"{H}/D/a", f"{H}/d/a", [("letter-case", "", "/D/")]),
+        (f"{H}/a", f"{H}/a/", [("trailing-slash", "bare")]),
+        ("https://h.example/a", f"{H}/a", [("scheme-upgrade", "")]),
+        (f"{H}/a?id=1&s=x", f"{H}/a?id=1&s=y", [("parameter-irrelevant", "s")]),
+        (f"{H}/d/a;s=1", f"{H}/d/a;s=2", [("path-parameter", "s")]),
+        (f"{H}/d;s=1/a;s=1", f"{H}/d;s=2/a;s=2", [("path-parameter", "s")]),
+        (f"{H}/d/a;v=1;s=1", f"{H}/d/a;v=1;s=2", [("path-parameter", "s")]),
+        (f"{H}/D/a", f"{H}/d/a", [("letter-case", "")]),
         (f"{H}/a;v=1;s=1", f"{H}/a;v=2;s=2", []),
         (f"{H}/a;v=1", f"{H}/b;v=1", []),
         (f"{H}/a?x=1&y=1", f"{H}/a?x=2&y=2", []),
@@ -133,16 +136,11 @@ def test_pairs_that_no_rewrite_explains(source: str, target: str) -> None:
     ],
 )
 def test_equal_pages_have_the_same_rewrites_in_either_order(
-    one: str, other: str, rewrites: list[tuple[str, str, str]]
+    one: str, other: str, rewrites: list[tuple[str, str]]
 ) -> None:
     for pair in ((one, other), (other, one)):
-        found = list(scoped_between(*map(Parts.of, pair)))
-        whole = [rewrite for rewrite in found if rewrite.below == "/"]
-        assert [(said.family, said.old or said.new) for said in whole] == [
-            (family, field) for family, field, _below in rewrites
-        ]
-        parts = {rewrite.below for rewrite in found} - {"/"}
-        assert parts == {below for _family, _field, below in rewrites if below}
+        found = rewrites_between(*map(Parts.of, pair))
+        assert [(said.family, said.old or said.new) for said in found] == rewrites
 
 
 _SITES = ["h.example", "www.h.example", "o.example", "h.example:8080", "127.0.0.1"]
@@ -215,8 +213,7 @@ def test_rewrites_lead_from_the_source_to_the_target(pair: tuple[Parts, Parts]) 
 def test_the_order_of_two_equal_pages_means_nothing(pair: tuple[Parts, Parts]) -> None:
     one, other = pair
     assert rewrites_between(one, other) == rewrites_between(other, one)
-    assert list(scoped_between(one, other)) == list(scoped_between(other, one))
-    assert all(fault(rewrite) is None for rewrite in scoped_between(one, other))
+    assert all(fault(rewrite) is None for rewrite in rewrites_between(one, other))
 
 
 def are_near(rewrites: tuple[Rewrite, ...]) -> bool:
