@@ -6,7 +6,7 @@ killed on the way, the store stays as it was before.
 """
 
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -26,8 +26,9 @@ from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.rule_store import publish
 from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
+from canonry.crawler.learn.waiting_hops import WaitingHops
 from canonry.crawler.learn.watch import Watch
-from canonry.storage import Admission, Outcome, State
+from canonry.storage import Admission, Outcome
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import history, rule_rows
 from canonry.storage.learned.classes import Rewritten
@@ -35,9 +36,6 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION
 from canonry.storage.rows import leases, urls
 
-_WAITING = 20_000  # URLs at the end of redirects that have not answered yet
-_MAX_HOPS = 5  # of a chain that are followed to its end
-_SWEEP = 15.0  # seconds
 _QUEUE = 2_000  # queued URLs of a site among which questions are looked for
 _UNKNOWN = -1  # generation of rules
 
@@ -70,8 +68,7 @@ class LearningSession:
         self._learner = Learner(thresholds, registrable, self._archive)
         self._generation = _UNKNOWN
         self._in_force = RulesInForce((), canonicalizer)
-        self._waiting: OrderedDict[int, list[Moved]] = OrderedDict()  # by the row at their end
-        self._swept_at = 0.0
+        self._waiting = WaitingHops()
         self._second_trials = SecondTrials()
         self._watch = Watch()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
@@ -155,12 +152,8 @@ class LearningSession:
             else:
                 sites.setdefault(site, None)
         sites.pop("", None)
-        if now - self._swept_at > _SWEEP:  # other workers fetch, too
-            self._swept_at = now
-            ends = set(self._waiting)
-        for _ in range(_MAX_HOPS):
-            if ends := ends & self._waiting.keys():
-                ends = self._resolve(connection, ends)
+        for moved in self._waiting.answered(connection, ends, now):
+            self._learner.observe(moved)
         later = [a.replaces for group in admissions for a in group if a.replaces is not None]
         published = self._publish(connection, sites, now)
         later += published.later
@@ -201,10 +194,8 @@ class LearningSession:
             ):
                 continue
             moved = Moved(identity, target, now, hop.kind)
-            self._waiting.setdefault(admitted.row, []).append(moved)
+            self._waiting.add(moved, admitted.row)
             found.append((moved, admitted.row))
-        while len(self._waiting) > _WAITING:
-            self._waiting.popitem(last=False)
         return found
 
     def _probes(
@@ -228,30 +219,6 @@ class LearningSession:
         rows = {self._canonicalizer.identity(url): row for row, url in queued}
         here = [identity for identity in rows if site_in(identity) == site]
         return [rows[identity] for identity in self._learner.questions(site, here, most)]
-
-    def _resolve(self, connection: Connection, ends: set[int]) -> set[int]:
-        """Pass redirects whose ends have answered to the learner.
-
-        Returns:
-            The rows that the others lead to.
-        """
-        answered = {
-            row: end
-            for row, end in history.reached(connection, ends).items()
-            if end.state != State.QUEUED
-        }
-        led = [row for row, end in answered.items() if end.state == State.REDIRECTED]
-        targets = history.redirect_targets(connection, led)
-        for row, end in answered.items():
-            waiting = self._waiting.pop(row)
-            if end.is_page:
-                for moved in waiting:
-                    if moved.kind == "redirect" or end.names_itself:
-                        self._learner.observe(moved)
-            if row in targets:
-                on = [moved for moved in waiting if moved.kind == "redirect"]
-                self._waiting.setdefault(targets[row], []).extend(on)
-        return set(targets.values())
 
     def _rules_about(self, sites: Iterable[str]) -> list[TrackedRule]:
         """Return the active and suspended rules that cover sites, or move others to them."""
