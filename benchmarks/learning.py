@@ -22,9 +22,10 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.evidence.infer import rewrites_from
-from canonry.crawler.learn.learner import Learner, Moved
+from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import is_proven
+from canonry.crawler.learn.news import Moved
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _WEB = Canonicalizer("web")

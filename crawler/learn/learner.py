@@ -12,37 +12,19 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, RuleState, is_host_name, site_in
 from canonry.crawler.learn.evidence import questions
-from canonry.crawler.learn.evidence.assessor import Assessor, opposite
+from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import Archive, KnownSite, SiteMemory
 from canonry.crawler.learn.evidence.verdicts import shown_by
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler
+from canonry.crawler.learn.news import Answered, Moved
 from canonry.storage.learned.history import PastHop
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AGREEING_HOSTS = 3
-
-
-class Answered(NamedTuple):
-    """An answer that is no redirect: status 200, or 404 or 410."""
-
-    url: str  # its identity
-    digest: bytes  # of the decoded body
-    at: float  # seconds since 1970
-    hsts: bool = False  # it came with Strict-Transport-Security over https
-    sketch: bytes | None = None  # of the text
-    missing: bool = False  # True for 404 and 410
-
-
-class Moved(NamedTuple):
-    """A permanent redirect, or a ``rel=canonical``, whose end answered with 200."""
-
-    source: str  # identities under the policy, without learned rules
-    target: str
-    at: float  # seconds since 1970
-    kind: str = "redirect"
 
 
 class StateChange(NamedTuple):

@@ -14,8 +14,9 @@ import msgspec
 from canonry.canon import Canonicalizer, InvalidURL
 from canonry.canon.learned import LearnedRule
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.learner import Learner, Moved
+from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life.thresholds import Thresholds
+from canonry.crawler.learn.news import Moved
 from canonry.extras import require
 from canonry.storage.http_status import PERMANENT_REDIRECTS
 from canonry.storage.learned.tracked_rule import TrackedRule

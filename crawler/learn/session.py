@@ -19,10 +19,11 @@ from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence.probes import Probe, again, beside
 from canonry.crawler.learn.gate import reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
-from canonry.crawler.learn.learner import Answered, Learner, Moved, StateChange
+from canonry.crawler.learn.learner import Learner, StateChange
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
+from canonry.crawler.learn.news import Answered, Moved
 from canonry.crawler.learn.rule_store import publish
 from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
-from canonry.crawler.learn.learner import Moved
+from canonry.crawler.learn.news import Moved
 from canonry.storage import State
 from canonry.storage.learned import history
 

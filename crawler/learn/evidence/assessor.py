@@ -4,14 +4,14 @@ Pure: no clock, no store. The evidence of a rule is a function of the facts, in 
 came: a rule that is opened late is held against all that is known of its site.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
-from canonry.crawler.learn.evidence.infer import rewrites_between
+from canonry.crawler.learn.evidence.proposals import opposite, proposals
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView, result_of
 from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
@@ -184,10 +184,8 @@ class Assessor:
                     self.open(rewrite)
                     if (tally := site.tallies.get(rewrite)) is not None:
                         tally.suspected = True
-            for other in self._alike(name, site, fact, parts):
-                for rewrite in rewrites_between(Parts.of(other.url), parts):
-                    if self._is_worth_a_look(rewrite, site):
-                        self.open(rewrite)
+            for rewrite in proposals(self._memory, name, fact, parts):
+                self.open(rewrite)
 
     def _open_named(self, site: KnownSite, rewrites: Iterable[Rewrite]) -> None:
         """Open the rules that a redirect or a canonical link shows; its direction counts."""
@@ -209,25 +207,6 @@ class Assessor:
             rule.set_counts(Counts())
             rule.state = "candidate"
             self.mark_changed(rule)
-
-    def _alike(self, name: str, site: KnownSite, fact: Fact, parts: Parts) -> Iterator[Fact]:
-        """Yield the pages that may be the same as one, on its site or on that with ``www.``."""
-        for url in site.known.alike(fact, parts):
-            yield site.known.facts[url]
-        twin = self._memory.twin(name)
-        if twin is not None:
-            for url in twin.known.alike(fact, parts):
-                yield twin.known.facts[url]
-
-    def _is_worth_a_look(self, rewrite: Rewrite, site: KnownSite) -> bool:
-        """Return True if a rewrite that explains two pages is to be held against all others."""
-        against = opposite(rewrite)
-        if against == rewrite:
-            return True
-        # Content says nothing about the direction: that of redirects and canonical links counts.
-        shorter = rewrite.new == "bare" or rewrite.host.startswith("www.")
-        named = self._memory.site(against.host).named
-        return rewrite in site.named or (shorter and against not in named)
 
     def _judge_known(self, tally: RuleTally) -> None:
         """Judge all known URLs that a new rule changes."""
@@ -325,15 +304,6 @@ def _at(view: SiteView, url: str) -> float:
     """Return when a URL answered."""
     fact = view.fact(url) if url else None
     return 0.0 if fact is None else fact.at
-
-
-def opposite(rewrite: Rewrite) -> Rewrite:
-    """Return the rule that undoes what a rule does, where a pair of pages shows either."""
-    if rewrite.family == "www":
-        return replace(rewrite, host=rewrite.new, new=rewrite.host)
-    turned = {"slash": "bare", "bare": "slash"}.get(rewrite.new, "")
-    slashes = rewrite.family == "trailing-slash" and turned
-    return replace(rewrite, new=turned) if slashes else rewrite
 
 
 def _part(rewrite: Rewrite) -> str:

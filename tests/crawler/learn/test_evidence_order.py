@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from support.strategies import share, tries
 
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.learner import Answered, Learner, Moved
+from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound
+from canonry.crawler.learn.news import Answered, Moved
 
 LIMITS = thresholds.load()
 SITE = "h.example"

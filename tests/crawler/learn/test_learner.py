@@ -5,9 +5,10 @@ import random
 import pytest
 
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.learner import Answered, Learner, Moved
+from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound
+from canonry.crawler.learn.news import Answered, Moved
 from canonry.crawler.settings import SettingsError
 
 LIMITS = thresholds.load()

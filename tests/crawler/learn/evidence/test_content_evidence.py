@@ -8,8 +8,9 @@ import pytest
 
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.content.sketch import encoded_sketch
-from canonry.crawler.learn.learner import Answered, Learner, Moved
+from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.news import Answered, Moved
 
 H = "http://h.example"
 _WORDS = [f"{a}{b}{c}" for a in "bdklmnrst" for b in "aeiou" for c in ("n", "r", "st", "l")]
