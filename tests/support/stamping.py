@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -40,12 +39,10 @@ class Stamping:
         print(file=self._process.stdin, flush=True)
         return [Arrival(*given) for given in json.loads(_line(self._process.stdout))]
 
-    def gaps(self) -> list[float]:
-        """Return the seconds between two requests to one host, the smallest first."""
-        by: defaultdict[str, list[float]] = defaultdict(list)
-        for at, host, _target in self.arrivals():
-            by[host].append(at)
-        return sorted(b - a for times in by.values() for a, b in pairwise(times))
+    def shortest(self, host: str) -> float:
+        """Return the shortest time between two requests to a host, in seconds."""
+        times = [arrival.at for arrival in self.arrivals() if arrival.host == host]
+        return min(b - a for a, b in pairwise(times))
 
 
 def _line(stream: IO[str] | None) -> str:

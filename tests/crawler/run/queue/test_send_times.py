@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count, cycle, pairwise
 from pathlib import Path
 
@@ -48,12 +49,26 @@ def crawl(folder: Path, server: Stamping, *, busy: bool = False) -> None:
     asyncio.run(run())
 
 
-def assert_polite(server: Stamping, hosts: Iterable[int] = range(4)) -> None:
-    """Assert that the delay lies between any two requests to one host, and that all came."""
-    assert server.gaps()[0] >= DELAY - NOTED_LATE
-    asked = {(host, target) for _, host, target in server.arrivals()}
+def assert_polite(
+    crawl: Callable[[Path, Stamping], object], folder: Path, hosts: Iterable[int] = range(4)
+) -> None:
+    """Assert that a crawl gets every page, with the delay between any two requests to a host.
+
+    On a busy machine the server may note a request late, so a crawl may be repeated. A pause that
+    is not kept is short each time.
+    """
     pages = {(f"h{host}.example", f"/{page}") for host in hosts for page in range(3)}
-    assert asked >= pages - {("h3.example", "/0")}
+    for number in range(3):
+        (place := folder / str(number)).mkdir()
+        with stamping() as server:
+            crawl(place, server)
+            asked = {(host, target) for _, host, target in server.arrivals()}
+            shortest = {host: server.shortest(host) for host, _ in asked}
+        assert asked >= pages - {("h3.example", "/0")}
+        slow = shortest.pop("h3.example")  # its robots.txt asks for that
+        if min(shortest.values()) >= DELAY - NOTED_LATE and slow >= 2 * DELAY - NOTED_LATE:
+            return
+    raise AssertionError(shortest, slow)
 
 
 @contextmanager
@@ -69,32 +84,27 @@ def burning() -> Iterator[None]:
 def test_the_pause_holds_for_robots_files_and_redirects_and_while_the_loop_is_busy(
     tmp_path: Path,
 ) -> None:
-    with stamping() as server:
-        crawl(tmp_path, server, busy=True)
-        assert_polite(server)
-        slow = [arrival.at for arrival in server.arrivals() if arrival.host == "h3.example"]
-        assert min(b - a for a, b in pairwise(slow)) >= 0.2 - NOTED_LATE
+    assert_polite(partial(crawl, busy=True), tmp_path)
 
 
 def test_the_pause_holds_from_the_start_beside_another_program(tmp_path: Path) -> None:
-    with stamping() as server, burning(), burning():
-        crawl(tmp_path, server)
-        assert_polite(server)
+    with burning(), burning():
+        assert_polite(crawl, tmp_path)
 
 
 def test_the_pause_holds_across_workers_that_are_killed_and_resumed_at_once(tmp_path: Path) -> None:
-    with stamping() as server:
+    def killed_and_resumed(folder: Path, server: Stamping) -> None:
         words = ["crawl", *(f"http://h{n}.example/" for n in (0, 2, 3))]
         how = ["--connect-to", f"::127.0.0.1:{server.port}", "--delay", str(DELAY)]
-        process = start(tmp_path, *words, *how, "--workers", "2")
+        process = start(folder, *words, *how, "--workers", "2")
         wait_for(lambda: len(server.arrivals()) > 6)
-        workers = children(process)
-        for pid in (process.pid, *workers):
+        for pid in (*children(process), process.pid):
             os.kill(pid, signal.SIGKILL)
         process.communicate()
-        done = run_command(*words, *how, folder=tmp_path)
+        done = run_command(*words, *how, folder=folder)
         assert done.returncode == 0, done.stderr
-        assert_polite(server, hosts=(0, 2, 3))
+
+    assert_polite(killed_and_resumed, tmp_path, hosts=(0, 2, 3))
 
 
 class Simulation:
