@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, update
+from sqlalchemy import Connection, and_, select, update
 
 from canonry.canon import redact
 from canonry.crawler.fetch.faults import Fault
@@ -14,7 +14,7 @@ from canonry.storage.rows.redirect_chains import ChainEnd, chains
 from canonry.storage.rows.urls import queue_again
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks
-from canonry.storage.sql.schema import urls
+from canonry.storage.sql.schema import jobs, urls
 
 # Their server could not be reached, so it has not said anything about these URLs.
 _UNREACHED = frozenset(
@@ -51,21 +51,28 @@ def failures(connection: Connection, rows: Sequence[int]) -> tuple[FailedSeed, .
 def try_again(connection: Connection, rows: Sequence[int]) -> None:
     """Queue URLs again that an earlier run gave up: its seeds, and all that it could not reach.
 
-    A seed that a limit held when it was a mere link is queued as the seed that it is now.
+    Seeds are only tried again after a run that came to its end: one that is resumed has just tried
+    them. A seed that a limit held when it was a mere link is queued as the seed that it is now.
 
     Args:
-        connection: in a writing transaction.
+        connection: in a writing transaction, before the job of this run begins.
         rows: of this run's seeds.
     """
+    last = connection.scalar(
+        select(jobs.c.state).where(jobs.c.command == "crawl").order_by(jobs.c.id.desc()).limit(1)
+    )
+    if last == "running":  # another worker of this run has seen to it
+        return
+    has_ended = last in {"finished", "failed"}
     again: set[int] = set()
     held: set[int] = set()
-    for first, last in chains(connection, rows):
+    for first, end in chains(connection, rows):
         if first.state is State.HELD and first.reason not in _KEPT:
             held.add(first.row)
-        elif last.state is State.HELD and last.reason != HoldReason.ROBOTS.label:
+        elif end.state is State.HELD and end.reason != HoldReason.ROBOTS.label:
             continue  # whether a limit still holds it was reviewed
-        elif _failure(last) is not None:
-            again.add(last.row)
+        elif has_ended and _failure(end) is not None:
+            again.add(end.row)
     for part in chunks(sorted(held)):
         connection.execute(update(urls).where(urls.c.id.in_(part)).values(depth=0, hops=0))
     for part in chunks(sorted(again | held)):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,18 @@ def test_what_could_not_be_reached_is_tried_again_and_other_failures_are_not(
     crawl(tmp_path, second, scope="any")
     assert requested == ["/robots.txt", "/1"]
     assert status(tmp_path)["failed"] == {"protocol": 1}
+
+
+def test_a_crawl_that_was_interrupted_goes_on_without_asking_again_for_what_it_knows(
+    tmp_path: Path,
+) -> None:
+    crawl(tmp_path, lambda _head: ok(b"", status="404 Not Found"))
+    with sqlite3.connect(tmp_path / "s.db") as database:
+        database.execute("UPDATE jobs SET state = 'interrupted'")
+    database.close()
+    result = crawl(tmp_path, lambda _head: page())
+    assert result.failed_seeds == (FailedSeed(SEED, "status 404"),)
+    assert crawl(tmp_path, lambda _head: page()).failed_seeds == (), "that run came to its end"
 
 
 @pytest.mark.parametrize("code", ["404 Not Found", "403 Forbidden"])
