@@ -15,6 +15,7 @@ class Reason(Enum):
     NO_HOST = "this scheme needs a host, and the authority has none"
     HOST = "the host is neither a domain name, an IPv4 address, nor an IPv6 address in brackets"
     PORT = "a port is a decimal number from 0 to 65535"
+    EXCESS = "'..' segments lead above the root of the base, and they are to be refused"
     FORM = "the scheme's own specification does not allow this"
     SURROGATE = "the text holds a lone surrogate, which encodes no character"
 

@@ -172,9 +172,24 @@ _OTHER_DISAGREEMENTS = """
 Other disagreements:
 
 - **An empty or fragment-only reference.** Before RFC 3986 it means the current document, whatever
-  the base is: pass `document=` to `canonry.resolve`. A FORM or IMG starts a new request: leave
-  `document` out for these. Since RFC 3986 section 4.4 only the base counts
-  (`canonry.same_document`).
+  the base is: pass `document=` to `canonry.resolve`. Since RFC 3986 section 4.4 only the base
+  counts (`canonry.same_document`).
+- **An empty reference that starts a new request.** In a FORM or an IMG it means the current
+  document in the draft of 1997 (section 3): pass `document=`. In a FORM it means the base in the
+  draft of 2003 (section 4.2): leave `document` out.
+- **More `..` than the path has levels.** The draft of 2003 leaves three choices (section 5.2, step
+  6e): to keep them, as its examples do and as is the default here, to drop them, or not to follow
+  the reference: `excess="keep"`, `"drop"` or `"refuse"`. RFC 3986 and browsers drop them.
+- **A base without a path, in 1997.** By the letter of section 5.2, step 6a, `g` against `http://a`
+  is `http://ag`: another host. We follow the later documents: `http://a/g`. The draft of 2003
+  begins the path with `/` whatever the authority is (`foo:/g`), RFC 3986 only after one (`foo:g`).
+- **The default base.** It is the empty text in the draft of 1997 (section 5.1.4): against it,
+  absolute references resolve to themselves, and others are refused. In the later documents the
+  application has to give one (`default=` of `canonry.establish_base`).
+- **Runs of slashes.** The draft of 1993 says nothing of three and more slashes: there,
+  `url-1993` follows RFC 1630, from which the `magic://` examples come, too.
+- **What the draft of 1993 leaves open.** Empty and fragment-only references, `..` above the root,
+  bases without a path and the base's search part: `url-1993` does as the draft of 1997 does.
 - **The base of a MIME part.** The draft of 1997 puts `Content-Base` before `Content-Location`;
   RFC 2557 has only the latter. `canonry.establish_base` accepts both, in the given order.
 - **`~`.** It is unsafe in RFC 1738, and unreserved since RFC 2396: `%7E` and `~` are equal

@@ -9,15 +9,26 @@ from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.syntax.uri import URI, split
 
 _SLASHES = re.compile(r"/+")
+# What a scheme is: letters, digits, "+", "-" and ".", in any order (1997, appendix A); whatever
+# stands before a colon that precedes every slash (1993, "Partial form"). The draft of 2003 has the
+# scheme of RFC 3986.
+_SCHEME_1997 = re.compile(r"([A-Za-z0-9+.\-]+):")
+_SCHEME_1993 = re.compile(r"([^:/?#]+):")
 
 
-def resolve_rfc2396bis(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
+def resolve_rfc2396bis(
+    reference: str,
+    base: str,
+    strict: bool = True,  # noqa: FBT001, FBT002 - as in DIALECTS
+    excess: str = "keep",
+) -> str:
     """Resolve by draft-fielding-uri-rfc2396bis-01 (2003), section 5.2.
 
     A reference that is only a query keeps the base's path, as in RFC 3986. Dot segments are removed
-    only when a relative path is merged, and excess ``..`` segments stay.
+    only when a relative path is merged. If ``..`` segments still begin the merged path, the
+    reference is in error, and step 6e leaves three choices: ``excess`` is one of `EXCESS`.
     """
-    ref, known = _read(reference, base, strict=strict)
+    ref, known = _read(split(reference), split(base), base, strict=strict)
     if ref.scheme is not None:
         return str(ref)
     if ref.authority is not None:
@@ -25,17 +36,30 @@ def resolve_rfc2396bis(reference: str, base: str, strict: bool = True) -> str:  
     if ref.path == "":
         query = known.query if ref.query is None else ref.query
         return str(known._replace(query=query, fragment=ref.fragment))
-    path = ref.path if ref.path.startswith("/") else collapse(_directory(known) + ref.path)
+    path = ref.path
+    if not path.startswith("/"):
+        # With an empty base path the buffer is "/", whatever the authority is (step 6a).
+        path = collapse((_directory(known.path) if known.path else "/") + path)
+        path = _without_excess(path, reference, excess)
     return str(URI(known.scheme, known.authority, path, ref.query, ref.fragment))
 
 
 def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
-    """Resolve by draft-fielding-url-syntax-05 (1997), section 4.
+    """Resolve by draft-fielding-url-syntax-05 (1997), section 5.2.
 
     Here the query is part of the path: a reference that is only a query replaces the last segment,
-    and dot segments are removed from the query, too.
+    and dot segments are removed from the query, too. A scheme may begin with a digit or with
+    ``+ - .``. Without a base (an empty text, section 5.1.4), only absolute references resolve.
+
+    Step 6a has no rule for a base without a path: by the letter, ``g`` against ``http://a`` is
+    ``http://ag``, another host. Here it is ``http://a/g``, as in all later documents.
     """
-    ref, known = _read(reference, base, strict=strict)
+    ref = split_1997(reference)
+    if not base:
+        if ref.scheme is None:
+            raise InvalidURL(Reason.RELATIVE if reference else Reason.EMPTY, reference)
+        return str(ref)
+    ref, known = _read(ref, split_1997(base), base, strict=strict)
     if ref.scheme is not None:
         return str(ref)
     if ref.authority is not None:
@@ -44,22 +68,20 @@ def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  
         return str(known._replace(fragment=ref.fragment))
     path = ref.path if ref.query is None else f"{ref.path}?{ref.query}"
     if not path.startswith("/"):
-        path = collapse(_directory(known) + path)
-    return str(
-        split(f"{URI(known.scheme, known.authority, '', None, None)}{path}")._replace(
-            fragment=ref.fragment
-        )
-    )
+        path = collapse(_directory(known.path, rooted=known.authority is not None) + path)
+    path, mark, query = path.partition("?")
+    return str(URI(known.scheme, known.authority, path, query if mark else None, ref.fragment))
 
 
 def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
     """Resolve the partial form of the URL draft of 1993; RFC 1630 has it, too.
 
-    The number of leading slashes decides: two lead to another host, one to the root. A longer run
-    replaces the base from its first run of the same length that no longer run follows. An empty
-    fragment counts as absent.
+    A reference is full if it has a colon before any slash. The number of leading slashes of a
+    partial one decides: two lead to another host, one to the root. What the draft leaves open is
+    done as RFC 1630 says: a run of three and more slashes replaces the base from its first run of
+    the same length that no longer run follows. An empty fragment counts as absent.
     """
-    ref, known = _read(reference, base, strict=True)
+    ref, known = _read(split_1993(reference), split_1993(base), base, strict=True)
     ref = ref._replace(fragment=ref.fragment or None)
     if ref.scheme is not None:
         return str(ref)
@@ -72,8 +94,8 @@ def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str
     context = str(known._replace(query=None, fragment=None))
     if run is None:
         start = len(context) - len(known.path)
-        path = _drop_steps(_directory(known) + given)
-        target = f"{context[:start]}{path}"
+        whole = _directory(known.path, rooted=known.authority is not None) + given
+        target = f"{context[:start]}{_drop_steps(whole)}"
     elif len(run[0]) == 1:
         target = f"{context[: len(context) - len(known.path)]}{given}"
     else:
@@ -81,26 +103,63 @@ def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str
     return f"{target}#{fragment}" if fragment else target
 
 
-def _read(reference: str, base: str, *, strict: bool) -> tuple[URI, URI]:
-    """Split a reference and its base; without ``strict``, ignore a scheme equal to the base's."""
-    known = split(base)
+# What to do with ``..`` segments that lead above the root (2003, section 5.2 step 6e).
+EXCESS = ("keep", "drop", "refuse")
+_EXCESS = re.compile(r"(/?)((?:\.\./)*+(?:\.\.\Z)?)")
+
+
+def _without_excess(path: str, reference: str, excess: str) -> str:
+    """Treat the ``..`` segments that a merged path begins with as ``excess`` says."""
+    found = _EXCESS.match(path)
+    if excess == "keep" or not found or not found[2]:
+        return path
+    if excess == "refuse":
+        raise InvalidURL(Reason.EXCESS, reference)
+    return found[1] + path[found.end() :]
+
+
+def split_1997(text: str) -> URI:
+    """Split a reference by the draft of 1997."""
+    return _split_with(_SCHEME_1997, text)
+
+
+def split_1993(text: str) -> URI:
+    """Split a reference by the draft of 1993."""
+    return _split_with(_SCHEME_1993, text)
+
+
+def _split_with(scheme: re.Pattern[str], text: str) -> URI:
+    """Split a reference whose scheme matches a pattern."""
+    found = scheme.match(text)
+    if found is None:
+        return split(text)
+    # The pattern allows all that RFC 3986 allows, so the rest is split as if it had that scheme.
+    return split(f"x:{text[found.end() :]}")._replace(scheme=found[1])
+
+
+def _read(ref: URI, known: URI, base: str, *, strict: bool) -> tuple[URI, URI]:
+    """Check the base; without ``strict``, ignore a scheme of the reference that equals its own."""
     if known.scheme is None:
         raise InvalidURL(Reason.BASE, base)
-    ref = split(reference)
-    if not strict and ref.scheme is not None and ref.scheme.lower() == known.scheme.lower():
-        ref = ref._replace(scheme=None)
-    return ref, known
+    return (ref if strict else without_scheme_of(ref, known)), known
 
 
-def _directory(base: URI) -> str:
-    """Return the base's path up to its last slash."""
-    if base.authority is not None and base.path == "":
+def without_scheme_of(ref: URI, base: URI) -> URI:
+    """Return a reference without a scheme that equals the base's."""
+    if ref.scheme is not None and ref.scheme.lower() == (base.scheme or "").lower():
+        return ref._replace(scheme=None)
+    return ref
+
+
+def _directory(path: str, *, rooted: bool = False) -> str:
+    """Return a base's path up to its last slash; an empty one after an authority is the root."""
+    if rooted and path == "":
         return "/"
-    return base.path[: base.path.rfind("/") + 1]
+    return path[: path.rfind("/") + 1]
 
 
 def collapse(path: str) -> str:
-    """Remove ``.`` and ``segment/..`` from a merged path (RFC 2396 section 5.2, steps 6c to 6g).
+    """Remove ``.`` and ``segment/..`` from a merged path (1997: section 5.2, steps 6d to 6g).
 
     A ``..`` with no segment before it is an error in the reference; it stays.
     """
@@ -126,19 +185,18 @@ def _step(kept: list[str], segment: str) -> None:
 
 
 def _drop_steps(path: str) -> str:
-    """Remove ``xxx/../`` and ``/.``, where they are whole elements, exactly as the draft says.
+    """Remove ``/xxx/..`` and ``/.``, where they are whole elements, exactly as the draft says.
 
-    So a final ``/.`` goes together with its slash, and a final ``/..`` stays.
+    The slash in front goes, too, so that what is left has no final slash. What has no slash in
+    front stays.
     """
-    *inner, last = path.split("/")
-    kept = inner[:1]
-    for segment in inner[1:]:
+    first, *rest = path.split("/")
+    kept = [first]
+    for segment in rest:
         if segment == ".." and len(kept) > 1 and kept[-1] != "..":
             kept.pop()
         elif segment != ".":
             kept.append(segment)
-    if last != ".":
-        kept.append(last)
     return "/".join(kept)
 
 

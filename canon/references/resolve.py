@@ -7,13 +7,17 @@ from canonry.canon.arguments import check_choice, check_text
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.references import whatwg
 from canonry.canon.references.drafts import (
+    EXCESS,
     resolve_partial_form,
     resolve_rfc2396bis,
     resolve_url_syntax,
+    split_1993,
+    split_1997,
+    without_scheme_of,
 )
 from canonry.canon.references.rfc3986 import resolve_rfc3986
 from canonry.canon.syntax.percent import to_text
-from canonry.canon.syntax.uri import split
+from canonry.canon.syntax.uri import URI, split
 
 
 def resolve(
@@ -23,12 +27,14 @@ def resolve(
     dialect: str = "rfc3986",
     strict: bool = True,
     document: str | None = None,
+    excess: str = "keep",
 ) -> str:
     """Resolve a URI reference against a base URI.
 
     Args:
         reference: absolute or relative, possibly empty.
-        base: an absolute URI; its fragment is ignored.
+        base: an absolute URI; its fragment is ignored. In ``url-syntax-05``, an empty text means
+            that there is none: then only absolute references resolve (section 5.1.4).
         dialect: ``"rfc3986"`` changes only what section 5.2 requires; ``"whatwg"`` resolves and
             serializes as browsers do. The ancestors follow their own documents:
             ``"rfc2396bis-01"`` (2003), ``"url-syntax-05"`` (1997) and ``"url-1993"``;
@@ -36,26 +42,35 @@ def resolve(
         strict: False ignores a scheme that equals the base's, so that ``http:g`` means ``g``
             (section 5.2.2). ``whatwg`` and ``url-1993`` have their own rule and ignore this.
         document: the URL of the document that holds the reference, if the base is another URL.
-            In the ancestors, an empty or fragment-only reference means this document, unless it
-            starts a new request (FORM, IMG): leave ``document`` out for these.
+            In the ancestors, an empty or fragment-only reference means this document. If it
+            starts a new request, they differ: a FORM's or an IMG's means the document, too, in
+            ``url-syntax-05`` (section 3), and a FORM's means the base in ``rfc2396bis-01``
+            (section 4.2): there, leave ``document`` out.
+        excess: what ``rfc2396bis-01`` does with ``..`` segments that lead above the root (section
+            5.2, step 6e): ``"keep"`` them, ``"drop"`` them, or ``"refuse"`` the reference. Every
+            other dialect has one answer and ignores this.
 
     Returns:
         The target, with its fragment.
 
     Raises:
         InvalidURL: the base is relative; in ``whatwg``, also where a browser fails.
-        ValueError: the dialect is unknown.
+        ValueError: the dialect or ``excess`` is unknown.
         TypeError: an argument has a wrong type; None is no base.
 
     Source: RFC 3986 section 5.2; URL Standard section 4.4; the drafts that the dialects are
     named after.
     """
     check_choice("dialect", dialect, DIALECTS)
+    check_choice("excess", excess, EXCESS)
     text, from_base = to_text(reference, "the reference"), to_text(base, "the base")
     if document is not None:
         own = to_text(document, "the document").partition("#")[0]
-        if dialect in ANCESTORS and text[:1] in {"", "#"}:
-            return own + ("" if text == "#" and dialect == "url-1993" else text)
+        if dialect in ANCESTORS and _means_the_document(text, from_base, dialect, strict=strict):
+            _, mark, fragment = text.partition("#")
+            return own + ("" if not fragment and dialect == "url-1993" else mark + fragment)
+    if dialect == "rfc2396bis-01":
+        return resolve_rfc2396bis(text, from_base, strict, excess)
     return DIALECTS[dialect](text, from_base, strict)
 
 
@@ -65,7 +80,8 @@ def same_document(
     """Return True if a reference points into the document that the base names.
 
     Such a reference needs no request. RFC 3986 resolves it and compares (section 4.4); for its
-    ancestors, only references that are empty or only a fragment are meant.
+    ancestors, only references that are empty or only a fragment are meant. In the drafts of 1997
+    and 2003, ``strict=False`` ignores the base's scheme before that, so ``http:`` is empty.
 
     Raises:
         InvalidURL, ValueError, TypeError: as `resolve` does.
@@ -73,10 +89,20 @@ def same_document(
     check_choice("dialect", dialect, DIALECTS)
     text, base = to_text(reference, "the reference"), to_text(base, "the base")
     if dialect in ANCESTORS:
-        return text[:1] in {"", "#"}
+        return _means_the_document(text, base, dialect, strict=strict)
     target = resolve(text, base, dialect=dialect, strict=strict)
     own = resolve("", base, dialect=dialect)
     return target.partition("#")[0] == own.partition("#")[0]
+
+
+def _means_the_document(reference: str, base: str, dialect: str, *, strict: bool) -> bool:
+    """Return True if an ancestor takes a reference as empty or as only a fragment."""
+    if reference[:1] in {"", "#"}:
+        return True
+    if strict or dialect == "url-1993":
+        return False
+    read = ANCESTORS[dialect]
+    return without_scheme_of(read(reference), read(base))[:4] == (None, None, "", None)
 
 
 _SUFFIX = re.compile(
@@ -117,4 +143,9 @@ DIALECTS: dict[str, Callable[[str, str, bool], str]] = {
     "whatwg": lambda reference, base, _strict: whatwg.join(base, reference),
 }
 
-ANCESTORS = frozenset({"rfc2396bis-01", "url-syntax-05", "url-1993"})
+# The dialects before RFC 3986, and how each splits a reference.
+ANCESTORS: dict[str, Callable[[str], URI]] = {
+    "rfc2396bis-01": split,
+    "url-syntax-05": split_1997,
+    "url-1993": split_1993,
+}

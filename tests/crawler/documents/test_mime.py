@@ -60,7 +60,7 @@ LINK = "<a href=x>"
             f"<base href=/up/>{LINK}",
             "http://part.example/up/x",
         ),
-        # draft-fielding-url-syntax-05 section 4.2: Content-Base precedes Content-Location.
+        # draft-fielding-url-syntax-05 section 5.1.1: Content-Base precedes Content-Location.
         (
             ("Content-Location: http://part.example/a/b", "Content-Base: http://base.example/c/"),
             "",
