@@ -192,6 +192,9 @@ Other disagreements:
   bases without a path and the base's search part: `url-1993` does as the draft of 1997 does.
 - **The base of a MIME part.** The draft of 1997 puts `Content-Base` before `Content-Location`;
   RFC 2557 has only the latter. `canonry.establish_base` accepts both, in the given order.
+- **White space inside delimiters.** It is ignored in all documents, and so does
+  `canonry.extract`, with two exceptions: where another URL follows it, and where in quotes two
+  words follow it, as in `"http://a.example/ is down"`. There the URL ends before it.
 - **`~`.** It is unsafe in RFC 1738, and unreserved since RFC 2396: `%7E` and `~` are equal
   (`percent-unreserved`).
 - **`!`, `*`, `'`, `(` and `)`.** They are unreserved in RFC 2396, and reserved in RFC 3986: `%21`

@@ -10,7 +10,7 @@ from canonry.canon.syntax.percent import to_text
 class Found(NamedTuple):
     """A URL in a text.
 
-    ``text[start:end]`` is its source, without delimiters; ``url`` is the same without line breaks.
+    ``text[start:end]`` is its source, without delimiters; ``url`` is the same without white space.
     If a line ended in a hyphen, which "may or may not actually be part of the URI", ``url`` keeps
     it and ``alternative`` does not.
     """
@@ -28,16 +28,19 @@ _SCHEME = rf"(?:[A-Za-z][A-Za-z0-9+.\-]{{1,30}}+://|(?i:{_OPAQUE}):)"
 # full-width punctuation of scripts that use no spaces.
 _END = '\\s\x00-\x1f\x7f<>"“”„«»‹›、。，；：！？（）「」『』【】《》〈〉\ufeff'  # noqa: RUF001 - intended
 _RUN = rf"[^{_END}]"
-_BROKEN = r"[^\S\n]*+\n\s*+"  # a line break, with the white space around it
+# White space inside delimiters is ignored: spaces, tabs and line breaks. Where another URL follows
+# it, two URLs share the delimiters; where two words follow it in quotes, they quote a sentence.
+_SPACE = rf"\s++(?!{_SCHEME})"
+_NO_SENTENCE = r"(?![A-Za-z]{2,}+[^\S\n]++[A-Za-z]{2,}+[.,;:!?]*+[\s\"])"
 
 _PATTERN = re.compile(
-    rf"""<(?:(?i:URL):\s*+)?(?P<angle>{_SCHEME}{_RUN}*+(?:{_BROKEN}{_RUN}++)*+)\s*+>
-      | "(?:(?i:URL):)?(?P<quoted>{_SCHEME}{_RUN}*+(?:{_BROKEN}{_RUN}++)*+)"
+    rf"""<\s*+(?:(?i:URL):\s*+)?(?P<angle>{_SCHEME}{_RUN}*+(?:{_SPACE}{_RUN}++)*+)\s*+>
+      | "(?:(?i:URL):\s*+)?(?P<quoted>{_SCHEME}{_RUN}*+(?:{_SPACE}{_NO_SENTENCE}{_RUN}++)*+)\s*+"
       | (?<![A-Za-z0-9+.\-])(?:(?i:URL):)?(?P<bare>{_SCHEME}{_RUN}++)
       | (?<![A-Za-z0-9@/.\-])(?P<suffix>(?i:www)\.[A-Za-z0-9\-]+\.{_RUN}++)""",
     re.VERBOSE,
 )
-_HYPHEN_BREAK = re.compile(rf"-{_BROKEN}")
+_HYPHEN_BREAK = re.compile(r"-[^\S\n]*+\n\s*+")
 _BREAK = re.compile(r"\s+")
 # Trailing punctuation belongs to the sentence, and so do brackets that the URL does not open.
 _PUNCTUATION = frozenset(".,;:!?'`*_~|\\…’")  # noqa: RUF001 - intended
@@ -47,7 +50,8 @@ _OPENERS = {")": "(", "]": "[", "}": "{"}
 def extract(text: str | bytes, *, suffixes: bool = False) -> Iterator[Found]:
     """Yield the URLs in a text, in order.
 
-    Within ``<>`` (also with ``URL:``) and within double quotes, a URL may span several lines.
+    Within ``<>`` (also with ``URL:``) and within double quotes, a URL may span several lines, and
+    white space is ignored, unless another URL follows it or, in quotes, two words of a sentence.
     Without delimiters it ends at white space, and trailing punctuation belongs to the sentence;
     a closing bracket belongs to the URL only if the URL opens it.
 

@@ -1,11 +1,14 @@
 """The base URI of a document: which source decides it (RFC 3986 section 5.1)."""
 
+import re
 from collections.abc import Iterable
 
 from canonry.canon.arguments import check_several
 from canonry.canon.errors import InvalidURL
 from canonry.canon.references import whatwg
 from canonry.canon.syntax.percent import to_text
+
+_SPACE = re.compile(r"[\t-\r ]+")
 
 
 def establish_base(
@@ -25,28 +28,39 @@ def establish_base(
         embedded: the base that the document itself states.
         encapsulating: the bases of the MIME parts around it, innermost first; for each part,
             ``Content-Base`` before ``Content-Location`` (draft-fielding-url-syntax-05; RFC 2557
-            section 5 has only the latter). A single text means a list of one.
+            section 5 has only the latter). A single text means a list of one. White space is
+            ignored, also inside: these are values of headers (1997, section 5.1.1).
         retrieval: the URL that answered, after all redirects.
-        default: the base of a document that was not retrieved.
+        default: the base of a document that was not retrieved. In the draft of 1997 (section
+            5.1.4) it is the empty text, which `resolve` understands in that dialect.
 
     Returns:
-        An absolute URL as browsers serialize it, or None if no source gives one.
+        An absolute URL as browsers serialize it, without a fragment (section 5.1), or None if no
+        source gives one.
 
     Raises:
         TypeError: a source is neither text nor None.
     """
     if encapsulating is None or isinstance(encapsulating, (str, bytes)):
-        parts: tuple[str | bytes | None, ...] = (encapsulating,)
+        headers: tuple[str | bytes | None, ...] = (encapsulating,)
     else:
         check_several("encapsulating", encapsulating, "texts")
-        parts = tuple(encapsulating)
-    base: str | None = None
-    for source in (default, retrieval, *reversed(parts), embedded):
-        if source is None:
-            continue
-        try:
-            text = to_text(source, "a base")
-            base = whatwg.serialize(text) if base is None else whatwg.join(base, text)
-        except InvalidURL:
-            continue
-    return base
+        headers = tuple(encapsulating)
+    base = _against(_against(None, default), retrieval)
+    for value in reversed(headers):
+        base = _against(base, value, header=True)
+    base = _against(base, embedded)
+    return base and base.partition("#")[0]
+
+
+def _against(base: str | None, source: str | bytes | None, *, header: bool = False) -> str | None:
+    """Return the base that a source gives inside another, or the outer one."""
+    if source is None:
+        return base
+    try:
+        text = to_text(source, "a base")
+        if header:
+            text = _SPACE.sub("", text)
+        return whatwg.serialize(text) if base is None else whatwg.join(base, text)
+    except InvalidURL:
+        return base

@@ -108,13 +108,15 @@ def _means_the_document(reference: str, base: str, dialect: str, *, strict: bool
 _SUFFIX = re.compile(
     r"(?:[^/?#@:]+@)?(?:[^/?#@:]+\.[^/?#@:]+|localhost|\[[^\]]*\])(?::[0-9]*)?([/?#]|\Z)"
 )
+_LABEL = re.compile(r"\AURL:", re.IGNORECASE)
 
 
 def from_suffix(text: str | bytes, scheme: str = "http") -> str:
     """Return the URL that a suffix reference such as ``www.example.com/a`` means.
 
     Use it only for addresses that people type: in a document, the same text is a relative
-    reference. A text that has a scheme is returned unchanged.
+    reference. A text that has a scheme is returned as it is. Delimiters are removed: ``<>``,
+    double quotes, ``URL:``, and white space, also inside (appendix C).
 
     Args:
         text: begins with a host: a name that holds a dot, ``localhost``, or an address.
@@ -128,10 +130,14 @@ def from_suffix(text: str | bytes, scheme: str = "http") -> str:
     """
     given = to_text(text, "the text")
     check_text("scheme", scheme)
-    if _SUFFIX.match(given):
-        return f"{scheme}://{given}"
-    if split(given).scheme is not None:
-        return given
+    bare = "".join(given.split())
+    if bare[:1] + bare[-1:] in {"<>", '""'}:
+        bare = bare[1:-1]
+    bare = _LABEL.sub("", bare)
+    if _SUFFIX.match(bare):
+        return f"{scheme}://{bare}"
+    if split(bare).scheme is not None:
+        return bare
     raise InvalidURL(Reason.RELATIVE if given else Reason.EMPTY, given)
 
 

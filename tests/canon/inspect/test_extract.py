@@ -57,7 +57,21 @@ def test_the_example_of_appendix_c() -> None:
         ("<http://a.example/b\n   c/\n\td>", ["http://a.example/bc/d"]),
         ('"http://a.example/b\n  c"', ["http://a.example/bc"]),
         ("http://a.example/b\nc", ["http://a.example/b"]),
-        ("<http://a.example/b c>", ["http://a.example/b"]),
+        # other white space inside delimiters is ignored, too
+        ("<http://a.example/b c\td>", ["http://a.example/bcd"]),
+        ("< http://a.example/b c d >", ["http://a.example/bcd"]),
+        ("<URL: ftp://ds.internic. net/rfc/>", ["ftp://ds.internic.net/rfc/"]),
+        ('"URL: http://a.example/b c"', ["http://a.example/bc"]),
+        ('"http://a.example/b c/d.html "', ["http://a.example/bc/d.html"]),
+        ("<http://a.example/some path here>", ["http://a.example/somepathhere"]),
+        # but delimiters may hold two URLs, and quotes a sentence
+        ("<http://a.example/b http://a.example/c>", ["http://a.example/b", "http://a.example/c"]),
+        ('"http://a.example/b\nurn:x:y"', ["http://a.example/b", "urn:x:y"]),
+        (
+            '"http://a.example/b is down, http://a.example/c is not."',
+            ["http://a.example/b", "http://a.example/c"],
+        ),
+        ("a < http://a.example/b and c", ["http://a.example/b"]),
         # URLs, and words with a colon
         (
             "mailto:a@b.example, news:comp.lang; tel:+1-201",
@@ -146,7 +160,20 @@ def test_found_urls_are_in_the_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["<http://a/", '"http://a/\n', "http://a/ ", ")", "<", "a:", "www.a.", "-\n", "("]
+    "unit",
+    [
+        "<http://a/",
+        '"http://a/\n',
+        "http://a/ ",
+        ")",
+        "<",
+        "a:",
+        "www.a.",
+        "-\n",
+        "(",
+        '"http://a/ ',
+        "aa ",
+    ],
 )
 def test_time_is_linear(unit: str) -> None:
     """A megabyte of anything takes seconds; what is quadratic would take hours."""

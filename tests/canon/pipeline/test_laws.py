@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 from hypothesis import assume, example, given
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import SearchStrategy, lists, sampled_from
 from support.strategies import anything, forms, raw, share, sound, texts, tidy, urls
 
 import canonry
@@ -88,6 +88,18 @@ def test_canonical_forms_are_canonical(make: canonry.Canonicalizer, url: str) ->
     assert make(found.identity).identity == found.identity
     assert make(found.identity).key == found.key
     assert found.identity.isascii()
+
+
+# What IDNA maps to ASCII: full-width characters, a small percent sign, one that becomes "a/c".
+_MAPPED = [*map(chr, range(0xFF01, 0xFF5F)), "\ufe6a", "\u2100", "4", "1", "2F", ".", "%", "a"]
+
+
+@given(name=lists(sampled_from(_MAPPED) | sampled_from("\uff05\uff14\uff11\ufe6a"), max_size=5))
+@example(name=["\uff05\uff14\uff11"])  # "%41" in full width
+@example(name=["\ufe6a2F"])
+def test_what_idna_maps_to_ascii_is_not_decoded_again(name: list[str]) -> None:
+    found = accepted(LOSSLESS, f"http://x{''.join(name)}.example")
+    assert LOSSLESS(found.identity).identity == found.identity
 
 
 @pytest.mark.parametrize("make", POLICIES, ids=lambda make: make.policy.name)

@@ -25,6 +25,18 @@ import canonry
         # Nested parts, innermost first: the outer ones resolve a relative Content-Location.
         (None, ["inner/x", None, "http://outer/a/b"], "http://r/", None, "http://outer/a/inner/x"),
         (None, [None, None, None, None], "http://r/", None, "http://r/"),
+        # RFC 3986 section 5.1: a base has no fragment, wherever it comes from.
+        ("http://e/#f", None, None, None, "http://e/"),
+        (None, "http://m/?q#f", None, None, "http://m/?q"),
+        (None, None, "http://r/a#f", None, "http://r/a"),
+        (None, None, None, "http://d/#", "http://d/"),
+        ("#f", None, "http://r/a?q", None, "http://r/a?q"),
+        # url-syntax-05 section 5.1.1: white space anywhere in a header's value is ignored.
+        (None, " http://m.exa\r\n mple/a\tb /c ", None, None, "http://m.example/ab/c"),
+        (None, ["x /", "http: //outer/a/b"], "http://r/", None, "http://outer/a/x/"),
+        ("x y/", None, "http://r/", None, "http://r/x%20y/"),
+        # A header that cannot be decoded is ignored, too.
+        (None, ["\ud800", "http://outer/"], None, None, "http://outer/"),
         # RFC 2557: the location of a body part may exist only inside the message.
         ("img/", ["cid:part@example"], None, None, "cid:part@example"),
     ],

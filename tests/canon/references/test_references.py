@@ -172,6 +172,13 @@ def test_same_document_references(reference: str, dialect: str, same: bool) -> N
         ("https://example.com/", "https://example.com/"),
         ("mailto:a@b.example", "mailto:a@b.example"),
         ("urn:example.com:1", "urn:example.com:1"),
+        # Appendix C: delimiters, and white space inside them
+        ("<www.example.com/a>", "http://www.example.com/a"),
+        (' "www.example.com/a" ', "http://www.example.com/a"),
+        ("<URL:www.example.com/a>", "http://www.example.com/a"),
+        ("< url: ftp://ds.internic.\n\tnet/rfc/ >", "ftp://ds.internic.net/rfc/"),
+        ("URL:http://example.com/", "http://example.com/"),
+        ("www.exa mple.com/a\tb\r\n c", "http://www.example.com/abc"),
     ],
 )
 def test_suffix_references_on_request(suffix: str, url: str) -> None:
@@ -184,7 +191,14 @@ def test_a_suffix_gets_the_given_scheme() -> None:
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("", "EMPTY"), ("a/b.html", "RELATIVE"), ("/a.example", "RELATIVE"), ("word", "RELATIVE")],
+    [
+        ("", "EMPTY"),
+        ("<>", "RELATIVE"),
+        ("<a", "RELATIVE"),
+        ("a/b.html", "RELATIVE"),
+        ("/a.example", "RELATIVE"),
+        ("word", "RELATIVE"),
+    ],
 )
 def test_a_suffix_has_to_begin_with_a_host(text: str, reason: str) -> None:
     with pytest.raises(canonry.InvalidURL) as caught:
