@@ -190,6 +190,12 @@ Other disagreements:
   `url-1993` follows RFC 1630, from which the `magic://` examples come, too.
 - **What the draft of 1993 leaves open.** Empty and fragment-only references, `..` above the root,
   bases without a path and the base's search part: `url-1993` does as the draft of 1997 does.
+- **`?` and `+` in the schemes of 1993.** There, `?` begins a search in gopher, too, and `+` joins
+  the words of any search. Since RFC 1738, `?` is part of a gopher selector, searches follow `%09`,
+  and `+` is a character like others: `canonry.interpret` reads them so.
+- **A wais document.** In 1993 its length stands before its path: `/database/type/1024/path`. RFC
+  1738 has no length, and no slash in the path. `canonry.interpret` reads both.
+- **rlogin's port.** The draft of 1993 names no default port; we take 513, as IANA's registry does.
 - **The base of a MIME part.** The draft of 1997 puts `Content-Base` before `Content-Location`;
   RFC 2557 has only the latter. `canonry.establish_base` accepts both, in the given order.
 - **White space inside delimiters.** It is ignored in all documents, and so does

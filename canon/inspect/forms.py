@@ -75,13 +75,18 @@ class Terminal(NamedTuple):
 
 
 class Wais(NamedTuple):
-    """A database, a search in it, or one of its documents (RFC 4156 section 2)."""
+    """A database, a search in it, or one of its documents (RFC 4156 section 2).
+
+    In the draft of 1993, the document's length in octets stands before its path, which may hold
+    slashes; the path of the later documents holds none.
+    """
 
     server: Server
     database: str
     search: str | None
     type: str | None
     path: str | None
+    length: int | None = None
 
 
 class File(NamedTuple):
@@ -95,13 +100,22 @@ class File(NamedTuple):
 class Prospero(NamedTuple):
     """An object of the Prospero directory service (RFC 4157 section 2).
 
-    In the draft of 1993, the version follows a ``%00`` in the object's name.
+    In the draft of 1993, the version follows a ``%00`` in the object's name, and so does each
+    attribute after it; with attributes, the version may be empty.
     """
 
     server: Server
     name: str
     version: str | None
     fields: tuple[tuple[str, str], ...]
+    attributes: tuple[str, ...] = ()
+
+
+class Afs(NamedTuple):
+    """A file in a cell of the Andrew File System (the URL draft of 1993)."""
+
+    cell: str
+    path: str  # decoded
 
 
 class Urn(NamedTuple):
@@ -155,6 +169,6 @@ class Blob(NamedTuple):
 
 
 Form = (
-    Web | Ftp | Gopher | Mailto | News | Nntp | Terminal | Wais | File | Prospero | Urn | Tel
+    Web | Ftp | Gopher | Mailto | News | Nntp | Terminal | Wais | File | Prospero | Afs | Urn | Tel
     | Data | Ldap | Script | Blob | URI
 )  # fmt: skip

@@ -8,6 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.inspect.forms import (
+    Afs,
     Blob,
     Data,
     File,
@@ -149,9 +150,15 @@ def _wais(parts: Parts, text: str) -> Wais:
     database, *document = parts.path.removeprefix("/").split("/", 2)
     if not database or len(document) == 1:
         raise _broken(text, len(text) - len(_whole_path(parts)))
-    kind, path = map(_decode, document) if document else (None, None)
-    search = None if parts.query is None else _decode(parts.query)
-    return Wais(server, _decode(database), search, kind, path)
+    kind, path = document or (None, None)
+    first, slash, rest = (path or "").partition("/")
+    length = int(_decode(first)) if slash and _LENGTH.fullmatch(_decode(first)) else None
+    path = path if length is None else rest
+    kind, path, search = (text and _decode(text) for text in (kind, path, parts.query))
+    return Wais(server, _decode(database), search, kind, path, length)
+
+
+_LENGTH = re.compile("[0-9]{1,18}")  # of a document, in octets
 
 
 _DRIVE = re.compile(r"/?([A-Za-z])[:|](/.*|\Z)", re.DOTALL)
@@ -171,9 +178,16 @@ def _prospero(parts: Parts, text: str) -> Prospero:
     fields = [field.partition("=") for field in given]
     if not name or not all(sign for _, sign, _ in fields):
         raise _broken(text, len(text) - len(_whole_path(parts)))
-    name, zero, version = name.partition("%00")
+    name, *after = name.split("%00")
+    version, more = (_decode(after[0]), after[1:]) if after else (None, [])
     pairs = tuple((_decode(key), _decode(value)) for key, _, value in fields)
-    return Prospero(server, _decode(name), _decode(version) if zero else None, pairs)
+    return Prospero(server, _decode(name), version, pairs, tuple(map(_decode, more)))
+
+
+def _afs(parts: Parts, text: str) -> Afs:
+    if parts.userinfo is not None or parts.port is not None:
+        raise _broken(text, len(parts.scheme or "") + 3)
+    return Afs(_server(parts, text).host, _decode(_whole_path(parts)))
 
 
 _URN = re.compile(r"([A-Za-z0-9][A-Za-z0-9\-]{0,30}[A-Za-z0-9]):(.+)", re.DOTALL)
@@ -268,6 +282,7 @@ FORMS: dict[str, Callable[[Parts, str], Form]] = {
     "wais": _wais,
     "file": _file,
     "prospero": _prospero,
+    "afs": _afs,
     "urn": _urn,
     "tel": _tel,
     "data": _data,

@@ -18,7 +18,7 @@ def _hierarchy(port: str | None, cites: str, *, root: bool = True) -> Scheme:
 
 
 def _opaque(cites: str) -> Scheme:
-    """Return the row of a scheme without an authority."""
+    """Return the row of a scheme without a DNS host in its authority."""
     return Scheme(None, root=False, dns=False, cites=cites)
 
 
@@ -38,10 +38,12 @@ SCHEMES = {
     "prospero": _hierarchy("1525", "RFC 4157 section 2", root=False),
     "telnet": _hierarchy("23", "RFC 4248 section 2"),
     "tn3270": _hierarchy("23", "RFC 6270 section 2"),
+    # The draft of 1993 names rlogin without a port; it is that of IANA's service "login".
     "rlogin": _hierarchy("513", "the URL draft of 1993"),
     "ldap": _hierarchy("389", "RFC 4516 section 2", root=False),
     "ldaps": _hierarchy("636", "RFC 4516 section 2", root=False),
     "file": _hierarchy(None, "RFC 8089 section 2", root=False),
+    "afs": _opaque("the URL draft of 1993"),  # its authority is a cell, which is no DNS host
     "mailto": _opaque("RFC 6068 section 2"),
     "urn": _opaque("RFC 8141 section 2"),
     "tel": _opaque("RFC 3966 section 3"),

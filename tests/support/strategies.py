@@ -40,7 +40,8 @@ urls = st.builds(
 _FORMS = [
     "mailto:", "urn:", "URN:Isbn:", "tel:", "tel:+1-", "data:", "data:TEXT/Plain;", "file:/",
     "file://localhost", "ftp://", "gopher://g", "gopher://G/", "ldap://l/", "news:", "nntp://n/",
-    "wais://w/", "prospero://p/", "telnet://", "sftp://s", "blob:https://", "javascript:",
+    "wais://w/", "prospero://p/", "afs://c/", "telnet://", "sftp://s", "blob:https://",
+    "javascript:",
 ]  # fmt: skip
 _SIGNS = [
     "Joe@B.Example", ",", "?Subject=A", "&CC=b", "?+a", "?=b", "#", ";type=A", ";TYPE=i", "/",

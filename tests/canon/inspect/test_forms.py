@@ -9,6 +9,7 @@ from support.strategies import anything, forms, raw
 
 import canonry
 from canonry.canon.inspect.forms import (
+    Afs,
     Blob,
     Data,
     File,
@@ -97,6 +98,12 @@ def at(host: str, port: int, user: str | None = None, password: str | None = Non
         ("wais://h/db", Wais(at("h", 210), "db", None, None, None)),
         ("wais://h:2210/db?q", Wais(at("h", 2210), "db", "q", None, None)),
         ("wais://h/db/TEXT/a%2Fb/c", Wais(at("h", 210), "db", None, "TEXT", "a/b/c")),
+        # The draft of 1993: the length of the document stands before its path
+        ("wais://h/db/TEXT/1024/a/b%2Fc", Wais(at("h", 210), "db", None, "TEXT", "a/b/c", 1024)),
+        ("wais://h/db/TEXT/%31/a", Wais(at("h", 210), "db", None, "TEXT", "a", 1)),
+        ("wais://h/db/TEXT/1024/", Wais(at("h", 210), "db", None, "TEXT", "", 1024)),
+        ("wais://h/db/TEXT/1024", Wais(at("h", 210), "db", None, "TEXT", "1024")),
+        ("wais://h/d//" + "1" * 5000 + "/a", Wais(at("h", 210), "d", None, "", "1" * 5000 + "/a")),
         # Section 3.10, RFC 8089
         ("file://vms.host.edu/disk$user/x.txt", File("vms.host.edu", None, "/disk$user/x.txt")),
         ("file://localhost/etc/motd", File("", None, "/etc/motd")),
@@ -110,6 +117,11 @@ def at(host: str, port: int, user: str | None = None, password: str | None = Non
             "prospero://h:1/a%00v;f=1;g=%3B",
             Prospero(at("h", 1), "a", "v", (("f", "1"), ("g", ";"))),
         ),
+        ("prospero://h/a%0012", Prospero(at("h", 1525), "a", "12", ())),
+        ("prospero://h/a%0012%00b%00c1", Prospero(at("h", 1525), "a", "12", (), ("b", "c1"))),
+        ("prospero://h/a%00%00b;f=1", Prospero(at("h", 1525), "a", "", (("f", "1"),), ("b",))),
+        # The draft of 1993: a cell and a path
+        ("afs://Cell.example/u/a%20b?c", Afs("cell.example", "/u/a b?c")),
         # RFC 8141
         ("urn:ISBN:0451450523", Urn("isbn", "0451450523", None, None, None)),
         ("urn:x1:y?+r?=q#f", Urn("x1", "y", "r", "q", "f")),
@@ -166,6 +178,9 @@ def test_urls_mean_what_their_scheme_says(url: str, form: object) -> None:
         ("wais://h/", "FORM", 8),
         ("wais://h/db/TEXT", "FORM", 8),
         ("prospero://h/a;f", "FORM", 12),
+        ("afs:/a", "NO_HOST", 4),
+        ("afs://u@cell/a", "FORM", 6),
+        ("afs://cell:1/a", "FORM", 6),
         ("urn:a", "FORM", 4),
         ("urn:ab:", "FORM", 4),
         ("urn:ab:c?x", "FORM", 4),
@@ -226,6 +241,8 @@ def saying(form: canonry.Form) -> object:  # noqa: PLR0911 - a row for each form
             return form.namespace, unquote_to_bytes(form.name)
         case canonry.URI():
             return None
+        case Afs():
+            return form.path
         case File():
             return form.drive, form.path
         case Blob() | Script() | Web():
