@@ -8,7 +8,7 @@ from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.learned.ruleset import Followed, RuleSet, follow, loads
 from canonry.canon.pipeline.fastpath import canonical_pattern, shortcut
-from canonry.canon.pipeline.keys import hasher, surt_of
+from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.trace import Trace
 from canonry.canon.policies.policy import Policy, check_policy, preset
@@ -71,6 +71,7 @@ class Canonicalizer:
         self._steps = self.policy.steps()
         self._functions = tuple(step.apply for step in self._steps)
         self._key = hasher(self.policy.label)
+        self._spelling = _spelling(self.policy)
         self._is_canonical = canonical_pattern(self.policy)
         self._shortcut = shortcut(self.policy, self._steps)
         self.native = kernel(self.policy, Canonical)  # None where it cannot be used
@@ -155,7 +156,9 @@ class Canonicalizer:
         return Canonical(found.url, identity, self._key(identity))
 
     def surt(self, url: str | bytes, base: str | None = None) -> str:
-        """Return the SURT of a URL's identity; under ``archive``, in the spelling of web archives.
+        """Return the SURT of a URL's identity; under ``archive``, the key of web archives' indexes.
+
+        That key is for look-ups only: it is no URL any more, and merges more than the identity.
 
         Raises:
             InvalidURL: as `__call__` does.
@@ -165,7 +168,7 @@ class Canonicalizer:
     def surt_of(self, identity: str) -> str:
         """Return the SURT of an identity that this policy made."""
         check_text("an identity", identity)
-        return surt_of(identity, lower_escapes="letter-case" in self.policy.practice)
+        return surt_of(identity, self._spelling)
 
     def plain(self, url: str | bytes, base: str | None = None) -> Canonical:
         """Do what `__call__` does, without fast paths: their oracle in the tests."""
@@ -286,6 +289,13 @@ class Canonicalizer:
             if after is not parts:
                 yield Change.by(step, str(parts), str(after))
                 parts = after
+
+
+def _spelling(policy: Policy) -> Spelling:
+    """Return how the SURTs of a policy are written."""
+    if "decode-escapes" in policy.practice:
+        return Spelling.INDEX
+    return Spelling.LOWER if "letter-case" in policy.practice else Spelling.PLAIN
 
 
 def _repairs_from(text: str) -> Iterator[Change]:

@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Callable
+from enum import Enum
 from functools import lru_cache
 
+from canonry.canon.rules import archives
 from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax.schemes import WEB
 
 KEY_BYTES = 16
 _ESCAPE = re.compile("%[0-9A-F]{2}")
+_WWW = re.compile(r"\Awww[0-9]*\.(?=.)")
 
 
 @lru_cache(maxsize=64)
@@ -30,7 +34,15 @@ def hasher(label: str) -> Callable[[str], bytes]:
     return make
 
 
-def surt_of(identity: str, *, lower_escapes: bool = False) -> str:
+class Spelling(Enum):
+    """How a SURT writes what a canonical form leaves open."""
+
+    PLAIN = "as the canonical form"
+    LOWER = "escapes have lower-case digits"
+    INDEX = "as the indexes of web archives"
+
+
+def surt_of(identity: str, spelling: Spelling = Spelling.PLAIN) -> str:
     """Return the Sort-friendly URI Reordering Transform of a canonical URL.
 
     The labels of a domain name are reversed, so that the URLs of a domain sort together; IP
@@ -38,7 +50,8 @@ def surt_of(identity: str, *, lower_escapes: bool = False) -> str:
 
     Args:
         identity: a canonical form.
-        lower_escapes: write the digits of escapes in lower case, as in these indexes.
+        spelling: how to write it. As in indexes, escapes of reserved characters are decoded, fields
+            are sorted, IPv4 addresses reversed and IPv6 addresses bare; it is no URL any more.
 
     >>> surt_of("http://www.example.com:8080/a?b")
     'com,example,www:8080)/a?b'
@@ -48,10 +61,34 @@ def surt_of(identity: str, *, lower_escapes: bool = False) -> str:
         return identity
     port = "" if parts.port is None else f":{parts.port}"
     user = "" if parts.userinfo is None else f"@{parts.userinfo}"
-    address = parts.host.startswith("[") or parts.host.replace(".", "").isdigit()
-    host = parts.host if address else ",".join(reversed(parts.host.split(".")))
     rest = str(Parts(None, None, None, None, parts.path, parts.query, parts.fragment))
-    if lower_escapes:
+    if spelling is Spelling.INDEX and parts.scheme in WEB:
+        return f"{_index_host(parts.host)}{port}{user}){_index_rest(parts)}"
+    if spelling is not Spelling.PLAIN:
         rest = _ESCAPE.sub(lambda match: match[0].lower(), rest)
-    scheme = "" if parts.scheme in {"http", "https"} else f"{parts.scheme}://"
+    address = parts.host.startswith("[") or parts.host.replace(".", "").isdigit()
+    host = parts.host if address else _reversed(parts.host)
+    scheme = "" if parts.scheme in WEB else f"{parts.scheme}://"
     return f"{scheme}{host}{port}{user}){rest}"
+
+
+def _reversed(host: str) -> str:
+    """Return the labels of a name from the last to the first."""
+    return ",".join(reversed(host.split(".")))
+
+
+def _index_host(host: str) -> str:
+    """Return a host as indexes have it: without ``www``, even if only a top-level domain remains.
+
+    An IPv4 address is reversed like a name, and an IPv6 address has no brackets.
+    """
+    return host[1:-1] if host.startswith("[") else _reversed(_WWW.sub("", host))
+
+
+def _index_rest(parts: Parts) -> str:
+    """Return path, query and fragment as indexes have them."""
+    query = None if parts.query is None else archives.in_index(parts.query)
+    if query is not None:
+        query = archives.sorted_fields(query)
+    path = archives.in_index(parts.path)
+    return str(Parts(None, None, None, None, path, query, parts.fragment))

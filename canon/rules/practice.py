@@ -18,8 +18,9 @@ _SESSION_SEGMENT = re.compile(
 )
 # "://" inside a path belongs to another URL, as in the paths of archives and proxies.
 _SLASHES = re.compile(r"(?<!:)//+")
-# Not "www3288.com" or "www.com": what remains has to contain a dot.
-_WWW = re.compile(r"www[0-9]*\.([^.]+\..+)\Z")
+# Not "www3288.com" or "www.com": what remains has to contain a dot. Nor "www.www2.com": what
+# remains must not begin with such a label again.
+_WWW = re.compile(r"www[0-9]*\.((?!www[0-9]*\.)[^.]+\..+)\Z")
 _LETTERS = re.compile(r"%[0-9A-F]{2}|[A-Z]+")
 
 

@@ -7,7 +7,7 @@ The steps are in the order in which they run. Those below `Rung.PRACTICE` always
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from canonry.canon.rules import by_scheme, lossless, practice
+from canonry.canon.rules import archives, by_scheme, lossless, practice
 from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.rule import Rule, Rung
 from canonry.canon.syntax.parts import Parts
@@ -275,6 +275,16 @@ STEPS: tuple[Step, ...] = (
         apply=practice.drop_www,
     ),
     Step(
+        name="decode-escapes",
+        why="Indexes of web archives decode every escape, also those of reserved characters.",
+        before="http://example.com/a%2Fb%252Fc?d=%26e",
+        after="http://example.com/a/b/c?d=&e",
+        cites="docs/decisions/0026-archive-keys-decoded.md",
+        rung=Rung.PRACTICE,
+        lossless=False,
+        apply=archives.decode_escapes,
+    ),
+    Step(
         name="letter-case",
         why="Some servers ignore letter case in paths and queries.",
         before="http://example.com/Index.HTML?Q=A",
@@ -283,6 +293,36 @@ STEPS: tuple[Step, ...] = (
         rung=Rung.PRACTICE,
         lossless=False,
         apply=practice.lower_letters,
+    ),
+    Step(
+        name="all-slashes",
+        why="Indexes of web archives fold all slashes, also those of a URL inside a path.",
+        before="http://example.com/a/http://b",
+        after="http://example.com/a/http:/b",
+        cites="docs/decisions/0026-archive-keys-decoded.md",
+        rung=Rung.PRACTICE,
+        lossless=False,
+        apply=archives.fold_all_slashes,
+    ),
+    Step(
+        name="archive-session",
+        why="Indexes of web archives remove session identifiers of these forms.",
+        before="http://example.com/a?CFID=1&CFTOKEN=2&b",
+        after="http://example.com/a?b",
+        cites="docs/decisions/0026-archive-keys-decoded.md",
+        rung=Rung.PRACTICE,
+        lossless=False,
+        apply=archives.drop_sessions,
+    ),
+    Step(
+        name="archive-order",
+        why="Indexes of web archives sort all fields by name and value.",
+        before="http://example.com/?b&a=2&a=1",
+        after="http://example.com/?a=1&a=2&b",
+        cites="docs/decisions/0026-archive-keys-decoded.md",
+        rung=Rung.PRACTICE,
+        lossless=False,
+        apply=archives.sort_fields,
     ),
     Step(
         name="tracking",
