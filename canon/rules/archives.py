@@ -79,7 +79,7 @@ def fold_all_slashes(parts: Parts) -> Parts:
 
 
 def drop_sessions(parts: Parts) -> Parts:
-    """Remove session identifiers, unless what remains would have one again."""
+    """Remove session identifiers, those of a query unless what remains would have one again."""
     if parts.scheme not in WEB:
         return parts
     path, query_text = _without_segment(parts.path), parts.query
@@ -97,18 +97,17 @@ def _without_segment(path: str) -> str:
     end = path.lower().rfind(".aspx") if "/(" in path else -1
     if end < 0:
         return path
-    kept = _SESSION_SEGMENT.sub("", path[:end])
-    return path if _SESSION_SEGMENT.search(kept) else kept + path[end:]
+    return _SESSION_SEGMENT.sub("", path[:end]) + path[end:]
 
 
 def sorted_fields(text: str) -> str:
-    """Sort the fields of a query by name, then by value, as an index writes them."""
+    """Sort fields by name, then by value; a name without a value comes before one with."""
     return "&".join(sorted(query.fields(text), key=_name_and_value)) if "&" in text else text
 
 
 def _name_and_value(field: str) -> list[str]:
-    """Return what fields are sorted by; a name without a value comes before one with."""
-    return in_index(field).split("=", 1)
+    """Split a field at its first equals sign."""
+    return field.split("=", 1)
 
 
 def sort_fields(parts: Parts) -> Parts:
