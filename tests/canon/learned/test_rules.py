@@ -22,6 +22,7 @@ from canonry.canon.learned.families import FAMILIES, act
 from canonry.canon.learned.rewrite import Rewrite, to_fields
 from canonry.canon.learned.ruleset import follow, loads
 from canonry.canon.learned.validate import fault, find_circle
+from canonry.canon.policies import preset
 from canonry.canon.syntax.parts import Parts
 
 PLAIN = Canonicalizer("web")
@@ -40,7 +41,7 @@ def rule(family: str, host: str = "h.example", **blanks: object) -> LearnedRule:
 
 
 def with_rules(*rules: LearnedRule, policy: str = "web") -> Canonicalizer:
-    return Canonicalizer(policy, RuleSet(rules, f"{policy}/1"))
+    return Canonicalizer(policy, RuleSet(rules, preset(policy).label))
 
 
 @pytest.mark.parametrize(("why", "text", "before", "after"), cases("learned.txt", 3))
