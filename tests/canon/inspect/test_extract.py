@@ -30,6 +30,17 @@ def test_the_example_of_appendix_c() -> None:
     ]
 
 
+def test_the_example_of_appendix_e() -> None:
+    """The drafts of 1997 and 2003 have it there; RFC 3986 calls the appendix C."""
+    text = """from <ftp://ds.internic.
+       net/rfc/>.  Note the warning in <http://ds.internic.net/
+       instructions/overview.html#WARNING>."""
+    assert urls(text) == [
+        "ftp://ds.internic.net/rfc/",
+        "http://ds.internic.net/instructions/overview.html#WARNING",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

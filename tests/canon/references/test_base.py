@@ -49,3 +49,12 @@ def test_the_innermost_source_decides(
     base: str | None,
 ) -> None:
     assert canonry.establish_base(embedded, encapsulating, retrieval, default) == base
+
+
+@pytest.mark.parametrize("dialect", ["url-syntax-05", "rfc2396bis-01", "rfc3986", "whatwg"])
+def test_the_example_of_appendix_d(dialect: str) -> None:
+    """The base of a document counts wherever the document came from (1997 and 2003)."""
+    base = canonry.establish_base("http://www.ics.uci.edu/Test/a/b/c", retrieval="http://r/x/y")
+    assert base is not None
+    found = canonry.resolve("../x", base, dialect=dialect)
+    assert found == "http://www.ics.uci.edu/Test/a/x"

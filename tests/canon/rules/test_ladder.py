@@ -17,6 +17,9 @@ RUNGS = ["string", "syntax", "scheme", "protocol"]
         ("http://a.example/%3A", "http://a.example/%3a", "syntax"),
         ("http://a.example/b", "http://a.example/a/../b", "syntax"),
         ("example://a/b/c/%7Bfoo%7D", "eXAMPLE://a/./b/../b/%63/%7bfoo%7d", "syntax"),
+        # rfc2396bis-01 sections 6.2.2 and 6.2.3
+        ("example://a/b/c/%7A", "eXAMPLE://a/./b/../b/c/%7a", "syntax"),
+        ("http://example.com/", "http://example.com:80/", "scheme"),
         # Section 6.2.3: ports and empty paths, by the scheme
         ("http://example.com", "http://example.com/", "scheme"),
         ("http://example.com:/", "http://example.com:80/", "scheme"),
