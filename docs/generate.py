@@ -183,6 +183,9 @@ Other disagreements:
 - **A base without a path, in 1997.** By the letter of section 5.2, step 6a, `g` against `http://a`
   is `http://ag`: another host. We follow the later documents: `http://a/g`. The draft of 2003
   begins the path with `/` whatever the authority is (`foo:/g`), RFC 3986 only after one (`foo:g`).
+- **A path that begins with two slashes, without authority.** By the letter of the drafts, `..//g`
+  against `foo:/a/b` is `foo://g`: a host. In every dialect here it is `foo:/.//g`, as the URL
+  Standard writes it.
 - **The default base.** It is the empty text in the draft of 1997 (section 5.1.4): against it,
   absolute references resolve to themselves, and others are refused. In the later documents the
   application has to give one (`default=` of `canonry.establish_base`).

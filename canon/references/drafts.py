@@ -93,9 +93,9 @@ def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str
     given, _, fragment = reference.partition("#")
     context = str(known._replace(query=None, fragment=None))
     if run is None:
-        start = len(context) - len(known.path)
         whole = _directory(known.path, rooted=known.authority is not None) + given
-        target = f"{context[:start]}{_drop_steps(whole)}"
+        # Recomposing keeps a path that now begins with "//" from becoming an authority.
+        target = str(known._replace(path=_drop_steps(whole), query=None, fragment=None))
     elif len(run[0]) == 1:
         target = f"{context[: len(context) - len(known.path)]}{given}"
     else:
