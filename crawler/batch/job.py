@@ -68,7 +68,7 @@ class Job(NamedTuple):
             raise SettingsError("--resume needs input files, which can be read again, and -o")
 
     def _check_outputs(self) -> None:
-        """Refuse one file for two outputs."""
+        """Refuse one file for two outputs, and standard output for all but the lines."""
         taken: dict[str, str] = {}
         for option, name in (
             ("-o", self.out),
@@ -76,6 +76,8 @@ class Job(NamedTuple):
             ("--groups", self.groups),
             ("--report", self.report),
         ):
+            if name == "-":
+                raise SettingsError(f"{option} -: name a file; standard output has the lines")
             if name is not None and not output.is_special(name):
                 other = taken.setdefault(os.path.realpath(name), option)
                 if other != option:

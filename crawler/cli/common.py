@@ -69,10 +69,16 @@ rules_option = click.option(
 )
 
 
+def unless_dash(_context: object, _option: object, name: str | None) -> str | None:
+    """Return the name of an output; None for "-", which is standard output."""
+    return None if name == "-" else name
+
+
 out_option = click.option(
     "-o",
     "out",
     metavar="FILE",
+    callback=unless_dash,
     help="Write to FILE, which appears when it is complete.  [default: stdout]",
 )
 

@@ -7,7 +7,13 @@ from pathlib import PurePath
 import click
 
 from canonry.crawler.cli import render
-from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
+from canonry.crawler.cli.common import (
+    json_option,
+    print_json,
+    store_option,
+    unless_dash,
+    with_exit_code,
+)
 from canonry.crawler.files import output, tables
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.settings import SettingsError
@@ -50,6 +56,7 @@ def status(store: str, *, as_json: bool) -> int:
     "-o",
     "out",
     metavar="FILE",
+    callback=unless_dash,
     help="Write to FILE, which appears when it is complete; .gz compresses.  [default: stdout]",
 )
 @with_exit_code

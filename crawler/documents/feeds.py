@@ -1,6 +1,7 @@
 """XML that lists URLs: sitemaps (sitemaps.org), Atom (RFC 4287) and RSS."""
 
 import re
+from html.entities import html5
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -52,6 +53,9 @@ class FeedReader:
         parser.SkippedEntityHandler = self._skipped
         parser.ExternalEntityRefHandler = self._external
         parser.DefaultHandler = _ignored  # with it, expat expands no entity in text
+        # As if a DTD stood elsewhere: an entity that is not declared is skipped, and no error.
+        parser.UseForeignDTD(True)  # noqa: FBT003 - expat's
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE)
         self._entities: dict[str, str] = {}
 
     def feed(self, part: bytes, *, last: bool = False) -> list[ListedURL]:
@@ -106,12 +110,16 @@ class FeedReader:
         self._entities[name] = value
 
     def _skipped(self, name: str, _parameter: bool) -> None:  # noqa: FBT001 - expat's
-        """Take a reference to an entity."""
-        self._text.append(self._entities.get(name, f"{UNKNOWN}{name};"))
+        """Take a reference to an entity: the document's own, one of HTML's, or an unknown one."""
+        value = self._entities.get(name, html5.get(f"{name};"))
+        self._text.append(f"{UNKNOWN}{name};" if value is None else value)
 
-    def _external(self, name: str, *_: object) -> int:
-        """Take a reference to an external entity, which is never read."""
-        self._text.append(f"{UNKNOWN}{name};")
+    def _external(self, name: str | None, *_: object) -> int:
+        """Take a reference to an external entity, or to a DTD: neither is ever read."""
+        if name is None:
+            self._parser.ExternalEntityParserCreate(None).Parse(b"", True)  # noqa: FBT003 - expat's
+        else:
+            self._text.append(f"{UNKNOWN}{name};")
         return 1
 
 

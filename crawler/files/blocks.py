@@ -96,7 +96,8 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
         number = 1
         try:
             with opened(source) as file:
-                for data, refused in _blocks(decompressed(file), at_once=True):
+                stream = in_utf8(decompressed(file), looked_at=1)
+                for data, refused in _blocks(stream, at_once=True):
                     block = Block(source, number, data, data.count(b"\n") + 1, refused)
                     yield from lines_of([block])
                     number += block.size

@@ -13,12 +13,11 @@ from typing import Any
 
 from canonry.crawler.compression import FAULTS, Stream
 from canonry.crawler.documents import feeds
+from canonry.crawler.files import warc_records
 from canonry.crawler.files.line_formats import as_bytes, place_of
 from canonry.crawler.files.lines import LONGEST
 from canonry.crawler.files.sniffing import named_like_a_url
 from canonry.extras import require
-
-_CAPTURES = frozenset({"response", "resource", "revisit"})
 
 
 class _UpToFault(io.RawIOBase):
@@ -113,31 +112,13 @@ def _is_text(pa: Any, kind: Any) -> bool:  # noqa: ANN401 - pyarrow ships no typ
 
 def read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
     """Yield the target of each capture, redirects included (ISO 28500)."""
-    require("warc", "WARC")
-    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
-    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - optional
-
     source = _UpToFault(stream)
-    records = ArchiveIterator(io.BufferedReader(source), no_record_parse=True)
     try:
-        for record in records:
-            records.read_to_end()
-            missing = 1 if record.length is None else record.raw_stream.limit  # bytes of its body
-            if missing and missing == (record.length or missing):  # its head may not be whole
-                break
-            if record.rec_type in _CAPTURES:
-                target = record.rec_headers.get_header("WARC-Target-URI")
-                yield target.strip("<>").encode("utf-8", "surrogateescape") if target else None
-            if missing:
-                break
-        else:
-            missing = 0
-    except ArchiveLoadFailed as error:
+        yield from warc_records.targets(io.BufferedReader(source))
+    except OSError:
         source.check()
-        raise OSError(str(error)) from None
+        raise
     source.check()
-    if missing:
-        raise OSError("it ends in the middle of a record")
 
 
 def read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:

@@ -8,16 +8,20 @@ from canonry.crawler.compression import Stream
 _LOOKED_AT = 4096  # bytes
 
 
-def in_utf8(stream: Stream) -> Stream:
+def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
     """Return the same content, or what it is in UTF-8 with line feeds.
 
     UTF-16 is known by its mark, or by a zero in each of its first characters. If the beginning has
     carriage returns and no line feed, these are the line ends.
+
+    Args:
+        stream: the content of a file.
+        looked_at: bytes to wait for before the beginning is looked at. 1: what arrives first.
     """
-    encoding = _encoding(stream.head(_LOOKED_AT)[:_LOOKED_AT])
+    encoding = _encoding(stream.head(looked_at)[:_LOOKED_AT])
     if encoding is not None:
         stream = Stream(_Decoded(stream, encoding))
-    head = stream.head(_LOOKED_AT)[:_LOOKED_AT]
+    head = stream.head(looked_at)[:_LOOKED_AT]
     if b"\r" in head[:-1] and b"\n" not in head and b"\0" not in head and head[:4] != b"PAR1":
         return Stream(_LineFeeds(stream))
     return stream

@@ -258,4 +258,14 @@ def test_two_outputs_of_one_name_are_told_as_what_they_are(tmp_path: Path) -> No
     done = run_command("dedup", "u.txt", "-o", "x", "--map", "./x", folder=tmp_path)
     assert done.returncode == 2
     assert b"-o and --map name the same file: ./x" in done.stderr
+
+
+def test_a_dash_is_standard_output_for_the_lines_alone(tmp_path: Path) -> None:
+    (tmp_path / "u.txt").write_text("http://a.example/\n")
+    done = run_command("dedup", "u.txt", "-o", "-", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"http://a.example/\n")
+    done = run_command("dedup", "u.txt", "--map", "-", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"--map -: name a file" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["u.txt"]
     assert not (tmp_path / "x").exists()

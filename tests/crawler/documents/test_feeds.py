@@ -240,3 +240,13 @@ def test_a_packed_sitemap_is_read_up_to_the_body_limit(tmp_path: Path) -> None:
         done = run_command(*words, "--config", "c.toml", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert sorted(requested) == ["/", "/1", "/robots.txt", "/s.gz"]
+
+
+@pytest.mark.parametrize("head", ["", "<!DOCTYPE urlset [<!ENTITY own 'o'>]>"])
+def test_an_entity_that_is_not_declared_costs_only_its_own_url(head: str) -> None:
+    locs = ("a&eacute;", "b&unheard;", "c&own;", "d")
+    text = "".join(f"<url><loc>http://a.example/{loc}</loc></url>" for loc in locs)
+    listed = feeds.FeedReader().feed(f"{head}<urlset>{text}</urlset>".encode(), last=True)
+    whole = [one.reference.rpartition("/")[2] for one in listed if one.is_whole]
+    assert whole == ["aé", *(["co"] if head else []), "d"]
+    assert len(listed) == len(locs)

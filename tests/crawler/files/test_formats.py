@@ -297,3 +297,19 @@ def test_lines_are_read_as_soon_as_they_arrive(monkeypatch: pytest.MonkeyPatch) 
     os.write(writer, b"z" * 10)
     os.close(writer)
     assert list(lines) == [Line("-", 4, b"z" * 10)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8"])
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_lines_of_other_systems_are_read_as_soon_as_they_arrive(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, end: str
+) -> None:
+    reader, writer = os.pipe()
+    monkeypatch.setattr(blocks, "opened", lambda _name: os.fdopen(reader, "rb"))
+    lines = blocks.read_lines(["-"])
+    os.write(writer, f"http://a.example/{end}http://b.example/é{end}http".encode(encoding))
+    assert next(lines) == Line("-", 1, b"http://a.example/")
+    assert next(lines) == Line("-", 2, "http://b.example/é".encode())
+    os.write(writer, f"://c.example/{end}".encode({"utf-16": "utf-16-le"}.get(encoding, encoding)))
+    os.close(writer)
+    assert list(lines) == [Line("-", 3, b"http://c.example/")]
