@@ -5,18 +5,19 @@ from collections import Counter
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle
+from canonry.canon.learned import FAMILIES, act, find_circle
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life.thresholds import Gate
 from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 _DAY = 86_400.0
 
 
 def reason_to_block(
     connection: Connection,
-    said: Rewrite,
+    rule: TrackedRule,
     in_force: RulesInForce,
     canonicalizer: Canonicalizer,
     gate: Gate,
@@ -26,14 +27,15 @@ def reason_to_block(
 
     Args:
         connection: in a transaction.
-        said: what the rule says.
+        rule: what it says, and its evidence.
         in_force: the rules that are in force without it.
         canonicalizer: makes identities, without learned rules.
         gate: the limits.
         now: seconds since 1970.
     """
+    said = rule.rewrite
     family = FAMILIES[said.family]
-    if find_circle([*(rule.rewrite for rule in in_force.active.active), said]):
+    if find_circle([*(other.rewrite for other in in_force.active.active), said]):
         return "it would form a circle with the active rules"
     recent = rule_rows.activated_since(connection, now - _DAY)
     same = sum(other.family == said.family for other in recent)
@@ -50,7 +52,8 @@ def reason_to_block(
             sizes[after] += 1
     changed = sizes.total()
     # Where every link has a session's identifier, its rule changes all URLs, each page's into one.
-    is_spread = family.any_class_size and changed <= gate.class_size * len(sizes)
+    few = changed <= gate.class_size * len(sizes)
+    is_spread = family.any_class_size and (few or rule.agree >= gate.proven * len(sizes))
     is_large = gate.from_ < known and changed > gate.share * known
     if is_large and not family.any_share and not is_spread:
         return f"it would change {changed:,} of {known:,} known URLs"

@@ -279,7 +279,7 @@ class LearningSession:
         """Return True if a rule may become active; if not, notify people of the reason, once."""
         reason = reason_to_block(
             connection,
-            rule.rewrite,
+            rule,
             self._in_force,
             self._canonicalizer,
             self._thresholds.gate,

@@ -62,6 +62,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     share: _Share
     from_: Annotated[int, Meta(ge=0)] = msgspec.field(name="from")
     class_size: Annotated[int, Meta(ge=1)]
+    proven: _Share
     hosts_a_day: Annotated[int, Meta(ge=1)]
 
 

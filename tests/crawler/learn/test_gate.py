@@ -10,6 +10,7 @@ from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.gate import reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life import thresholds
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 H = "http://h.example"
 PATH = Rewrite("h.example", "path-parameter", old="s")
@@ -17,13 +18,14 @@ QUERY = Rewrite("h.example", "parameter-irrelevant", old="s")
 SLASH = Rewrite("127.0.0.1:8000", "trailing-slash", new="bare")
 
 
-def reason(folder: Path, said: Rewrite, known: Iterable[str]) -> str | None:
+def reason(folder: Path, said: Rewrite, known: Iterable[str], agree: int = 0) -> str | None:
     """Return the reason why a rule may not become active in a store that knows some URLs."""
     store = open_store(folder)
     store.admit([candidate(url) for url in known], 0.0)
     with store.transaction() as connection:
         gate = thresholds.load().gate
-        found = reason_to_block(connection, said, RulesInForce((), MAKE), MAKE, gate, 0.0)
+        rule = TrackedRule(said, agree=agree)
+        found = reason_to_block(connection, rule, RulesInForce((), MAKE), MAKE, gate, 0.0)
     store.close()
     return found
 
@@ -38,6 +40,15 @@ def test_a_parameter_of_every_url_may_be_dropped_if_pages_remain(
     found = reason(tmp_path, said, (f"{H}/p{n % pages}{mark}s={n}" for n in range(300)))
     assert (found == "it would change 300 of 300 known URLs") is blocked
     assert blocked or found is None
+
+
+def test_a_parameter_with_evidence_for_many_of_the_pages_may_merge_any_number(
+    tmp_path: Path,
+) -> None:
+    """A small site shows thousands of URLs if each link of each answer has a fresh session id."""
+    known = [f"{H}/p{n % 30}?s={n}" for n in range(3_000)]
+    assert reason(tmp_path, QUERY, known, 2) == "it would change 3,000 of 3,000 known URLs"
+    assert reason(tmp_path, QUERY, known, 3) is None
 
 
 def test_urls_of_another_port_do_not_make_a_rule_look_smaller(tmp_path: Path) -> None:
