@@ -50,16 +50,16 @@ def habits(host: str, rng: random.Random) -> list[Habit]:
             lambda url: url.replace(f"//{bare}/", f"//{host}/", 1),
         ),
         Habit(
-            "prefix",
-            (PLAIN, FOLDER),
-            lambda url, _rng: _path(url, lambda path: f"/{old}{path}"),
-            lambda url: _path(url, lambda path: path.removeprefix(f"/{old}")),
-        ),
-        Habit(
             "slashes",
             (PLAIN, FOLDER),
             lambda url, _rng: _path(url, lambda path: path[0] + path[1:].replace("/", "//", 1)),
             lambda url: _path(url, lambda path: re.sub("//+", "/", path)),
+        ),
+        Habit(
+            "prefix",
+            (PLAIN, FOLDER),
+            lambda url, _rng: _path(url, lambda path: f"/{old}{path}"),
+            lambda url: _path(url, lambda path: path.removeprefix(f"/{old}")),
         ),
         Habit(
             "session in path",
