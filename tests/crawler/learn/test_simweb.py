@@ -123,10 +123,10 @@ def test_the_judge_detects_a_wrong_learner(tmp_path: Path, monkeypatch: pytest.M
 def test_all_names_of_an_honest_page_lead_to_it() -> None:
     manner = Manner(redirects=True, dynamic=False, canonical=False)
     chosen = ("prefix", "slashes"), ("scheme", "www", "slash off"), ("parameter beside", "order")
-    for habits in chosen:
-        site = honest("several", "s.com", habits, manner, 60)
+    for several in chosen:
+        site = honest("several", "s.com", several, manner, 60)
         (everything,) = webjudge.replayed([site], [site.home, *site.names])
-        assert everything.missing == 0, habits
+        assert everything.missing == 0, several
 
 
 def test_the_judge_counts_what_a_crawler_fetches_in_vain_and_what_it_loses() -> None:
