@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from canonry.crawler.cli.common import (
     rules_option,
     with_exit_code,
 )
+from canonry.crawler.compression import Stream
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
+from canonry.crawler.files.text_streams import in_utf8
 from canonry.crawler.inquiry.ask import ask
 from canonry.storage import report
 
@@ -155,7 +158,8 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
             links = render.counted(relative, "relative link")
             render.notify(f"canonry: {links} left out; give the page's URL with --base")
     else:
-        found = [hit.url for hit in canon_extract(body, suffixes=suffixes)]
+        text = in_utf8(Stream(BytesIO(body))).read()
+        found = [hit.url for hit in canon_extract(text, suffixes=suffixes)]
     for url in found:
         click.echo(url)
     return 0

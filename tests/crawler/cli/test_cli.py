@@ -82,6 +82,9 @@ def test_extract_from_text(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, b"http://a.example/bc\n")
     done = run_command("extract", "-", "--suffixes", folder=tmp_path, data=text)
     assert done.stdout == b"http://a.example/bc\nhttp://www.d.example/e\n"
+    wide = "See <http://a.example/é>".encode("utf-16")
+    done = run_command("extract", "-", folder=tmp_path, data=wide)
+    assert done.stdout.decode() == "http://a.example/é\n"
 
 
 def test_extract_from_html(tmp_path: Path) -> None:
