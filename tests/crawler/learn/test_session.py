@@ -10,7 +10,7 @@ from canonry.canon import LearnedRule
 from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.evidence.probes import beside
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.life.thresholds import Gate, Thresholds
+from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import rule_rows
@@ -67,8 +67,8 @@ class Crawl:
 
 
 def with_gate(**changes: float) -> Thresholds:
-    gate = {"share": 0.9, "from_": 200, "class_size": 64, "hosts_a_day": 10_000, **changes}
-    return msgspec.structs.replace(LIMITS, gate=Gate(**gate))  # type: ignore[arg-type]
+    gate = msgspec.structs.replace(LIMITS.gate, **changes)
+    return msgspec.structs.replace(LIMITS, gate=gate)
 
 
 def learn_slashes(crawl: Crawl, count: int = 40, start: int = 0) -> None:
