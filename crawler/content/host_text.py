@@ -185,9 +185,10 @@ class HostText:
         """
         if self._pages.size < FEW_PAGES:
             return False
+        if self._headings_differ(one, other):
+            return True
         own = self._compared(one, other)
-        another = self._is_another_text(own, min(one.end, other.end))
-        return self._headings_differ(one, other) or (another and own.is_mostly_other)
+        return own.is_mostly_other and self._is_another_text(own, min(one.end, other.end))
 
     def may_be_noise(self, one: Sketch, other: Sketch) -> bool:
         """Return True if all that differs between two pages may be what changes by itself.

@@ -142,11 +142,12 @@ class LearningSession:
         answers: Counter[str] = Counter()  # by site
         for outcome, admitted in zip(outcomes, admissions, strict=True):
             ends.add(outcome.row)
-            for moved, row in self._observe(outcome, admitted, now):
+            identity = self._canonicalizer.identity(outcome.queued.url)
+            for moved, row in self._observe(identity, outcome, admitted, now):
                 ends.add(row)
                 if moved.kind == "canonical" and self._learner.is_worth_asking(moved):
                     sooner.append(row)
-            site = site_in(self._canonicalizer.identity(outcome.queued.url))
+            site = site_in(identity)
             answers[site] += 1
             if outcome.page is not None and outcome.page.status == OK:
                 sites[site] = outcome.queued.url
@@ -174,14 +175,19 @@ class LearningSession:
         return Learned(tuple(later), tuple(probes), tuple(sooner))
 
     def _observe(
-        self, outcome: Outcome, admissions: Sequence[Admission], now: float
+        self, identity: str, outcome: Outcome, admissions: Sequence[Admission], now: float
     ) -> list[tuple[Moved, int]]:
         """Pass an answer to the learner; keep redirects until their targets have answered.
+
+        Args:
+            identity: of the URL that was visited.
+            outcome: of the visit.
+            admissions: of what it found.
+            now: seconds since 1970.
 
         Returns:
             The redirects and canonical links, with the rows of their targets.
         """
-        identity = self._canonicalizer.identity(outcome.queued.url)
         page = outcome.page
         if page is not None and (page.status == OK or page.status in GONE):
             missing = page.status != OK

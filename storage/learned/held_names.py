@@ -46,9 +46,12 @@ def held_near(connection: Connection, host: str, place: float) -> list[HeldName]
         place: between the host's first known URL, 0, and its last one, 1.
     """
     host_id = connection.scalar(select(hosts.c.id).where(hosts.c.name == host))
-    ends = select(func.min(urls.c.id), func.max(urls.c.id)).where(urls.c.host_id == host_id)
-    first, last = connection.execute(ends).one()
-    if first is None:
+    # One question for each end: SQLite reads the whole index to answer both at once.
+    first, last = (
+        connection.scalar(select(end(urls.c.id)).where(urls.c.host_id == host_id))
+        for end in (func.min, func.max)
+    )
+    if first is None or last is None:
         return []
     start = first + round((last - first) * place)
     near = select(urls.c.id).where(urls.c.host_id == host_id, urls.c.id >= start)
