@@ -97,11 +97,15 @@ class Comparison(NamedTuple):
         same: True if they say the same, False if they clearly do not, None if that is not known.
         differing: how many of their own shingles only one of them has.
         watched: the hash up to which they could be compared; 0 if they were not.
+        in_doubt: True if all that differs may be what changes by itself. Then it is worth to fetch
+            one of them twice; pages with too little text of their own cannot be compared, whatever
+            is known of the noise.
     """
 
     same: bool | None
     differing: int = 0
     watched: int = 0
+    in_doubt: bool = False
 
 
 class HostText:
@@ -142,22 +146,23 @@ class HostText:
 
     def compare(self, one: Sketch, other: Sketch) -> Comparison:
         """Compare the pages of two URLs."""
-        if self._pages.size < FEW_PAGES or self._is_missing(one) or self._is_missing(other):
-            return Comparison(None)
-        if self._headings_differ(one, other):
-            return Comparison(same=False)
         numbers = {
             at: change for at, change in _differing(one, other) if at not in self._noise.numbers
         }
-        if self._are_numbers_of_another(numbers):
+        few = self._pages.size < FEW_PAGES
+        is_known = not (few or self._is_missing(one) or self._is_missing(other))
+        if is_known and (self._headings_differ(one, other) or self._are_of_another(numbers)):
             return Comparison(same=False)
         end, own = min(one.end, other.end), self._compared(one, other)
         if own.comparable < _FEW_SHINGLES:
             return Comparison(None)
+        in_doubt = one.heading == other.heading and not own.share_nothing
+        if not is_known:
+            return Comparison(None, in_doubt=in_doubt)
         if self._is_another_text(own, end):
             return Comparison(same=False)
         same = True if not numbers and self._is_noise(one, other, own, end) else None
-        return Comparison(same, own.differing, end)
+        return Comparison(same, own.differing, end, in_doubt)
 
     def differ_more(self, differing: int, watched: int) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.
@@ -189,16 +194,6 @@ class HostText:
             return True
         own = self._compared(one, other)
         return own.is_mostly_other and self._is_another_text(own, min(one.end, other.end))
-
-    def may_be_noise(self, one: Sketch, other: Sketch) -> bool:
-        """Return True if all that differs between two pages may be what changes by itself.
-
-        Then it is worth to fetch one of them twice. Pages with too little text of their own cannot
-        be compared, whatever is known of the noise.
-        """
-        own = self._compared(one, other)
-        alike = own.comparable >= _FEW_SHINGLES and not own.share_nothing
-        return alike and one.heading == other.heading
 
     def _headings_differ(self, one: Sketch, other: Sketch) -> bool:
         return one.heading != other.heading and not self._noise.heading
@@ -244,7 +239,7 @@ class HostText:
                 return True
         return False
 
-    def _are_numbers_of_another(self, differing: dict[int, int]) -> bool:
+    def _are_of_another(self, differing: dict[int, int]) -> bool:
         """Return True if the numbers that differ are those of another page, not noise.
 
         A clock that shows minutes does not differ between two answers of a second: so one bucket

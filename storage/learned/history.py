@@ -107,16 +107,20 @@ def reached(connection: Connection, rows: Iterable[int]) -> dict[int, Reached]:
     return {row: Reached(*rest) for row, *rest in rows_of(connection, question, list(rows))}
 
 
-def redirect_targets(connection: Connection, rows: Iterable[int]) -> dict[int, int]:
-    """Return by row the target of its redirect, if that is permanent; of several, of the last."""
+def last_redirects(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Return by row where it redirected when it was last fetched: the row, and the HTTP status."""
     question = "SELECT from_id, to_id, kind, status, last_seen FROM aliases WHERE from_id"
     last: dict[int, tuple[float, int, int]] = {}
     for row, to_id, kind, status, seen in rows_of(connection, question, list(rows)):
         if kind == "redirect" and (row not in last or seen > last[row][0]):
             last[row] = seen, to_id, status
-    return {
-        row: to_id for row, (_seen, to_id, status) in last.items() if status in PERMANENT_REDIRECTS
-    }
+    return {row: (to_id, status) for row, (_seen, to_id, status) in last.items()}
+
+
+def redirect_targets(connection: Connection, rows: Iterable[int]) -> dict[int, int]:
+    """Return by row the target of its last redirect, if that is permanent."""
+    last = last_redirects(connection, rows)
+    return {row: to_id for row, (to_id, status) in last.items() if status in PERMANENT_REDIRECTS}
 
 
 def _targets(connection: Connection, rows: Iterable[int]) -> dict[int, Reached]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from canonry.storage.learned.history import last_redirects
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State
 
@@ -13,7 +14,6 @@ _ROWS = (
     "SELECT urls.id, url, state, reason, status FROM urls LEFT JOIN pages ON url_id = urls.id "
     "WHERE urls.id"
 )
-_EDGES = "SELECT from_id, to_id, last_seen, kind FROM aliases WHERE from_id"
 
 
 class ChainEnd(NamedTuple):
@@ -48,7 +48,8 @@ def chains(connection: Connection, rows: Sequence[int]) -> list[Chain]:
         new = {found.row: found for found in _read(connection, wanted)}
         known |= new
         redirected = [one.row for one in new.values() if one.state is State.REDIRECTED]
-        targets = _targets(connection, redirected)
+        last = last_redirects(connection, redirected)
+        targets = {row: target for row, (target, _status) in last.items()}
         following |= targets
         wanted = set(targets.values()) - known.keys()
     return [Chain(known[row], known[_last(row, known, following)]) for row in rows]
@@ -58,12 +59,6 @@ def _read(connection: Connection, rows: Iterable[int]) -> Iterator[ChainEnd]:
     """Yield URLs by their rows."""
     for row, url, state, reason, status in rows_of(connection, _ROWS, list(rows)):
         yield ChainEnd(row, url, State(state), reason, status)
-
-
-def _targets(connection: Connection, rows: Sequence[int]) -> dict[int, int]:
-    """Return for each of some URLs the row that it redirected to when it was last fetched."""
-    edges = [edge for edge in rows_of(connection, _EDGES, rows) if edge[3] == "redirect"]
-    return {edge[0]: edge[1] for edge in sorted(edges, key=lambda edge: edge[2])}
 
 
 def _last(row: int, known: dict[int, ChainEnd], following: dict[int, int]) -> int:

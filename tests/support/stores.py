@@ -46,6 +46,14 @@ def candidate(url: str, depth: int = 0, held: str | None = None) -> Candidate:
     return Candidate(found.url, url, found.key, host_of(found.url), depth, held=held)
 
 
+def admit_names(store: Store, pages: int) -> None:
+    """Admit three names of each of some pages of h.example, linked by the store's first URL."""
+    for n in range(pages):
+        page = f"http://h.example/p{n}"
+        names = (page, f"{page}/", f"{page}?ref=1")
+        store.admit([candidate(name)._replace(source=1, depth=1) for name in names], 1.0)
+
+
 def visited(
     row: int,
     state: State,

@@ -149,12 +149,6 @@ class SiteFacts:
         body = self._bodies.get(digest)
         return digest != self.missing and (body is None or len(body.names) <= _TELLING)
 
-    def may_be_same(self, one: Fact, other: Fact) -> bool:
-        """Return True if all that differs between two pages may be what changes by itself."""
-        if one.sketch is None or other.sketch is None or one.digest == other.digest:
-            return False
-        return self.text.may_be_noise(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
-
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
         if one.sketch is None or other.sketch is None:
@@ -177,7 +171,7 @@ class SiteFacts:
             another = comparable and self.missing not in {one.digest, other.digest}
             return Comparison(False if another else None)
         found = self.text.compare(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
-        if found.same is None and self._equal >= _STEADY and self.may_be_same(one, other):
+        if found.same is None and found.in_doubt and self._equal >= _STEADY:
             # So many pages are the same to the byte: those that are not are others.
             return Comparison(same=False)
         return found

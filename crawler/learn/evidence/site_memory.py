@@ -231,10 +231,6 @@ class SiteView:
         """Return True if the content of two pages clearly differs."""
         return self._site.known.are_others(one, other)
 
-    def may_be_same(self, one: Fact, other: Fact) -> bool:
-        """Return True if all that differs between two pages may be what changes by itself."""
-        return self._site.known.may_be_same(one, other)
-
 
 def result_of(tally: RuleTally, parts: Parts) -> str | None:
     """Return what a tally's rewrite makes of a URL of its site; None if it does not change it."""

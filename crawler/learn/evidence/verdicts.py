@@ -36,10 +36,6 @@ class Facts(Protocol):
         """Return True if the content of two pages clearly differs."""
         ...
 
-    def may_be_same(self, one: Fact, other: Fact) -> bool:
-        """Return True if all that differs between two pages may be what changes by itself."""
-        ...
-
 
 @lru_cache(maxsize=4096)  # a redirect is held against each rule of its site
 def _rewrites(source: str, target: str) -> tuple[Rewrite, ...]:
@@ -138,11 +134,11 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     if _names(facts, rewrite, fact):
         others = facts.are_others(fact, page)
         return Judgement(Stance.OTHER if others else Stance.NAMED, page.url)
-    same, differing, watched = facts.compare(fact, page)
-    if same is None and not facts.may_be_same(fact, page):
+    said = facts.compare(fact, page)
+    if said.same is None and not said.in_doubt:
         return _NOTHING
-    stance = Stance.NOTHING if same is None else Stance.SAME if same else Stance.OTHER
-    return Judgement(stance, page.url, differing, watched)
+    stance = {True: Stance.SAME, False: Stance.OTHER, None: Stance.NOTHING}[said.same]
+    return Judgement(stance, page.url, said.differing, said.watched)
 
 
 def _names(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from support.stores import MAKE, assert_counts_are_right, candidate, open_store
+from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn import rule_store
@@ -18,9 +18,7 @@ def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
     tmp_path: Path,
 ) -> None:
     store = open_store(tmp_path)
-    for n in range(40):
-        names = (f"{H}/p{n}", f"{H}/p{n}/", f"{H}/p{n}?ref=1")
-        store.admit([candidate(name)._replace(source=1, depth=1) for name in names], 1.0)
+    admit_names(store, 40)
     trials = SecondTrials()
     with store.transaction() as connection:
         rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)

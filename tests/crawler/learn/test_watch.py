@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from support.stores import MAKE, assert_counts_are_right, candidate, open_store
+from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn import rule_store
@@ -16,9 +16,7 @@ REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
 
 def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    for n in range(100):
-        names = (f"{H}/p{n}", f"{H}/p{n}/", f"{H}/p{n}?ref=1")
-        store.admit([candidate(name)._replace(source=1, depth=1) for name in names], 1.0)
+    admit_names(store, 100)
     watch = Watch()
     with store.transaction() as connection:
         rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
