@@ -16,6 +16,8 @@ RUNGS = {
     "scheme": Rung.SCHEME,
     "protocol": Rung.PROTOCOL,
 }
+# The documents that have a ladder of comparison.
+LADDERS = ("rfc3986", "rfc2396bis-01")
 
 
 @lru_cache(maxsize=32)
@@ -78,7 +80,9 @@ def surt(url: str | bytes, *, base: str | None = None, policy: str | Policy = "w
     return compiled(policy).surt(url, base)
 
 
-def equivalent(a: str | bytes, b: str | bytes, *, rung: str = "scheme") -> bool:
+def equivalent(
+    a: str | bytes, b: str | bytes, *, rung: str = "scheme", dialect: str = "rfc3986"
+) -> bool:
     """Compare two absolute URLs at a rung of the ladder (RFC 3986 section 6.2).
 
     Args:
@@ -87,23 +91,26 @@ def equivalent(a: str | bytes, b: str | bytes, *, rung: str = "scheme") -> bool:
         rung: ``"string"`` (6.2.1), ``"syntax"`` (6.2.2), ``"scheme"`` (6.2.3) or ``"protocol"``
             (6.2.4). The last one needs knowledge from redirects; this function has none, so that
             it answers as for ``"scheme"``.
+        dialect: ``"rfc2396bis-01"`` climbs the ladder of the draft of 2003: fewer escapes are
+            decoded, and ``..`` segments that lead above the root stay.
 
     Raises:
         InvalidURL: one of them is not an absolute URL.
-        ValueError: the rung is unknown.
+        ValueError: the rung or the dialect is unknown.
         TypeError: an argument has a wrong type.
     """
     check_choice("rung", rung, RUNGS)
+    check_choice("dialect", dialect, LADDERS)
     if rung == "string":
         return to_text(a) == to_text(b)
-    return _climb(to_text(a), RUNGS[rung]) == _climb(to_text(b), RUNGS[rung])
+    return _climb(to_text(a), RUNGS[rung], dialect) == _climb(to_text(b), RUNGS[rung], dialect)
 
 
-def _climb(text: str, rung: Rung) -> Parts:
+def _climb(text: str, rung: Rung, dialect: str) -> Parts:
     """Run the lossless steps up to a rung over an absolute URL of RFC 3986."""
     compiled("rfc3986")(text)  # raises InvalidURL if the text is no absolute URL
     parts = Parts.of(text)
     for step in STEPS:
-        if step.lossless and step.rung <= rung:
+        if step.lossless and step.rung <= rung and dialect in step.dialects:
             parts = step.apply(parts)
     return parts

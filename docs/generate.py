@@ -15,6 +15,7 @@ from canonry.canon.learned import FAMILIES
 from canonry.canon.policies import preset, preset_names
 from canonry.canon.references.resolve import DIALECTS
 from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
+from canonry.canon.rules.table import DIALECTS as LADDERS
 from canonry.canon.rules.table import STEPS
 from canonry.crawler.cli.commands import main as command
 
@@ -36,8 +37,9 @@ def rules_page() -> str:
         "`make docs` makes this page from `canon/rules/repair.py` and `canon/rules/table.py`.",
         "",
         "Rules make the identity, which is compared. No rule changes the URL that is requested.",
-        "The specifications guarantee *lossless* rules, and these always run. The others are",
-        "guesses; a policy chooses among them.",
+        "The specifications guarantee *lossless* rules, and these always run, but for those that",
+        "only [some dialects](#lossless-rules-of-some-dialects) have. The others are guesses; a",
+        "policy chooses among them.",
         "",
         "## Repairs, as browsers make them",
         "",
@@ -50,6 +52,19 @@ def rules_page() -> str:
         "",
         *_table(STEPS),
         "",
+        "## Lossless rules of some dialects",
+        "",
+        "The dialect of a policy names the document that it follows. These rules belong to some of",
+        "them only ([decision](decisions/0028-the-ladder-of-2003.md)).",
+        "",
+        f"| rule | {' | '.join(LADDERS)} |",
+        f"|---|{'---|' * len(LADDERS)}",
+        *(
+            f"| `{step.name}` | {_marks(dialect in step.dialects for dialect in LADDERS)} |"
+            for step in STEPS
+            if len(step.dialects) < len(LADDERS)
+        ),
+        "",
         "## The guesses of each policy",
         "",
         f"| rule | {' | '.join(preset_names())} |",
@@ -57,8 +72,8 @@ def rules_page() -> str:
     ]
     for step in STEPS:
         if not step.lossless:
-            marks = ("yes" if step.name in preset(name).practice else "" for name in preset_names())
-            lines.append(f"| `{step.name}` | {' | '.join(marks)} |")
+            marks = _marks(step.name in preset(name).practice for name in preset_names())
+            lines.append(f"| `{step.name}` | {marks} |")
     lines += [
         "",
         "## Learned rules",
@@ -70,6 +85,11 @@ def rules_page() -> str:
         *_table(FAMILIES.values()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _marks(holds: "Iterable[bool]") -> str:
+    """Return the cells of a row that say "yes" or nothing."""
+    return " | ".join("yes" if mark else "" for mark in holds)
 
 
 def _table(rules: "Iterable[Rule]") -> list[str]:

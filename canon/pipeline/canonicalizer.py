@@ -13,7 +13,8 @@ from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.trace import Trace
 from canonry.canon.policies.policy import Policy, check_policy, preset
 from canonry.canon.references import whatwg
-from canonry.canon.references.rfc3986 import check_absolute, resolve_rfc3986
+from canonry.canon.references.resolve import resolve
+from canonry.canon.references.rfc3986 import check_absolute
 from canonry.canon.rules.lossless import encode_disallowed
 from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
 from canonry.canon.rules.rule import Change
@@ -237,7 +238,7 @@ class Canonicalizer:
                 return whatwg.serialize(text)
             return whatwg.join(to_text(base, "the base"), text)
         if base is not None:
-            text = resolve_rfc3986(text, to_text(base, "the base"))
+            text = resolve(text, base, dialect=self.policy.dialect)
         return check_absolute(text)
 
     def _request(self, read: str) -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import force_setattr
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.policies.presets import preset_names, read_shipped
 from canonry.canon.rules.parameters import Parameters
-from canonry.canon.rules.table import PRACTICE, STEPS, Step
+from canonry.canon.rules.table import DIALECTS, PRACTICE, STEPS, Step
 
 
 class PolicyError(ValueError):
@@ -19,13 +19,13 @@ class PolicyError(ValueError):
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which rules make the identity, and the lists that they read.
 
-    Lossless rules always run; ``practice`` names the guesses to run as well. The name and the
-    version go into every key: they must always mean the same rules.
+    The dialect's lossless rules always run; ``practice`` names the guesses to run as well. The name
+    and the version go into every key: they must always mean the same rules.
     """
 
     name: str
     version: int
-    dialect: Literal["rfc3986", "whatwg"] = "whatwg"
+    dialect: Literal["rfc3986", "whatwg", "rfc2396bis-01"] = "whatwg"
     practice: frozenset[str] = frozenset()
     tracking: frozenset[str] = frozenset()  # names of parameters, in lower case
     tracking_prefixes: tuple[str, ...] = ()
@@ -57,7 +57,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def steps(self) -> tuple[Step, ...]:
         """Return the steps that this policy runs, in order, with its lists bound to them."""
         lists = Parameters(self.tracking, self.tracking_prefixes, self.session, self.index_files)
-        return tuple(s.bound(lists) for s in STEPS if s.lossless or s.name in self.practice)
+        chosen = (s for s in STEPS if s.lossless or s.name in self.practice)
+        return tuple(s.bound(lists) for s in chosen if self.dialect in s.dialects)
 
     @property
     def fingerprint(self) -> str:
@@ -69,7 +70,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 _MAX_NAME = 48
-_DIALECTS = ("rfc3986", "whatwg")
 
 
 def from_toml(text: str, source: str) -> Policy:
@@ -117,8 +117,8 @@ def check_policy(policy: Policy, source: str) -> None:
     if policy.version < 1:
         message = f"{source}: key 'version': it has to be a whole number, 1 or more"
         raise PolicyError(message)
-    if policy.dialect not in _DIALECTS:
-        message = f"{source}: key 'dialect': the dialects allowed are {', '.join(_DIALECTS)}"
+    if policy.dialect not in DIALECTS:
+        message = f"{source}: key 'dialect': the dialects allowed are {', '.join(DIALECTS)}"
         raise PolicyError(message)
     if unknown := sorted(policy.practice - PRACTICE):
         rules = ", ".join(sorted(PRACTICE))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from canonry.canon.references.drafts import collapse
 from canonry.canon.references.rfc3986 import remove_dot_segments
 from canonry.canon.syntax import host, percent, schemes
 from canonry.canon.syntax.parts import Parts
@@ -58,6 +59,11 @@ def decode_unreserved(parts: Parts) -> Parts:
     return _in_escapes(parts, percent.decode_unreserved)
 
 
+def decode_letters(parts: Parts) -> Parts:
+    """Decode the escapes of letters, digits, ``_`` and ``~``: what the draft of 2003 names."""
+    return _in_escapes(parts, percent.decode_letters)
+
+
 def lower_scheme(parts: Parts) -> Parts:
     """Convert the scheme to lower case."""
     scheme = (parts.scheme or "").lower()
@@ -76,9 +82,19 @@ def remove_dots(parts: Parts) -> Parts:
 
     Any other path is opaque text, not a hierarchy (``mailto:``, ``urn:``).
     """
+    return _without_dots(parts, remove_dot_segments)
+
+
+def remove_inner_dots(parts: Parts) -> Parts:
+    """Do as `remove_dots`, but keep a ``..`` that leads above the root (the draft of 2003)."""
+    return _without_dots(parts, collapse)
+
+
+def _without_dots(parts: Parts, remove: Callable[[str], str]) -> Parts:
+    """Remove dot segments from a path that starts with a slash."""
     if not parts.path.startswith("/") or "/." not in parts.path:
         return parts
-    path = remove_dot_segments(parts.path)
+    path = remove(parts.path)
     if parts.host is None and path.startswith("//"):
         path = f"/.{path}"  # otherwise it would be read as an authority
     return _unless_equal(parts, parts._replace(path=path))

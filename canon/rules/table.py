@@ -18,13 +18,23 @@ def unchanged(parts: Parts) -> Parts:
     return parts
 
 
+# The documents whose ladder a policy can follow (its ``dialect``). A few lossless rows are only for
+# some of them: what the draft of 2003 has otherwise, or does not have
+# (docs/decisions/0028-the-ladder-of-2003.md).
+DIALECTS = ("rfc3986", "whatwg", "rfc2396bis-01")
+_LATER = frozenset({"rfc3986", "whatwg"})
+_2003 = frozenset({"rfc2396bis-01"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step(Rule):
     """A row of the table: the rule, and ``apply``, the function that implements it.
 
     A rule that reads lists has ``bind`` instead: a function from the lists to its ``apply``.
+    It runs under policies of its ``dialects`` only.
     """
 
+    dialects: frozenset[str] = frozenset(DIALECTS)
     apply: Callable[[Parts], Parts] = unchanged
     bind: Callable[[Parameters], Callable[[Parts], Parts]] | None = None
 
@@ -62,7 +72,19 @@ STEPS: tuple[Step, ...] = (
         cites="RFC 3986 section 6.2.2.2",
         rung=Rung.SYNTAX,
         lossless=True,
+        dialects=_LATER,
         apply=lossless.decode_unreserved,
+    ),
+    Step(
+        name="percent-letters",
+        why="A letter, digit, '_' or '~' and its escape mean the same; other escapes stay.",
+        before="http://example.com/%7Eb%6Fb%2Dx/%2E%2E/a",
+        after="http://example.com/~bob%2Dx/%2E%2E/a",
+        cites="draft-fielding-uri-rfc2396bis-01 section 6.2.2.2",
+        rung=Rung.SYNTAX,
+        lossless=True,
+        dialects=_2003,
+        apply=lossless.decode_letters,
     ),
     Step(
         name="scheme-case",
@@ -92,7 +114,19 @@ STEPS: tuple[Step, ...] = (
         cites="RFC 3986 section 6.2.2.3",
         rung=Rung.SYNTAX,
         lossless=True,
+        dialects=_LATER,
         apply=lossless.remove_dots,
+    ),
+    Step(
+        name="inner-dot-segments",
+        why="'.' and '..' are steps in the hierarchy; a '..' that leads above the root stays.",
+        before="http://example.com/a/./b/../../../c",
+        after="http://example.com/../c",
+        cites="draft-fielding-uri-rfc2396bis-01 section 6.2.2.3",
+        rung=Rung.SYNTAX,
+        lossless=True,
+        dialects=_2003,
+        apply=lossless.remove_inner_dots,
     ),
     Step(
         name="idna-host",
@@ -102,6 +136,7 @@ STEPS: tuple[Step, ...] = (
         cites="RFC 3986 section 3.2.2",
         rung=Rung.SCHEME,
         lossless=True,
+        dialects=_LATER,
         apply=lossless.idna_host,
     ),
     Step(
@@ -112,6 +147,7 @@ STEPS: tuple[Step, ...] = (
         cites="RFC 5952 section 4",
         rung=Rung.SCHEME,
         lossless=True,
+        dialects=_LATER,
         apply=lossless.compress_ipv6,
     ),
     Step(
@@ -132,6 +168,7 @@ STEPS: tuple[Step, ...] = (
         cites="RFC 3986 section 3.2.3",
         rung=Rung.SCHEME,
         lossless=True,
+        dialects=_LATER,
         apply=lossless.strip_port_zeros,
     ),
     Step(
@@ -152,6 +189,7 @@ STEPS: tuple[Step, ...] = (
         cites="RFC 3986 section 6.2.3",
         rung=Rung.SCHEME,
         lossless=True,
+        dialects=_LATER,
         apply=lossless.root_path,
     ),
     Step(

@@ -22,6 +22,8 @@ QUERY = PCHAR + "/?"  # section 3.4
 # characters.
 _LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
 _UNRESERVED_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in UNRESERVED), re.IGNORECASE)
+# What draft-fielding-uri-rfc2396bis-01 lets a normalizer unescape (section 2.3): fewer.
+_LETTER_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in ALPHA + DIGIT + "_~"), re.IGNORECASE)
 _UNDECODABLE = re.compile(r"[\ud800-\udfff]")
 _BYTES = (bytes, bytearray)
 
@@ -68,6 +70,11 @@ def upper_hex(text: str) -> str:
 def decode_unreserved(text: str) -> str:
     """Decode the escapes of unreserved characters, and no others (RFC 3986 section 6.2.2.2)."""
     return _UNRESERVED_ESCAPE.sub(_decode, text) if "%" in text else text
+
+
+def decode_letters(text: str) -> str:
+    """Decode the escapes of letters, digits, ``_`` and ``~`` (rfc2396bis-01 section 6.2.2.2)."""
+    return _LETTER_ESCAPE.sub(_decode, text) if "%" in text else text
 
 
 def _decode(match: re.Match[str]) -> str:

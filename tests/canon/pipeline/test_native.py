@@ -113,7 +113,7 @@ def test_without_the_kernel_there_is_none() -> None:
     assert PURE("http://a.example/").identity == "http://a.example/"
 
 
-@pytest.mark.parametrize("policy", ["rfc3986", "search", "archive"])
+@pytest.mark.parametrize("policy", ["rfc3986", "rfc2396bis-01", "search", "archive"])
 def test_policies_with_other_rules_have_no_kernel(policy: str) -> None:
     assert canonry.Canonicalizer(policy).native is None
 

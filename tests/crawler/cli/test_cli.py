@@ -123,7 +123,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
         (
             ["crawl", "http://a.example/", "--policy", "nope"],
             2,
-            "allowed: archive, rfc3986, search, web",
+            "allowed: archive, rfc2396bis-01, rfc3986, search, web",
         ),
         (
             ["crawl", "http://a.example/", "--config", "none.toml"],
@@ -145,7 +145,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
         (["export", "pages"], 1, "there is no store canonry.db"),
         (["export", "dreams"], 2, "'aliases', 'pages', 'refused', 'rules', 'urls'"),
         (["export", "pages", "--format", "xml"], 2, "'jsonl', 'csv', 'parquet'"),
-        (["demo", "--policy", "nope"], 2, "allowed: archive, rfc3986, search, web"),
+        (["demo", "--policy", "nope"], 2, "allowed: archive, rfc2396bis-01, rfc3986, search, web"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -187,7 +187,7 @@ def test_seeds_come_from_a_list_or_standard_input_too(tmp_path: Path) -> None:
         ("name = 'x'\nversion = 0\n", "key 'version'"),
         (
             "name = 'x'\nversion = 1\ndialect = 'php'\n",
-            'dialect: "php" was given; allowed is "rfc3986" or "whatwg"',
+            'dialect: "php" was given; allowed is "rfc3986", "whatwg" or "rfc2396bis-01"',
         ),
         ("name = \n", "not TOML"),
     ],
