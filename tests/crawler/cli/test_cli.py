@@ -187,7 +187,7 @@ def test_seeds_come_from_a_list_or_standard_input_too(tmp_path: Path) -> None:
         ("name = 'x'\nversion = 0\n", "key 'version'"),
         (
             "name = 'x'\nversion = 1\ndialect = 'php'\n",
-            'dialect: "php" was given; allowed is "rfc3986", "whatwg" or "rfc2396bis-01"',
+            'dialect: "php" was given; allowed is "rfc2396bis-01", "rfc3986" or "whatwg"',
         ),
         ("name = \n", "not TOML"),
     ],
