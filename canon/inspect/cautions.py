@@ -1,4 +1,4 @@
-"""What a URL may hide from its readers: the security considerations of RFC 3986 section 7."""
+"""What a URL may hide from its readers: the security considerations of RFC 3986 and before it."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,8 @@ from canonry.canon.syntax.percent import to_text
 class Caution(Enum):
     """Why to look twice before showing or fetching a URL; the value is the sentence."""
 
-    PORT = "the port belongs to another protocol, whose server may act on the request (section 7.2)"
+    PORT = "the port is not known to be the scheme's default (rfc2396bis-01 section 7.2)"
+    RESERVED_PORT = "the port belongs to another protocol, whose server may act on it (section 7.2)"
     LINE_BREAK = "a line break, raw or escaped, may end a command or a header early (section 7.3)"
     IPV4 = "the host is an IPv4 address in a form that not all software recognizes (section 7.4)"
     PASSWORD = "the URL holds a password that everybody can read (section 7.5)"  # noqa: S105 - a sentence
@@ -33,7 +34,10 @@ def cautions(url: str | bytes) -> tuple[Caution, ...]:
 
     They change no canonical form and refuse nothing: the caller decides what to do about them.
 
-    Source: RFC 3986 section 7.
+    Of ports, RFC 1738 and the drafts of 1997 and 2003 say to look twice at any that is not the
+    scheme's default, and more so at a reserved one; RFC 3986 names only these.
+
+    Source: RFC 3986 section 7; RFC 1738 section 6; url-syntax-05 section 7.
 
     >>> [caution.name for caution in cautions("http://example.com@0x7f.1/")]
     ['IPV4', 'USERINFO']
@@ -46,11 +50,22 @@ def cautions(url: str | bytes) -> tuple[Caution, ...]:
     return tuple(caution for caution, holds in _CHECKS if holds(text, parts))
 
 
-def _has_foreign_port(_text: str, parts: Parts) -> bool:
-    if not parts.port or parts.port == schemes.of((parts.scheme or "").lower()).port:
+def _has_other_port(_text: str, parts: Parts) -> bool:
+    default = schemes.of((parts.scheme or "").lower()).port
+    return bool(parts.port) and _number(parts.port) != _number(default)
+
+
+def _has_reserved_port(text: str, parts: Parts) -> bool:
+    number = _number(parts.port)
+    if number > _WELL_KNOWN or not _has_other_port(text, parts):
         return False
-    number = int(parts.port[-6:])
-    return number <= _WELL_KNOWN and number not in _WEB_PORTS
+    # Servers of 80 and 443 expect what a browser sends.
+    return number not in _WEB_PORTS or (parts.scheme or "").lower() not in schemes.NEEDS_HOST
+
+
+def _number(port: str | None) -> int:
+    """Return a port as a number; ``-1`` for none. Of an endless one, six digits are enough."""
+    return int(port.lstrip("0")[:6] or "0") if port else -1
 
 
 def _is_rare_ipv4(_text: str, parts: Parts) -> bool:
@@ -75,7 +90,8 @@ def _is_read_differently(text: str, parts: Parts) -> bool:
 
 
 _CHECKS: tuple[tuple[Caution, Callable[[str, Parts], bool]], ...] = (
-    (Caution.PORT, _has_foreign_port),
+    (Caution.PORT, _has_other_port),
+    (Caution.RESERVED_PORT, _has_reserved_port),
     (Caution.LINE_BREAK, lambda text, _parts: _LINE_BREAK.search(text) is not None),
     (Caution.IPV4, _is_rare_ipv4),
     (Caution.PASSWORD, lambda _text, parts: bool((parts.userinfo or "").partition(":")[2])),

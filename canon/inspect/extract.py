@@ -33,8 +33,13 @@ _RUN = rf"[^{_END}]"
 _SPACE = rf"\s++(?!{_SCHEME})"
 _NO_SENTENCE = r"(?![A-Za-z]{2,}+[^\S\n]++[A-Za-z]{2,}+[.,;:!?]*+[\s\"])"
 
+# What has the label "URL:" inside "<>" may have any scheme (RFC 1738 appendix), and its scheme any
+# of the characters that RFC 1738 section 2.1 allows.
+_ANY_SCHEME = r"[A-Za-z0-9+.\-]++:"
+
 _PATTERN = re.compile(
-    rf"""<\s*+(?:(?i:URL):\s*+)?(?P<angle>{_SCHEME}{_RUN}*+(?:{_SPACE}{_RUN}++)*+)\s*+>
+    rf"""<\s*+(?i:URL):\s*+(?P<labelled>{_ANY_SCHEME}{_RUN}++(?:{_SPACE}{_RUN}++)*+)\s*+>
+      | <\s*+(?:(?i:URL):\s*+)?(?P<angle>{_SCHEME}{_RUN}*+(?:{_SPACE}{_RUN}++)*+)\s*+>
       | "(?:(?i:URL):\s*+)?(?P<quoted>{_SCHEME}{_RUN}*+(?:{_SPACE}{_NO_SENTENCE}{_RUN}++)*+)\s*+"
       | (?<![A-Za-z0-9+.\-])(?:(?i:URL):)?(?P<bare>{_SCHEME}{_RUN}++)
       | (?<![A-Za-z0-9@/.\-])(?P<suffix>(?i:www)\.[A-Za-z0-9\-]+\.{_RUN}++)""",
@@ -52,6 +57,8 @@ def extract(text: str | bytes, *, suffixes: bool = False) -> Iterator[Found]:
 
     Within ``<>`` (also with ``URL:``) and within double quotes, a URL may span several lines, and
     white space is ignored, unless another URL follows it or, in quotes, two words of a sentence.
+    ``<URL:…>`` may hold a URL of any scheme. Elsewhere, a scheme without ``//`` is found only if it
+    is a common one: in most texts, a word before a colon is no scheme.
     Without delimiters it ends at white space, and trailing punctuation belongs to the sentence;
     a closing bracket belongs to the URL only if the URL opens it.
 
@@ -64,7 +71,7 @@ def extract(text: str | bytes, *, suffixes: bool = False) -> Iterator[Found]:
         InvalidURL: the text holds a lone surrogate, which encodes no byte.
         TypeError: it is neither text nor bytes.
 
-    Source: RFC 3986 appendix C.
+    Source: RFC 3986 appendix C; for ``<URL:…>``, RFC 1738 appendix.
     """
     return _found_in(to_text(text, "the text"), suffixes=suffixes)
 

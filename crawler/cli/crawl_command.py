@@ -23,6 +23,7 @@ from canonry.crawler.cli.scope_options import (
 )
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
+from canonry.crawler.opening import find_policy, warnings_for
 from canonry.crawler.run import workers
 from canonry.crawler.settings import load
 from canonry.storage import report
@@ -129,6 +130,8 @@ def crawl(
         flags[key] = list(flags[key]) or None
     learn = {"enabled": flags.pop("learn")}
     settings = load(config, {"crawl": flags, "fetch": fetch, "learn": learn})
+    for sentence in warnings_for(find_policy(settings.crawl.policy)):
+        render.notify(f"canonry: {sentence}")
     listed, cuts = read_lists(seed_lists)
     standing = Progress()
 

@@ -164,6 +164,8 @@ def dedup(
     for sentence in job.recognized(todo):
         render.notify(f"canonry: {sentence}")
     canonicalizer = opening.canonicalizer(policy, rules_file)
+    for sentence in opening.warnings_for(canonicalizer.policy):
+        render.notify(f"canonry: {sentence}")
     start = time.monotonic()
     with render.byte_progress(job.bytes_to_read(todo), "dedup") as advance:
         summary = job.run(todo, canonicalizer, advance, render.notify)

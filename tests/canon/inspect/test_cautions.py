@@ -1,4 +1,4 @@
-"""RFC 3986 section 7: what a URL may hide."""
+"""What a URL may hide: RFC 3986 section 7, and what earlier documents say of ports."""
 
 import pytest
 from hypothesis import given
@@ -11,13 +11,29 @@ import canonry
     ("url", "names"),
     [
         ("http://example.com/", []),
-        ("http://example.com:8080/", []),
-        ("https://example.com:80/", []),
+        # RFC 1738 section 6, 1997 section 7, 2003 section 7.2: any port that is not the default
+        ("http://example.com:80/", []),
+        ("http://example.com:0080/", []),
+        ("http://example.com:/", []),
+        ("http://example.com:8080/", ["PORT"]),
+        ("https://example.com:80/", ["PORT"]),
+        ("ws://example.com:443/", ["PORT"]),
+        ("HTTP://example.com:99999900000025/", ["PORT"]),
         ("telnet://example.com:23/", []),
-        # Section 7.2: mail servers may act on HTTP requests
-        ("http://example.com:25/%0D%0AHELO", ["PORT", "LINE_BREAK"]),
-        ("http://example.com:0022/", ["PORT"]),
-        ("telnet://example.com:25/", ["PORT"]),
+        ("telnet://example.com:2323/", ["PORT"]),
+        ("rlogin://example.com:5130/", ["PORT"]),  # no document names a default
+        ("x-foo://example.com:8080/", ["PORT"]),
+        ("x-foo://example.com/", []),
+        # RFC 3986 section 7.2: mail servers may act on HTTP requests
+        ("http://example.com:25/%0D%0AHELO", ["PORT", "RESERVED_PORT", "LINE_BREAK"]),
+        ("http://example.com:0022/", ["PORT", "RESERVED_PORT"]),
+        ("http://example.com:0/", ["PORT", "RESERVED_PORT"]),
+        ("http://example.com:1023/", ["PORT", "RESERVED_PORT"]),
+        ("http://example.com:1024/", ["PORT"]),
+        ("telnet://example.com:25/", ["PORT", "RESERVED_PORT"]),
+        # 80 and 443 belong to another protocol for these
+        ("gopher://example.com:80/", ["PORT", "RESERVED_PORT"]),
+        ("ftp://example.com:443/", ["PORT", "RESERVED_PORT"]),
         # Section 7.3
         ("http://example.com/a\r\nb", ["LINE_BREAK"]),
         ("http://example.com/%0a", ["LINE_BREAK"]),

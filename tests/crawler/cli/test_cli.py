@@ -159,6 +159,28 @@ def test_wrong_usage_gets_a_message(tmp_path: Path, words: list[str], code: int,
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_policy_of_archives_is_warned_of_once(tmp_path: Path, workers: str) -> None:
+    (tmp_path / "in.txt").write_text("http://a.example/a%2Fb\nhttp://www.a.example/a/b\n")
+    (tmp_path / "own.toml").write_text(
+        'name = "own"\nversion = 1\npractice = ["decode-escapes", "fragment"]\n'
+    )
+    crawl = ("crawl", "http://127.0.0.1:9/", "--workers", workers, "--store", "x.db", "--policy")
+    dedup = ("dedup", "in.txt", "--workers", workers, "--policy")
+    for words in (crawl, dedup):
+        done = run_command(*words, "archive", folder=tmp_path)
+        assert done.stderr.count(b"warning: policy archive/") == 1
+        assert b"--policy web" in done.stderr
+        assert b"warning" not in done.stdout
+    assert done.stdout == b"http://a.example/a%2Fb\n"  # as it was told: too much is merged
+    done = run_command(*dedup, "own.toml", folder=tmp_path)
+    assert done.stderr.count(b"warning: policy own/1") == 1
+    done = run_command(*dedup, "web", folder=tmp_path)
+    assert b"warning" not in done.stderr
+    done = run_command("canon", "http://a.example/", "--policy", "archive", folder=tmp_path)
+    assert b"warning" not in done.stderr  # this is what it is for
+
+
 def test_seeds_come_from_a_list_or_standard_input_too(tmp_path: Path) -> None:
     """Nothing listens at these addresses: what counts is which URLs are asked."""
     more = ["--connect-to", "::127.0.0.1:1", "--config", "c.toml"]
