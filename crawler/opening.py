@@ -39,9 +39,9 @@ def warnings_for(policy: Policy) -> Iterator[str]:
     """Yield what to tell somebody who lets a policy decide which pages are fetched or kept."""
     if policy.name == "archive" or "decode-escapes" in policy.practice:
         yield (
-            f"warning: policy {policy.label} is for look-ups in the indexes of web archives; it takes "
-            "different pages for one, so some are skipped. Use --policy web, or --policy search; for "
-            "the keys of archives: canonry canon --policy archive --format surt"
+            f"warning: policy {policy.label} is for look-ups in the indexes of web archives; it "
+            "takes different pages for one, so some are skipped. Use --policy web or --policy "
+            "search; for the keys of archives: canonry canon --policy archive --format surt"
         )
 
 

@@ -221,9 +221,9 @@ Other disagreements:
 - **rlogin's port.** The draft of 1993 names no default port; we take 513, as IANA's registry does.
 - **The base of a MIME part.** The draft of 1997 puts `Content-Base` before `Content-Location`;
   RFC 2557 has only the latter. `canonry.establish_base` accepts both, in the given order.
-- **Ports.** Before RFC 3986 every port that is not the scheme's default is to be looked at twice (RFC 1738 section 6; 1997
-  section 7; 2003 section 7.2); RFC 3986 names only 0 to 1023. `canonry.cautions` has a name for each: `PORT`,
-  `RESERVED_PORT`.
+- **Ports.** Before RFC 3986 every port that is not the scheme's default is to be looked at twice
+  (RFC 1738 section 6; 1997 section 7; 2003 section 7.2); RFC 3986 names only 0 to 1023.
+  `canonry.cautions` has a name for each: `PORT`, `RESERVED_PORT`.
 - **White space inside delimiters.** It is ignored in all documents, and so does
   `canonry.extract`, with two exceptions: where another URL follows it, and where in quotes two
   words follow it, as in `"http://a.example/ is down"`. There the URL ends before it.

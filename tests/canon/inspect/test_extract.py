@@ -67,7 +67,7 @@ def test_the_example_of_appendix_e() -> None:
         ("<URL:z39.50:a/b>, <URL:nfs:c>", ["z39.50:a/b", "nfs:c"]),
         ("<URL:1-a:b>", ["1-a:b"]),
         ("<URL:x-foo:a http://a.example/b>", ["http://a.example/b"]),
-        ("<x-foo:bar> URL:x-foo:bar \"URL:x-foo:bar\" <URL:x-foo:> <URL:x-foo> <URL::b>", []),
+        ('<x-foo:bar> URL:x-foo:bar "URL:x-foo:bar" <URL:x-foo:> <URL:x-foo> <URL::b>', []),
         ('"http://a.example/b"', ["http://a.example/b"]),
         ("“http://a.example/b”", ["http://a.example/b"]),
         ('<a href="http://a.example/b">', ["http://a.example/b"]),
