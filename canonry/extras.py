@@ -9,6 +9,7 @@ PACKAGES = {
     "postgresql": ("psycopg",),
     "spark": ("pyarrow", "pandas", "pyspark"),
     "warc": ("warcio",),
+    "yaml": ("yaml",),
 }
 
 

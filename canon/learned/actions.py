@@ -11,6 +11,7 @@ from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
 
 _FILE = re.compile(r"[^/]+\.[^/.]+")
+_PLAIN_HOST = re.compile(r"[a-z0-9\-]+(?:\.[a-z0-9\-]+)*")  # RFC 1123 section 2.1
 
 
 def upgrade_scheme(parts: Parts, _rewrite: Rewrite) -> Parts:
@@ -87,6 +88,40 @@ def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
     if len(rest) == len(fields) or names_of(rest) != rewrite.beside:
         return parts
     return parts._replace(query="&".join(rest) if rest else None)
+
+
+def drop_parameter_anywhere(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove a parameter, whatever the other parameters are."""
+    if not parts.query or _is_odd_subdomain(parts, rewrite):
+        return parts
+    any_case, fields = rewrite.new == "any-case", query.fields(parts.query)
+    names = (query.name(field) for field in fields)
+    same = [(name.lower() if any_case else name) == rewrite.old for name in names]
+    rest = [field for field, gone in zip(fields, same, strict=True) if not gone]
+    if len(rest) == len(fields):
+        return parts
+    return parts._replace(query="&".join(rest) if rest else None)
+
+
+def keep_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove all parameters but those in ``beside``, if each of these is there, with a value."""
+    if parts.query is None or _is_odd_subdomain(parts, rewrite):
+        return parts
+    fields = query.fields(parts.query)
+    kept = [field for field in fields if query.name(field) in rewrite.beside]
+    if len(kept) == len(fields) or names_of(kept) != rewrite.beside:
+        return parts
+    if any(not field.partition("=")[2] for field in kept):
+        return parts
+    return parts._replace(query="&".join(kept) if kept else None)
+
+
+def _is_odd_subdomain(parts: Parts, rewrite: Rewrite) -> bool:
+    """Return True for a host such as ``a_b.example.com`` below the host of a rule.
+
+    The lists of rules that people share mean by subdomains the names that RFC 1123 allows.
+    """
+    return rewrite.subdomains and not _PLAIN_HOST.fullmatch(parts.host or "")
 
 
 def names_of(fields: list[str]) -> tuple[str, ...]:

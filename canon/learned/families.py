@@ -61,6 +61,17 @@ def _describe_parameter(rewrite: Rewrite) -> str:
     return f"parameter {rewrite.old} selects nothing{beside}"
 
 
+def _describe_anywhere(rewrite: Rewrite) -> str:
+    spelled = ", in any letter case," if rewrite.new else ""
+    return f"parameter {rewrite.old}{spelled} selects nothing, whatever the others are"
+
+
+def _describe_selection(rewrite: Rewrite) -> str:
+    if not rewrite.beside:
+        return "the query selects nothing"
+    return f"where it has {', '.join(rewrite.beside)}, nothing else in the query selects"
+
+
 def _learned(name: str, **row: object) -> Family:
     """Return a row, with what all rows have in common."""
     return Family(
@@ -155,6 +166,30 @@ FAMILIES: dict[str, Family] = {
         apply=actions.drop_parameter,
         check=family_fields.takes_parameter,
         describe=_describe_parameter,
+        by_query=True,
+        any_class_size=True,
+    ),
+    "parameter-anywhere": _learned(
+        "parameter-anywhere",
+        why="The parameter selects nothing on this host, whatever the others are.",
+        before="http://example.com/a?id=1&ref=x",
+        after="http://example.com/a?id=1",
+        example={"old": "ref"},
+        apply=actions.drop_parameter_anywhere,
+        check=family_fields.takes_parameter_anywhere,
+        describe=_describe_anywhere,
+        by_query=True,
+        any_class_size=True,
+    ),
+    "query-selection": _learned(
+        "query-selection",
+        why="Of the parameters, only some select content on this host.",
+        before="http://example.com/a?id=1&ref=x",
+        after="http://example.com/a?id=1",
+        example={"beside": ("id",)},
+        apply=actions.keep_parameters,
+        check=family_fields.takes_selection,
+        describe=_describe_selection,
         by_query=True,
         any_class_size=True,
     ),

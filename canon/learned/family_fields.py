@@ -75,6 +75,29 @@ def takes_parameter(rewrite: Rewrite) -> str | None:
     return None
 
 
+def takes_parameter_anywhere(rewrite: Rewrite) -> str | None:
+    """Allow the name of a parameter as ``old``, and ``any-case`` as ``new``."""
+    if rewrite.new not in {"", "any-case"} or not _are_names((rewrite.old,)):
+        return "'old' has to be a parameter's name, and 'new' empty or 'any-case'"
+    if rewrite.new and rewrite.old != rewrite.old.lower():
+        return "with 'any-case', 'old' has to be in lower case"
+    return None
+
+
+def takes_selection(rewrite: Rewrite) -> str | None:
+    """Allow the names of the parameters that select content as ``beside``."""
+    if rewrite.old or rewrite.new:
+        return "this family takes neither 'old' nor 'new'"
+    if list(rewrite.beside) != sorted(set(rewrite.beside)) or not _are_names(rewrite.beside):
+        return "'beside' has to be the names of the parameters that select content, sorted"
+    return None
+
+
+def _are_names(names: tuple[str, ...]) -> bool:
+    """Return True if all texts may be names of parameters in a query."""
+    return all(name and not any(mark in name for mark in "&=#") for name in names)
+
+
 def takes_path_parameter(rewrite: Rewrite) -> str | None:
     """Allow the name of a parameter in a path as ``old``."""
     if rewrite.new or not rewrite.old or any(mark in rewrite.old for mark in "/;=?#"):

@@ -8,6 +8,8 @@ from canonry.canon.learned.family_fields import is_directory
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.sites import is_host_name, is_site
 
+_WITH_NAMES = ("parameter-irrelevant", "query-selection")
+
 
 def fault(rewrite: Rewrite) -> str | None:
     """Return what is wrong with a rewrite, as a sentence; None if it can be used."""
@@ -26,8 +28,8 @@ def _fault_of_place(rewrite: Rewrite, *, by_name: bool) -> str | None:
         return "'host' has to be a host in lower case; with its port, if that is no default port"
     if not is_directory(rewrite.below):
         return "'below' has to be a path that begins and ends with a slash"
-    if rewrite.beside and rewrite.family != "parameter-irrelevant":
-        return "'beside' is for the family parameter-irrelevant"
+    if rewrite.beside and rewrite.family not in _WITH_NAMES:
+        return f"'beside' is for the families {' and '.join(_WITH_NAMES)}"
     if rewrite.but and not rewrite.subdomains:
         return "'but' is for rules with 'subdomains'"
     return None

@@ -29,7 +29,9 @@ COMMANDS = {
         "store_commands", "Export a store's pages, URLs, aliases, rules or refused URLs"
     ),
     "extract": Listed("url_commands", "Print the URLs in a text, or the links of an HTML page"),
-    "rules": Listed("rules_commands", "Show, revoke, export, import and mine learned rules"),
+    "rules": Listed(
+        "rules_commands", "Show, revoke, export, import, mine and convert learned rules"
+    ),
     "scope": Listed("scope_command", "Test which URLs a crawl would follow"),
     "status": Listed("store_commands", "Show what a store holds"),
     "upgrade": Listed("store_commands", "Upgrade a store that an earlier version of Canonry made"),

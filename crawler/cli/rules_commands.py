@@ -1,4 +1,4 @@
-"""The commands ``canonry rules``: show, revoke, export, import and mine learned rules."""
+"""The commands ``canonry rules``: show, revoke, export, import, mine and convert rules."""
 
 import sys
 import time
@@ -27,6 +27,7 @@ from canonry.crawler.learn import mine, rule_store
 from canonry.crawler.learn.life import experience
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rule_listing import listing
+from canonry.crawler.rule_lists import Conversion, convert, summary
 from canonry.storage import report
 from canonry.storage.facts import read_facts
 from canonry.storage.learned import rule_rows
@@ -36,7 +37,7 @@ from canonry.storage.timestamps import iso
 
 @click.group()
 def rules() -> None:
-    """Show, revoke, export, import and mine learned rules.
+    """Show, revoke, export, import, mine and convert learned rules.
 
     A rule says which URLs of a host are the same. It is learned from evidence, spares fetches
     while it holds, and is revoked if the host proves it wrong: docs/learning.md.
@@ -230,6 +231,51 @@ def mine_rules(
         f"{render.counted(len(found.rules), 'candidate')}"
     )
     return 0
+
+
+@rules.command("convert")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@policy_option
+@out_option
+@json_option
+@with_exit_code
+def convert_rules(files: tuple[str, ...], policy: str, out: str | None, *, as_json: bool) -> int:
+    """Convert lists of rules that others share, from your own copies, to rules of our families.
+
+    FILE is ClearURLs' data.min.json, a JSON file of Zyte's duplicate-url-discarder-rules, or
+    pywb's rules.yaml. No rule becomes wider than it was. What our families cannot say is left
+    out, and reported with the reason and the name of each rule.
+
+    The rules are active: 'canonry rules import --trial' puts them on probation first.
+    """
+    label = opening.find_policy(policy).label
+    found = [convert(Path(file).read_bytes(), file) for file in files]
+    made = {rule.rewrite: rule for conversion in found for rule in conversion.rules}
+    if as_json:
+        print_json(summary(found))
+    else:
+        _report_lost(found)
+    if out is not None or not as_json:
+        _write(RuleSet(made.values(), label), out)
+    return 0
+
+
+def _report_lost(found: Sequence[Conversion]) -> None:
+    """Show what became of lists of rules: for each reason the rules that it kept back."""
+    whole = summary(found)
+    by_reason: dict[str, list[str]] = {}
+    for one in (one for conversion in found for one in conversion.found):
+        for lost in one.lost:
+            by_reason.setdefault(lost.value, []).append(one.name)
+    for reason, names in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
+        render.notify(f"{render.counted(len(names), 'rule')}: {reason}")
+        for name in names:
+            render.notify(f"    {name}")
+    render.notify(
+        f"{render.counted(whole['rules'], 'rule')}: {whole['converted']:,} converted, "
+        f"{whole['in_part']:,} in part, {whole['not_converted']:,} not; "
+        f"{render.counted(whole['made'], 'rule')} of Canonry"
+    )
 
 
 def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:

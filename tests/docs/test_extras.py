@@ -15,6 +15,7 @@ from canonry import columns
 from canonry.crawler.compression import decompressed
 from canonry.crawler.observe import metrics, warc
 from canonry.crawler.observe.progress import Progress
+from canonry.crawler.rule_lists import convert
 from canonry.extras import PACKAGES, MissingExtraError, require
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +37,7 @@ def serve_metrics() -> None:
             lambda: decompressed(BufferedReader(BytesIO(b"\x28\xb5\x2f\xfd"))),
         ),
         ("prometheus_client", "metrics", "--metrics", serve_metrics),
+        ("yaml", "yaml", "YAML", lambda: convert(b"rules: []", "rules.yaml")),
         ("warcio", "warc", "--warc", lambda: warc.WarcArchive("folder", "agent")),
     ],
 )

@@ -1,6 +1,7 @@
 """Learned rules: what each family does, sets that terminate, files that are refused."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -31,7 +32,9 @@ PLAIN = Canonicalizer("web")
 def rewrite_of(text: str) -> Rewrite:
     """Read a rewrite as the vectors have it."""
     family, *blanks = text.split(" ")
-    given = dict(blank.split("=", 1) for blank in blanks)
+    given: dict[str, Any] = dict(blank.split("=", 1) for blank in blanks)
+    if "subdomains" in given:
+        given["subdomains"] = True
     beside = tuple(given.pop("beside", "").split(",")) if "beside" in given else ()
     return Rewrite(given.pop("host", "h.example"), family, beside=beside, **given)
 
@@ -97,7 +100,7 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("letter-case", host="h.example/a"), "in lower case"),
         (rule("scheme-upgrade", new="https"), "neither 'old' nor 'new'"),
         (rule("scheme-upgrade", below="docs"), "begins and ends with a slash"),
-        (rule("scheme-upgrade", beside=("a",)), "for the family parameter-irrelevant"),
+        (rule("scheme-upgrade", beside=("a",)), "for the families parameter-irr"),
         (rule("scheme-upgrade", but=("a.h.example",)), "for rules with 'subdomains'"),
         (rule("everything"), "no family 'everything'; allowed: scheme-upgrade, path-parameter"),
         (rule("host-alias", new="h.example"), "another host's name"),
@@ -116,11 +119,23 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("path-parameter", old=";sid"), "the name of a parameter in a path"),
         (rule("path-parameter", old="sid=1"), "the name of a parameter in a path"),
         (rule("path-parameter", old="sid", new="id"), "and 'new' empty"),
-        (rule("path-parameter", old="sid", beside=("a",)), "for the family parameter-irrelevant"),
+        (
+            rule("path-parameter", old="sid", beside=("a",)),
+            "for the families parameter-irr",
+        ),
         (rule("parameter-irrelevant"), "a parameter's name"),
         (rule("parameter-irrelevant", old="a=b"), "a parameter's name"),
         (rule("parameter-irrelevant", old="a", beside=("c", "b")), "sorted"),
         (rule("parameter-irrelevant", old="a", beside=("a",)), "other parameters"),
+        (rule("parameter-anywhere"), "'new' empty or 'any-case'"),
+        (rule("parameter-anywhere", old="a=b"), "'new' empty or 'any-case'"),
+        (rule("parameter-anywhere", old="a", new="b"), "'new' empty or 'any-case'"),
+        (rule("parameter-anywhere", old="A", new="any-case"), "'old' has to be in lower case"),
+        (rule("parameter-anywhere", old="a", beside=("b",)), "for the families"),
+        (rule("query-selection", old="a"), "neither 'old' nor 'new'"),
+        (rule("query-selection", beside=("b", "a")), "sorted"),
+        (rule("query-selection", beside=("a&b",)), "sorted"),
+        (rule("query-selection", beside=("",)), "sorted"),
     ],
 )
 def test_a_rule_that_its_family_does_not_allow_is_refused(broken: LearnedRule, says: str) -> None:
@@ -287,7 +302,7 @@ rewrites = st.builds(
     family=st.sampled_from(sorted(FAMILIES)),
     below=st.sampled_from(["/", "/a/"]),
     old=st.sampled_from(["", "index.html", "a", "b", *PREFIXES]),
-    new=st.sampled_from(["", "slash", "bare", "file", *HOSTS, *PREFIXES]),
+    new=st.sampled_from(["", "slash", "bare", "file", "any-case", *HOSTS, *PREFIXES]),
     beside=st.sampled_from([(), ("b",), ("a", "c")]),
     subdomains=st.booleans(),
 ).filter(lambda rewrite: fault(rewrite) is None)

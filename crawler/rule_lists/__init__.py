@@ -1,0 +1,6 @@
+"""Rule lists that others share, converted to rules of our families from a user's own copy."""
+
+from canonry.crawler.rule_lists.conversion import Conversion, Converted, Lost, summary
+from canonry.crawler.rule_lists.recognition import convert
+
+__all__ = ["Conversion", "Converted", "Lost", "convert", "summary"]

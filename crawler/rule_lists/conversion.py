@@ -1,0 +1,93 @@
+"""What became of the rules of a list: our rules, and what could not be said, with reasons."""
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any, NamedTuple
+
+from canonry.canon.learned import LearnedRule, Rewrite, to_fields
+
+
+class Lost(Enum):
+    """What cannot be said in our families: the value is the sentence that people read."""
+
+    EVERY_HOST = "it is for every host; a policy of your own can name tracking parameters"
+    HOSTS = "its hosts cannot be listed: any top-level domain, or subdomains without their domain"
+    SUFFIX = "its host is a public suffix, whose subdomains have different owners"
+    EXCEPTIONS = "it has exceptions by URL, or yields to an earlier rule of its list"
+    PATH = "its path has wildcards, ends within a segment, or is a file"
+    SCHEME = "it is for one scheme only"
+    QUERY = "it is for URLs with certain parameters or fragments only"
+    NAMES = "the names of its parameters cannot be listed"
+    PATTERN = "it is a free pattern over the whole URL"
+    SEGMENTS = "it removes segments of the path"
+    TARGET = "it reads a redirect's target out of the URL, and so may read what its rules remove"
+    BLOCKS = "it blocks requests"
+    CONTENT = "it rewrites content, and says nothing about which URLs are equal"
+    NEVER = "it never applies: keys are in lower case, and its parameters are not"
+    INVALID = "it is not valid in its own format"
+    # Of rules that are converted in part:
+    OPEN_END = "left out: hosts and paths that only begin so, and other ports"
+    PATH_CASE = "left out: the path in other letter cases"
+    ESCAPES = "left out: some spellings of the parameter with escapes"
+    EMPTY = "left out: URLs that lack one of the parameters, or its value"
+    SUBDOMAINS = "left out: subdomains, since they may have other owners"
+    WWW = "left out: 'www' with digits, and before subdomains; several slashes at the end"
+
+
+class Converted(NamedTuple):
+    """What became of one rule of a list."""
+
+    name: str  # as the list names it
+    rules: tuple[Rewrite, ...] = ()
+    lost: tuple[Lost, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """Return ``whole``, ``part`` or ``none``."""
+        if not self.rules:
+            return "none"
+        return "part" if self.lost else "whole"
+
+
+class Conversion(NamedTuple):
+    """What became of a list."""
+
+    kind: str  # the list's format
+    found: tuple[Converted, ...]
+
+    @property
+    def rules(self) -> tuple[LearnedRule, ...]:
+        """Return our rules, each once, in the order of the list."""
+        every = dict.fromkeys(rule for one in self.found for rule in one.rules)
+        return tuple(LearnedRule(**to_fields(rule)) for rule in every)
+
+
+def no_rule(name: str, *lost: Lost) -> Converted:
+    """Return what became of a rule that cannot be said in our families."""
+    return Converted(name, lost=lost)
+
+
+def summary(conversions: Iterable[Conversion]) -> dict[str, Any]:
+    """Return what became of lists as plain data: counts, reasons, and each rule by name."""
+    several = tuple(conversions)
+    found = [one for conversion in several for one in conversion.found]
+    outcomes = Counter(one.outcome for one in found)
+    reasons = Counter(lost for one in found for lost in one.lost)
+    return {
+        "formats": sorted({conversion.kind for conversion in several}),
+        "rules": len(found),
+        "converted": outcomes["whole"],
+        "in_part": outcomes["part"],
+        "not_converted": outcomes["none"],
+        "made": len({rule for conversion in several for rule in conversion.rules}),
+        "reasons": {lost.name.lower(): count for lost, count in reasons.most_common()},
+        "outcomes": [
+            {
+                "name": one.name,
+                "outcome": one.outcome,
+                "reasons": [lost.name.lower() for lost in one.lost],
+            }
+            for one in found
+        ],
+    }
