@@ -17,6 +17,7 @@ from canonry.canon.references.resolve import DIALECTS
 from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
 from canonry.canon.rules.table import DIALECTS as LADDERS
 from canonry.canon.rules.table import STEPS
+from canonry.canon.syntax.grammar import DOCUMENTS, productions_of
 from canonry.crawler.cli.commands import main as command
 
 if TYPE_CHECKING:
@@ -236,6 +237,37 @@ Other disagreements:
 """
 
 
+def grammars_page() -> str:
+    """Return the page of grammars, with the productions of every document."""
+    lines = [
+        "# The grammars",
+        "",
+        "`make docs` makes this page from `canon/syntax/grammars/`.",
+        "",
+        "`canonry.matches(production, text, document=…)` returns True if the whole text matches a",
+        "production of a document's grammar:",
+        "",
+        "```python",
+        ">>> import canonry",
+        '>>> canonry.matches("URI", "1a:b")',
+        "False",
+        '>>> canonry.matches("absoluteURL", "1a:b", document="url-syntax-05")',
+        "True",
+        '>>> canonry.matches("httpurl", "http://user@example.com/", document="rfc1738")',
+        "False",
+        "",
+        "```",
+        "",
+        "They follow the letter of the documents, also where the prose says more: a port has any",
+        "number of digits, and in the draft of 1993 a host may hold spaces. Schemes of single URLs",
+        "(`ftpurl`) are in lower case in the documents before 2003.",
+    ]
+    for document in DOCUMENTS:
+        names = ", ".join(f"`{name}`" for name in productions_of(document))
+        lines += ["", f"## `{document}`", "", names]
+    return "\n".join(lines) + "\n"
+
+
 def robots_page() -> str:
     """Return the page about RFC 9309, row by row."""
     lines = [
@@ -270,6 +302,7 @@ PAGES = {
     "commands.md": commands_page,
     "settings.md": settings_page,
     "disagreements.md": disagreements_page,
+    "grammars.md": grammars_page,
 }
 
 

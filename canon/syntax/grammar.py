@@ -1,118 +1,64 @@
-"""The grammar of URIs: every production of RFC 3986 appendix A, as a pattern."""
+"""Matching texts against the grammars of RFC 3986 and of its ancestors."""
 
 import re
 from functools import cache
+from importlib import import_module
 
-from canonry.canon.arguments import check_text
-from canonry.canon.syntax.percent import ALPHA, DIGIT, GEN_DELIMS, SUB_DELIMS, UNRESERVED, to_text
+from canonry.canon.arguments import check_choice, check_text
+from canonry.canon.syntax.percent import to_text
 
-# Appendix A in reverse order: each production follows the ones that it is built from. Quantifiers
-# over character classes are possessive, so that matching takes linear time.
-_CHARS = {
-    "unreserved": re.escape(UNRESERVED),
-    "gen-delims": re.escape(GEN_DELIMS),
-    "sub-delims": re.escape(SUB_DELIMS),
-    "reserved": re.escape(GEN_DELIMS + SUB_DELIMS),
+# The documents and the modules with their grammars, which are loaded on first use.
+DOCUMENTS = {
+    "rfc3986": "grammar_3986",
+    "rfc2396bis-01": "grammar_2003",
+    "url-syntax-05": "grammar_1997",
+    "rfc1738": "grammar_1738",
+    "url-1993": "grammar_1993",
 }
-_PCT = "%[0-9A-Fa-f]{2}"
-_REG = rf"(?:[{_CHARS['unreserved']}{_CHARS['sub-delims']}]|{_PCT})"
-_USER = rf"(?:[{_CHARS['unreserved']}{_CHARS['sub-delims']}:]|{_PCT})"
-_PCHAR = rf"(?:[{_CHARS['unreserved']}{_CHARS['sub-delims']}:@]|{_PCT})"
-_NO_COLON = rf"(?:[{_CHARS['unreserved']}{_CHARS['sub-delims']}@]|{_PCT})"
-_QUERY = rf"(?:[{_CHARS['unreserved']}{_CHARS['sub-delims']}:@/?]|{_PCT})*+"
+_REFERENCE = re.compile(r"<([a-zA-Z][\w+\-]*)>")
 
-_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])"
-_IPV4 = rf"{_OCTET}\.{_OCTET}\.{_OCTET}\.{_OCTET}"
-_H16 = "[0-9A-Fa-f]{1,4}"
-_LS32 = rf"(?:{_H16}:{_H16}|{_IPV4})"
-_IPV6 = "|".join(
-    (
-        rf"(?:{_H16}:){{6}}{_LS32}",
-        rf"::(?:{_H16}:){{5}}{_LS32}",
-        rf"(?:{_H16})?::(?:{_H16}:){{4}}{_LS32}",
-        rf"(?:(?:{_H16}:){{0,1}}{_H16})?::(?:{_H16}:){{3}}{_LS32}",
-        rf"(?:(?:{_H16}:){{0,2}}{_H16})?::(?:{_H16}:){{2}}{_LS32}",
-        rf"(?:(?:{_H16}:){{0,3}}{_H16})?::{_H16}:{_LS32}",
-        rf"(?:(?:{_H16}:){{0,4}}{_H16})?::{_LS32}",
-        rf"(?:(?:{_H16}:){{0,5}}{_H16})?::{_H16}",
-        rf"(?:(?:{_H16}:){{0,6}}{_H16})?::",
-    )
-)
-_IPVFUTURE = rf"[vV][0-9A-Fa-f]+\.[{_CHARS['unreserved']}{_CHARS['sub-delims']}:]+"
-_LITERAL = rf"\[(?:{_IPV6}|{_IPVFUTURE})\]"
-_HOST = rf"(?:{_LITERAL}|{_REG}*+)"  # an IPv4address also matches reg-name
-_AUTHORITY = rf"(?:{_USER}*+@)?{_HOST}(?::[0-9]*+)?"
-_SCHEME = rf"[{ALPHA}][{ALPHA}{DIGIT}+\-.]*+"
 
-_SEGMENT = rf"{_PCHAR}*+"
-_ABEMPTY = rf"(?:/{_SEGMENT})*+"
-_ROOTLESS = rf"{_PCHAR}++{_ABEMPTY}"
-_NOSCHEME = rf"{_NO_COLON}++(?:/{_SEGMENT})*+"
-_ABSOLUTE = rf"/(?:{_ROOTLESS})?"
-_HIER = rf"(?://{_AUTHORITY}{_ABEMPTY}|{_ABSOLUTE}|{_ROOTLESS}|)"
-_RELATIVE_PART = rf"(?://{_AUTHORITY}{_ABEMPTY}|{_ABSOLUTE}|{_NOSCHEME}|)"
-_ABSOLUTE_URI = rf"{_SCHEME}:{_HIER}(?:\?{_QUERY})?"
-_URI = rf"{_ABSOLUTE_URI}(?:\#{_QUERY})?"
-_RELATIVE = rf"{_RELATIVE_PART}(?:\?{_QUERY})?(?:\#{_QUERY})?"
+def productions_of(document: str) -> dict[str, str]:
+    """Return the table of a document: names of productions, and patterns with others in ``<>``."""
+    module = import_module(f"canonry.canon.syntax.grammars.{DOCUMENTS[document]}")
+    table: dict[str, str] = module.PRODUCTIONS
+    return table
 
-PRODUCTIONS: dict[str, str] = {
-    "URI": _URI,
-    "hier-part": _HIER,
-    "URI-reference": rf"(?:{_URI}|{_RELATIVE})",
-    "absolute-URI": _ABSOLUTE_URI,
-    "relative-ref": _RELATIVE,
-    "relative-part": _RELATIVE_PART,
-    "scheme": _SCHEME,
-    "authority": _AUTHORITY,
-    "userinfo": rf"{_USER}*+",
-    "host": _HOST,
-    "port": "[0-9]*+",
-    "IP-literal": _LITERAL,
-    "IPvFuture": _IPVFUTURE,
-    "IPv6address": _IPV6,
-    "h16": _H16,
-    "ls32": _LS32,
-    "IPv4address": _IPV4,
-    "dec-octet": _OCTET,
-    "reg-name": rf"{_REG}*+",
-    "path": rf"(?:{_ABSOLUTE}|{_ABEMPTY}|{_ROOTLESS}|)",
-    "path-abempty": _ABEMPTY,
-    "path-absolute": _ABSOLUTE,
-    "path-noscheme": _NOSCHEME,
-    "path-rootless": _ROOTLESS,
-    "path-empty": "",
-    "segment": _SEGMENT,
-    "segment-nz": rf"{_PCHAR}++",
-    "segment-nz-nc": rf"{_NO_COLON}++",
-    "pchar": _PCHAR,
-    "query": _QUERY,
-    "fragment": _QUERY,
-    "pct-encoded": _PCT,
-    **{name: f"[{chars}]" for name, chars in _CHARS.items()},
-}
+
+def _expanded(table: dict[str, str], production: str) -> str:
+    """Return the pattern of a production with those of all others that it names."""
+    return _REFERENCE.sub(lambda name: f"(?:{_expanded(table, name[1])})", table[production])
 
 
 @cache
-def _pattern(production: str) -> re.Pattern[str]:
+def _pattern(document: str, production: str) -> re.Pattern[str]:
     """Compile a production on first use: compiling all of them would add 50 ms to start-up."""
-    return re.compile(PRODUCTIONS[production])
+    return re.compile(_expanded(productions_of(document), production))
 
 
-def matches(production: str, text: str | bytes) -> bool:
-    """Return True if a text matches a production of the grammar.
+def matches(production: str, text: str | bytes, *, document: str = "rfc3986") -> bool:
+    """Return True if a text matches a production of a document's grammar.
 
     Args:
-        production: a name of RFC 3986 appendix A, such as ``"URI-reference"`` or ``"IPv6address"``.
+        production: a name in that grammar, such as ``"URI-reference"`` or ``"IPv6address"`` in
+            RFC 3986, ``"absoluteURL"`` in the draft of 1997, ``"ftpurl"`` in RFC 1738.
+            docs/grammars.md lists them.
         text: the whole of it has to match.
+        document: ``"rfc3986"`` (appendix A), ``"rfc2396bis-01"`` (2003, sections 2 to 5),
+            ``"url-syntax-05"`` (1997, appendix A), ``"rfc1738"`` (section 5) or ``"url-1993"``.
 
     Raises:
-        ValueError: the grammar has no production of that name.
+        ValueError: the document is unknown, or its grammar has no production of that name.
         TypeError: an argument has a wrong type.
 
-    Source: RFC 3986 appendix A. Literal letters match in either case (RFC 5234 section 2.3).
+    Source: the documents. Literal letters match in either case in those of 2003 and 2005 (RFC 5234
+    section 2.3); those before give the case of each letter.
     """
     check_text("production", production)
-    if production not in PRODUCTIONS:
-        allowed = ", ".join(PRODUCTIONS)
-        raise ValueError(f"the grammar has no production {production!r}; it has {allowed}")
-    return _pattern(production).fullmatch(to_text(text, "the text")) is not None
+    check_choice("document", document, DOCUMENTS)
+    table = productions_of(document)
+    if production not in table:
+        allowed = ", ".join(table)
+        message = f"the grammar of {document} has no production {production!r}; it has {allowed}"
+        raise ValueError(message)
+    return _pattern(document, production).fullmatch(to_text(text, "the text")) is not None

@@ -23,10 +23,11 @@ from canonry.crawler.observe.progress import Progress
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GRAMMARS = (ROOT / "docs/grammars.md").read_text(encoding="utf-8")
 DEDUP = (ROOT / "docs/dedup.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "least"), [(README, 9), (DEDUP, 6)])
+@pytest.mark.parametrize(("page", "least"), [(README, 9), (DEDUP, 6), (GRAMMARS, 4)])
 def test_the_library_examples_run(page: str, least: int) -> None:
     examples = doctest.DocTestParser().get_doctest(page, {}, "a page", None, 0)
     assert len(examples.examples) >= least
@@ -91,7 +92,8 @@ def test_every_command_is_in_the_readme_and_on_its_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["rules.md", "commands.md", "disagreements.md", "robots.md", "settings.md"]
+    "name",
+    ["rules.md", "commands.md", "disagreements.md", "grammars.md", "robots.md", "settings.md"],
 )
 def test_generated_pages_are_up_to_date(name: str) -> None:
     spec = util.spec_from_file_location("generate", ROOT / "docs/generate.py")

@@ -1,0 +1,66 @@
+"""The grammar of the URL draft of 14 July 1993, in the order of its BNF. It has no section numbers.
+
+``<name>`` stands for another production. Quantifiers over character classes are possessive, so that
+matching takes linear time. Since ``xalpha`` holds ``. : @`` and the space, the letter of the BNF
+allows nearly everything in a host that begins with a letter; what could follow it there (a port) is
+part of it already. A path neither begins with a slash nor holds two in a row.
+"""
+
+PRODUCTIONS: dict[str, str] = {
+    "fragmentaddress": r"<url>(?:\#<fragmentid>)?",
+    "url": "<httpaddress>|<ftpaddress>|<newsaddress>|<waisaddress>|<prosperoaddress>"
+    "|<gopheraddress>|<telnetaddress>|<afsaddress>|<generic>",
+    # A scheme may hold colons, but if a text can be split at any of them, then at the first.
+    "generic": r"<alpha>(?:(?!:)<xalpha>)*+:<path>(?:\?<search>)?",
+    "scheme": "<ialpha>",
+    "httpaddress": r"http://<hostport>(?:/<path>)?(?:\?<search>)?",
+    "ftpaddress": "ftp://<host>/<path>",
+    "newsaddress": "news:<groupart>",
+    "groupart": r"\*|<group>|<article>",
+    "group": "<ialpha>",  # several, with dots between: a dot is a character of each
+    # The host begins behind the first "@" that one can follow.
+    "article": r"(?><xalpha>+?@(?:<hostname>|<hostnumber>(?!<xalpha>)))",
+    "waisaddress": "<waisindex>|<waisdoc>",
+    "waisindex": r"wais://<hostport>/<database>(?:\?<search>)?",
+    "waisdoc": "wais://<hostport>/<database>/<wtype>/<digits>/<path>",
+    "database": "<xalphas>",
+    "wtype": "<xalphas>",
+    # Prose: "%00" stands before the version and before each attribute; the version may be empty.
+    "prosperoaddress": "prospero://<hostport>/<hsoname>(?:%00<version>?<attributes>?)?",
+    "hsoname": "<path>",
+    "version": "<digits>",
+    "attributes": "(?:%00<attribute>)++",
+    "attribute": "(?:<alpha>|<digit>)++",
+    "gopheraddress": r"gopher://<hostport>(?:/(?:<gtype><selector>)?)?(?:\?<search>)?",
+    "gtype": "<xalpha>",
+    "selector": "<path>",
+    # A user before a host that begins with a letter is part of that host already.
+    "telnetaddress": r"telnet://(?:<hostport>"
+    r"|(?><xalpha>+?@(?:<hostname>|<hostnumber>(?::<port>)?(?!<xalpha>))))",
+    "user": "<xalphas>",
+    "afsaddress": "afs://<cellname>/<path>",
+    "cellname": "<hostname>",
+    "hostport": "<host>(?::<port>)?",
+    "host": "<hostname>|<hostnumber>",
+    "hostname": "<ialpha>",  # several, with dots between
+    "hostnumber": r"<digits>\.<digits>\.<digits>\.<digits>",
+    "port": "<digits>",
+    "path": "(?:<xpalphas>(?:/<xpalphas>)*+/?)?",
+    "search": r"<xalphas>(?:\+<xalphas>)*+",
+    "fragmentid": "<xalphas>",
+    "xalpha": "<alpha>|<digit>|<safe>|<extra>|<escape>",
+    "xalphas": "<xalpha>++",
+    "xpalpha": r"<xalpha>|\+",
+    "xpalphas": "<xpalpha>++",
+    "ialpha": "<alpha><xalpha>*+",
+    "alpha": "[A-Za-z]",
+    "digit": "[0-9]",
+    "safe": r"[$\-_@.&]",
+    "extra": r"[!*\"'():;, ]",
+    "escape": "%<hex><hex>",
+    "hex": "[0-9A-Fa-f]",
+    # What is in no URL.
+    "variant": r"[{}|\[\]\\^~]",
+    "punctuation": "[<>]",
+    "digits": "<digit>++",
+}
