@@ -45,9 +45,11 @@ class Sketch(NamedTuple):
     def decode(cls, encoded: bytes) -> "Sketch":
         """Return the sketch that `encode` was called on."""
         first, heading, text, numbers = _HEAD.unpack_from(encoded)
-        size = _HEAD.size
-        found = [int.from_bytes(encoded[at : at + 3]) for at in range(size, len(encoded), 3)]
-        return cls(tuple(found), bool(first & _FLAG), numbers, heading, text)
+        padded = bytearray((len(encoded) - _HEAD.size) // 3 * 4)  # four bytes each: read at once
+        for place in (1, 2, 3):
+            padded[place::4] = encoded[_HEAD.size + place - 1 :: 3]
+        shingles = struct.unpack(f">{len(padded) // 4}I", padded)
+        return cls(shingles, first >= _FLAG, numbers, heading, text)
 
 
 def sketch(body: bytes, content_type: str | None) -> Sketch | None:

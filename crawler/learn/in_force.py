@@ -88,15 +88,16 @@ class RulesInForce:
         return site in self._sites or (rules.wide and bool(rules.on(site)))
 
     def _rewrite(self, rules: RuleSet, url: str) -> Rewritten | None:
-        plain = self._canonicalizer(url)
-        if not self.concern(plain.identity):
+        _requested, plain, own_key = self._canonicalizer(url)
+        changes: tuple[tuple[LearnedRule, str, str], ...] = ()
+        if rules.on(site_in(plain)):
+            identity, changes = follow(rules, plain, self._canonicalizer.identity)
+        elif not self.concern(plain):
             return None
-        followed = follow(rules, plain.identity, self._canonicalizer.identity)
-        if not followed.changes:
-            return Rewritten(plain.identity, plain.key, (), plain.identity)
-        key = self._canonicalizer.key_of(followed.identity)
-        used = tuple(rule.id for rule in followed.rules)
-        return Rewritten(followed.identity, key, used, plain.identity)
+        if not changes:
+            return Rewritten(plain, own_key, (), plain)
+        used = tuple(dict.fromkeys(rule.id for rule, _before, _after in changes))
+        return Rewritten(identity, self._canonicalizer.key_of(identity), used, plain)
 
     def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:
         """Return the known hosts whose classes a rule may change: its own, and those joined to it.

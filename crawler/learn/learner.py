@@ -10,7 +10,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, LearnedRule, Rewrite, RuleState, is_host_name, site_in
+from canonry.canon.learned import (
+    FAMILIES,
+    LearnedRule,
+    Rewrite,
+    RuleState,
+    is_host_name,
+    site_in,
+    site_of,
+)
+from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import questions
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.proposals import opposite
@@ -107,20 +116,20 @@ class Learner:
 
     def observe(self, news: Moved | Answered) -> None:
         """Hold an answer against the rules of its site."""
-        url = news.url if isinstance(news, Answered) else news.source
-        site = site_in(url)
+        parts = Parts.of(news.url if isinstance(news, Answered) else news.source)
+        site = site_of(parts)
         if not site:
             return
-        self._sampler.fetched(url)
+        self._sampler.fetched(site)
         if isinstance(news, Answered):
             if news.hsts and is_host_name(site):
                 self._assessor.rule(Rewrite(site, "scheme-upgrade")).hsts = True
-            fact = Fact(news.url, news.at, news.digest, news.sketch, missing=news.missing)
-            self._assessor.add(fact)
+            fact = Fact(news.url, news.at, news.digest, news.sketch, None, news.missing)
+            self._assessor.add(fact, parts)
         elif news.kind == "canonical":
             self._assessor.add_canonical(news.source, news.target)
         else:
-            self._assessor.add(Fact(news.source, news.at, target=news.target))
+            self._assessor.add(Fact(news.source, news.at, target=news.target), parts)
 
     def observe_missing(self, site: str, digest: bytes, sketch: bytes | None = None) -> None:
         """Remember the body with which a site answers 200 for what does not exist."""
@@ -269,9 +278,11 @@ class Learner:
     def _extend_to_domain(self, rule: TrackedRule, now: float) -> None:
         """Add a rule for the whole domain, if several of its hosts have learned the same."""
         said = rule.rewrite
-        domain = self._registrable(said.host)
         family = FAMILIES[said.family]
-        if family.moves_host or said.subdomains or domain in {"", said.host}:
+        if family.moves_host or said.subdomains or not self._may_agree(said.host):
+            return
+        domain = self._registrable(said.host)
+        if domain in {"", said.host}:
             return
         agreeing = 0
         for name, site in self._memory.sites_of(domain):
@@ -288,3 +299,12 @@ class Learner:
         if learned.state == "candidate":
             learned.enter("probation", now)
             self._assessor.mark_changed(learned)
+
+    def _may_agree(self, host: str) -> bool:
+        """Return True if enough hosts may have the domain of a host.
+
+        That is cheap, and to know the domain takes the Public Suffix List, which takes long to
+        read. A domain has two labels at least.
+        """
+        end = ".".join(host.split(".")[-2:])
+        return sum(1 for _ in self._memory.sites_of(end)) >= _AGREEING_HOSTS

@@ -62,8 +62,9 @@ class SecondTrials:
         released: list[int] = []
         for rule in rules:
             if rule.state != "suspended":
-                self._released.pop(rule.id, None)
-                self._exhausted.discard(rule.id)
+                if self._released:
+                    self._released.pop(rule.id, None)
+                    self._exhausted.discard(rule.id)
                 continue
             asked = self._released.setdefault(rule.id, [])
             if rule.id in self._exhausted or len(asked) >= REHABILITATION:

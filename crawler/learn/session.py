@@ -7,7 +7,7 @@ killed on the way, the store stays as it was before.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -222,10 +222,16 @@ class LearningSession:
         most = self._learner.room_for_questions(site)
         if not most:
             return []
-        queued = history.queued_of(connection, without_port(site), _QUEUE)
-        rows = {self._canonicalizer.identity(url): row for row, url in queued}
-        here = [identity for identity in rows if site_in(identity) == site]
-        return [rows[identity] for identity in self._learner.questions(site, here, most)]
+        rows: dict[str, int] = {}
+
+        def queued() -> Iterator[str]:
+            for row, url in history.queued_of(connection, without_port(site), _QUEUE):
+                identity = self._canonicalizer.identity(url)
+                if site_in(identity) == site:
+                    rows[identity] = row
+                    yield identity
+
+        return [rows[identity] for identity in self._learner.questions(site, queued(), most)]
 
     def _rules_about(self, sites: Iterable[str]) -> list[TrackedRule]:
         """Return the active and suspended rules that cover sites, or move others to them."""
@@ -242,7 +248,8 @@ class LearningSession:
             now: seconds since 1970.
         """
         decisions = self._learner.decide(now)
-        undecided = self._second_trials.undecided(connection, self._rules_about(sites))
+        about = self._rules_about(sites)
+        undecided = self._second_trials.undecided(connection, about)
         for rule in undecided:
             rule.enter("revoked", now)
         changed = []
@@ -254,7 +261,7 @@ class LearningSession:
             elif rule.state == "active" or change.before in IN_FORCE:
                 changed.append(rule.rewrite)
                 self._notify_of(change)
-        saved = {rule.id: rule for rule in (*decisions.changed, *undecided)}
+        saved = {rule.rewrite: rule for rule in (*decisions.changed, *undecided)}
         rule_rows.put(connection, saved.values())
         rule_rows.delete_candidates(connection, [rule.id for rule in decisions.removed])
         later: list[int] = []
@@ -269,7 +276,8 @@ class LearningSession:
                     f"learned rules: {len(done.held):,} queued URLs held as duplicates, "
                     f"{len(done.released):,} held URLs released"
                 )
-        rules = {rule.id: rule for rule in (*decisions.changed, *self._rules_about(sites))}
+        known = self._rules_about(sites) if changed else about
+        rules = {rule.rewrite: rule for rule in (*decisions.changed, *known)}
         tried = self._second_trials.release(connection, rules.values(), self._in_force)
         return Learned(tuple(later), (), tuple(tried))
 

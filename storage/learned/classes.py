@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned import deferral
@@ -16,12 +16,18 @@ from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, UNREAD, Candidate
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.bulk import chunks, rows_of, upsert
+from canonry.storage.sql.bulk import chunks, insert_rows, rows_of, upsert
 from canonry.storage.sql.schema import State, aliases, classes, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 
 LEARNED = "learned"  # the reason for which URLs are held here
 HELD = (State.HELD, LEARNED)
+_EDGE = ("from_id", "to_id", "kind", "status", "located", "first_seen", "last_seen", "count")
+_rows = bindparam("rows", expanding=True)  # built once: building a statement takes long
+_RELEASED = select(urls.c.id, urls.c.host_id, urls.c.depth).where(
+    urls.c.id.in_(_rows), urls.c.state == State.HELD, urls.c.reason == LEARNED
+)
+_DELETE_EDGES = delete(aliases).where(aliases.c.from_id.in_(_rows), aliases.c.kind == "rule")
 
 
 class Rewritten(NamedTuple):
@@ -195,30 +201,23 @@ def put_edges(connection: Connection, edges: Sequence[tuple[int, int, str]], now
         now: seconds since 1970.
     """
     delete_edges(connection, [row for row, _one, _identity in edges])
-    rows = [
-        {
-            "from_id": row,
-            "to_id": one,
-            "kind": "rule",
-            "status": 0,
-            "located": identity,
-            "first_seen": now,
-            "last_seen": now,
-            "count": 1,
-        }
-        for row, one, identity in edges
-    ]
-    if rows:
-        connection.execute(insert(aliases), rows)
+    rows = [(row, one, "rule", 0, identity, now, now, 1) for row, one, identity in edges]
+    insert_rows(connection, aliases, _EDGE, rows)
     counts.add(connection, Counter({counts.alias("rule", 0): len(rows)}))
+
+
+def edges_of(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[int, str]]:
+    """Return what `put_edges` recorded for some URLs: by row, the other row and the identity."""
+    question = "SELECT from_id, to_id, located, kind FROM aliases WHERE from_id"
+    found = rows_of(connection, question, rows)
+    return {row: (one, located) for row, one, located, kind in found if kind == "rule"}
 
 
 def delete_edges(connection: Connection, rows: Sequence[int]) -> None:
     """Delete what `put_edges` recorded for some URLs."""
     gone = 0
     for part in chunks(rows):
-        old = delete(aliases).where(aliases.c.from_id.in_(part), aliases.c.kind == "rule")
-        gone += connection.execute(old).rowcount
+        gone += connection.execute(_DELETE_EDGES, {"rows": part}).rowcount
     if gone:
         counts.add(connection, Counter({counts.alias("rule", 0): -gone}))
 
@@ -227,8 +226,7 @@ def release(connection: Connection, rows: Iterable[int]) -> list[int]:
     """Put the URLs that rules hold back in the queue; return those that were held."""
     released: list[int] = []
     for part in chunks(list(rows)):
-        here = urls.c.id.in_(part), urls.c.state == State.HELD, urls.c.reason == LEARNED
-        found = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth).where(*here))
+        found = connection.execute(_RELEASED, {"rows": part})
         moved = {row.id: Transition(row.host_id, row.depth, HELD, QUEUED) for row in found}
         transitions.move(connection, moved)
         deferral.restore(connection, moved)

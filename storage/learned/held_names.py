@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, and_, bindparam, func, select
 
 from canonry.storage.learned.classes import LEARNED
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import State, aliases, hosts, urls
 
-_NEAR = 200  # URLs of a host that are looked at
+_NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
 _others = urls.alias("others")
 _HELD = (
     select(urls.c.id, urls.c.url, _others.c.url)
@@ -17,6 +17,23 @@ _HELD = (
     .join(_others, _others.c.id == aliases.c.to_id)
     .where(urls.c.state == State.HELD, urls.c.reason == LEARNED)
 )
+# Built once: building a statement takes longer than running it. Each end is a question of its own:
+# SQLite reads the whole index to answer both at once.
+_ENDS = select(
+    *(
+        select(end(urls.c.id)).where(urls.c.host_id == hosts.c.id).scalar_subquery()
+        for end in (func.min, func.max)
+    ),
+    hosts.c.id,
+).where(hosts.c.name == bindparam("host"))
+_WINDOW = (
+    select(urls.c.id)
+    .where(urls.c.host_id == bindparam("host"), urls.c.id >= bindparam("start"))
+    .order_by(urls.c.id)
+    .limit(bindparam("most"))
+    .offset(bindparam("after"))
+)
+_HELD_NEAR = _HELD.where(urls.c.id.in_(_WINDOW)).order_by(urls.c.id)
 
 
 class HeldName(NamedTuple):
@@ -35,8 +52,8 @@ def held_on(connection: Connection, names: Collection[str]) -> Iterator[HeldName
         yield from (HeldName(*row) for row in connection.execute(found))
 
 
-def held_near(connection: Connection, host: str, place: float) -> list[HeldName]:
-    """Return URLs of a host that rules hold, from one place among its URLs.
+def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldName]:
+    """Yield URLs of a host that rules hold, from one place among its URLs.
 
     It looks at a few URLs only, by the index that was made when the first rule was published.
 
@@ -45,19 +62,16 @@ def held_near(connection: Connection, host: str, place: float) -> list[HeldName]
         host: the host's name.
         place: between the host's first known URL, 0, and its last one, 1.
     """
-    host_id = connection.scalar(select(hosts.c.id).where(hosts.c.name == host))
-    # One question for each end: SQLite reads the whole index to answer both at once.
-    first, last = (
-        connection.scalar(select(end(urls.c.id)).where(urls.c.host_id == host_id))
-        for end in (func.min, func.max)
-    )
-    if first is None or last is None:
-        return []
+    ends = connection.execute(_ENDS, {"host": host}).one_or_none()
+    if ends is None or ends[0] is None:
+        return
+    first, last, host_id = ends
     start = first + round((last - first) * place)
-    near = select(urls.c.id).where(urls.c.host_id == host_id, urls.c.id >= start)
-    window = near.order_by(urls.c.id).limit(_NEAR)
-    found = _HELD.where(urls.c.id.in_(window)).order_by(urls.c.id)
-    return [HeldName(*row) for row in connection.execute(found)]
+    after = 0
+    for end in _NEAR:
+        window = {"host": host_id, "start": start, "after": after, "most": end - after}
+        yield from [HeldName(*row) for row in connection.execute(_HELD_NEAR, window)]
+        after = end
 
 
 def still_awaited(connection: Connection, rows: Collection[int]) -> int:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Row, Select, delete, select
 
 from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
@@ -12,6 +12,7 @@ from canonry.storage.learned.classes import (
     LEARNED,
     Rewritten,
     alive_among,
+    edges_of,
     put_edges,
     release,
 )
@@ -22,6 +23,8 @@ from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks, insert_rows
 from canonry.storage.sql.schema import State, classes, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
+
+_AT_ONCE = 10_000  # rows
 
 
 class Rekeyed(NamedTuple):
@@ -57,23 +60,29 @@ class _KnownURL(NamedTuple):
         return self.state == State.QUEUED and is_ordinary and self.source is not None
 
 
-def _of_hosts(connection: Connection, names: Collection[str]) -> Iterator[_KnownURL]:
-    """Yield the URLs of hosts; the index for it is made when the first rule needs it."""
+_COLUMNS = tuple(urls.c[name] for name in ("id", "host_id", "url", "state", "reason"))
+_KNOWN = select(*_COLUMNS, urls.c.depth, urls.c.priority, urls.c.source_id)
+
+
+def _rows_of_hosts(
+    connection: Connection, names: Collection[str], query: Select[Any]
+) -> Iterator[Row[Any]]:
+    """Yield the rows of a query for the URLs of hosts.
+
+    The index for it is made when the first rule needs it.
+    """
     history.index(connection)
     for part in chunks(list(names)):
         ids = list(connection.scalars(select(hosts.c.id).where(hosts.c.name.in_(part))))
         for host_id in ids:
-            query = select(
-                *(urls.c.id, urls.c.host_id, urls.c.url, urls.c.state, urls.c.reason),
-                *(urls.c.depth, urls.c.priority, urls.c.source_id),
-            )
-            here = query.where(urls.c.host_id == host_id).execution_options(yield_per=10_000)
-            yield from (_KnownURL(*row) for row in connection.execute(here))
+            here = query.where(urls.c.host_id == host_id).execution_options(yield_per=_AT_ONCE)
+            for some in connection.execute(here).partitions():
+                yield from some
 
 
 def urls_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
     """Yield the URLs of hosts."""
-    yield from (known.url for known in _of_hosts(connection, names))
+    yield from (url for (url,) in _rows_of_hosts(connection, names, select(urls.c.url)))
 
 
 def rekey(
@@ -99,7 +108,7 @@ def rekey(
         is_verified: returns True for queued URLs that are to be fetched all the same.
     """
     _clear(connection, names)
-    known_urls = _of_hosts(connection, names)
+    known_urls = map(_KnownURL._make, _rows_of_hosts(connection, names, _KNOWN))
     members, waiting, free = _by_class(known_urls, rewrite, rewrite_held)
     plain: dict[bytes, int] = rows_of_keys(connection, list(members))
     answered = {known.row for key in waiting for known in _fetched(members.get(key, ()))}
@@ -217,5 +226,9 @@ def _hold(
     new = [(known, found) for known, _one, found in held if known.state == State.QUEUED]
     moved = {k.row: Transition(k.host_id, k.depth, QUEUED, HELD) for k, _found in new}
     transitions.move(connection, moved)
-    put_edges(connection, [(known.row, one, found.identity) for known, one, found in held], now)
+    before = [known.row for known, _one, _found in held if known.state == State.HELD]
+    known_edges = edges_of(connection, before)
+    edges = {known.row: (one, found.identity) for known, one, found in held}
+    new_edges = dict(edges.items() - known_edges.items())
+    put_edges(connection, [(row, *edge) for row, edge in sorted(new_edges.items())], now)
     add_spared(connection, Counter(rule for _known, found in new for rule in found.rules))

@@ -5,7 +5,17 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Insert, RowMapping, Select, delete, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Insert,
+    RowMapping,
+    Select,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 
 from canonry.canon import redact
 from canonry.canon.learned import Rewrite, to_fields
@@ -30,6 +40,11 @@ _COUNTERS = (  # columns that are attributes of a rule, under the same names
 _SETTLED = 8  # paths, from which on the end of a rule is experience
 _COLUMNS = ("id", "host", "lesson", "hsts", *_COUNTERS)
 _SELECT = select(*(rules.c[name] for name in _COLUMNS))
+_ids = bindparam("ids", expanding=True)  # built once: building a statement takes long
+_DELETE_EVIDENCE = delete(evidence).where(evidence.c.rule_id.in_(_ids))
+_DELETE_RULES = delete(rules).where(
+    rules.c.id.in_(_ids), rules.c.state.in_(("candidate", "probation"))
+)
 
 
 def _encode(rule: TrackedRule) -> dict[str, Any]:
@@ -162,10 +177,9 @@ def _put(dialect: str) -> Insert:
 
 def delete_candidates(connection: Connection, ids: Collection[str]) -> None:
     """Delete rules that became candidates without evidence, also those stored on probation."""
-    undecided = rules.c.state.in_(("candidate", "probation"))
     for part in chunks(list(ids)):
-        connection.execute(delete(evidence).where(evidence.c.rule_id.in_(part)))
-        connection.execute(delete(rules).where(rules.c.id.in_(part), undecided))
+        connection.execute(_DELETE_EVIDENCE, {"ids": part})
+        connection.execute(_DELETE_RULES, {"ids": part})
 
 
 def add_spared(connection: Connection, counts: Mapping[str, int]) -> None:

@@ -60,22 +60,27 @@ class Assessor:
             site.rules[rewrite] = rule
             self._changed.pop(rewrite, None)
         for url in list(site.known.facts):
-            self._propose(name, site, url)
+            self._propose(name, site, site.known.facts[url], Parts.of(url))
 
-    def add(self, fact: Fact) -> None:
-        """Add a fact, and hold it against the rules that it says something about."""
-        parts = Parts.of(fact.url)
+    def add(self, fact: Fact, parts: Parts) -> None:
+        """Add a fact, and hold it against the rules that it says something about.
+
+        Args:
+            fact: what became of a URL.
+            parts: of the URL.
+        """
         name = site_of(parts)
         site = self._memory.site(name)
         site.asked.discard(fact.url)
         news = self._memory.add(fact, parts)
-        for url in news:
-            self._review(name, site, url)
         if not news:
             return
+        self._review(name, site, fact.url, parts)
+        for url in news[1:]:
+            self._review(name, site, url, Parts.of(url))
         if fact.target is not None and fact.target not in site.known.facts:
             self._look_back(name, fact.target)
-        self._propose(name, site, fact.url)
+        self._propose(name, site, fact, parts)
 
     def add_canonical(self, source: str, target: str) -> None:
         """Add a confirmed canonical link."""
@@ -86,7 +91,7 @@ class Assessor:
             return
         site.known.canonicals[source] = target
         self._open_named(site, shown_by(source, target))
-        self._review(name, site, source)
+        self._review(name, site, source, parts)
 
     def add_repeat(self, url: str, digest: bytes, sketch: bytes | None) -> None:
         """Add the answer of a page that was fetched twice: what differs changes by itself."""
@@ -172,13 +177,11 @@ class Assessor:
                 added.first_seen, added.last_seen = rule.first_seen, rule.last_seen
                 self.mark_changed(added)
 
-    def _propose(self, name: str, site: KnownSite, url: str) -> None:
+    def _propose(self, name: str, site: KnownSite, fact: Fact, parts: Parts) -> None:
         """Open the rules that a fact may be evidence for."""
-        fact = site.known.facts[url]
         if fact.target is not None:
-            self._open_named(site, shown_by(url, fact.target))
+            self._open_named(site, shown_by(fact.url, fact.target))
         elif fact.is_page:
-            parts = Parts.of(url)
             for rewrite in site.known.fresh_parameters(parts):
                 if FAMILIES[rewrite.family].check(rewrite) is None:
                     self.open(rewrite)
@@ -227,9 +230,8 @@ class Assessor:
             there.awaited.setdefault(result, []).append(tally)
         return result
 
-    def _review(self, name: str, site: KnownSite, url: str) -> None:
+    def _review(self, name: str, site: KnownSite, url: str, parts: Parts) -> None:
         """Judge what a new fact about a URL says: of itself, and of those that lead to it."""
-        parts = Parts.of(url)
         view = self._memory.view(name, site)
         for tally in list(self._memory.tallies_about(name)):
             result = self._enter(tally, url, parts)

@@ -32,10 +32,9 @@ class Sampler:
         self._first: OrderedDict[tuple[str, str], int] = OrderedDict()  # by rules in their parts
         self._chosen: OrderedDict[tuple[str, str], bool] = OrderedDict()
 
-    def fetched(self, url: str) -> None:
-        """Count a request, by its identity."""
-        host = site_in(url)
-        _set(self._requests, host, self._requests.get(host, 0) + 1)
+    def fetched(self, site: str) -> None:
+        """Count a request to a site."""
+        _set(self._requests, site, self._requests.get(site, 0) + 1)
 
     def is_chosen(
         self,

@@ -9,13 +9,14 @@ from canonry.crawler.learn.life.verification import Sampler
 
 LIMITS = thresholds.load()
 LIMIT = LIMITS.family["www"]
-H = "http://h.example:8080"
+SITE = "h.example:8080"
+H = f"http://{SITE}"
 
 
 def sampler(requests: int = 0) -> Sampler:
     one = Sampler(LIMITS.verification)
     for _ in range(requests):
-        one.fetched(H)
+        one.fetched(SITE)
     return one
 
 
@@ -82,7 +83,7 @@ def test_verification_is_a_share_of_the_requests_of_a_host(
         for step in steps:
             if step is None:
                 requests += 1
-                one.fetched(H)
+                one.fetched(SITE)
             elif asks(one, f"a/{step[0]}", step[1], known=step[2]):
                 chosen.add(step[0])
             allowed = LIMITS.verification.advance + LIMIT.first
