@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import BindParameter, Connection, bindparam, delete, select
 
 from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned import deferral
@@ -23,7 +23,8 @@ from canonry.storage.sql.transitions import QUEUED, Transition
 LEARNED = "learned"  # the reason for which URLs are held here
 HELD = (State.HELD, LEARNED)
 _EDGE = ("from_id", "to_id", "kind", "status", "located", "first_seen", "last_seen", "count")
-_rows = bindparam("rows", expanding=True)  # built once: building a statement takes long
+# Built once: building a statement takes longer than running it.
+_rows: BindParameter[int] = bindparam("rows", expanding=True)
 _RELEASED = select(urls.c.id, urls.c.host_id, urls.c.depth).where(
     urls.c.id.in_(_rows), urls.c.state == State.HELD, urls.c.reason == LEARNED
 )

@@ -19,13 +19,10 @@ _HELD = (
 )
 # Built once: building a statement takes longer than running it. Each end is a question of its own:
 # SQLite reads the whole index to answer both at once.
-_ENDS = select(
-    *(
-        select(end(urls.c.id)).where(urls.c.host_id == hosts.c.id).scalar_subquery()
-        for end in (func.min, func.max)
-    ),
-    hosts.c.id,
-).where(hosts.c.name == bindparam("host"))
+_own = urls.c.host_id == hosts.c.id
+_FIRST = select(func.min(urls.c.id)).where(_own).scalar_subquery()
+_LAST = select(func.max(urls.c.id)).where(_own).scalar_subquery()
+_ENDS = select(_FIRST, _LAST, hosts.c.id).where(hosts.c.name == bindparam("host"))
 _WINDOW = (
     select(urls.c.id)
     .where(urls.c.host_id == bindparam("host"), urls.c.id >= bindparam("start"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
+    BindParameter,
     Connection,
     Insert,
     RowMapping,
@@ -40,7 +41,8 @@ _COUNTERS = (  # columns that are attributes of a rule, under the same names
 _SETTLED = 8  # paths, from which on the end of a rule is experience
 _COLUMNS = ("id", "host", "lesson", "hsts", *_COUNTERS)
 _SELECT = select(*(rules.c[name] for name in _COLUMNS))
-_ids = bindparam("ids", expanding=True)  # built once: building a statement takes long
+# Built once: building a statement takes longer than running it.
+_ids: BindParameter[str] = bindparam("ids", expanding=True)
 _DELETE_EVIDENCE = delete(evidence).where(evidence.c.rule_id.in_(_ids))
 _DELETE_RULES = delete(rules).where(
     rules.c.id.in_(_ids), rules.c.state.in_(("candidate", "probation"))

@@ -126,8 +126,9 @@ class Assessor:
             self.judge(tally)
 
     def judge(self, tally: RuleTally) -> None:
-        """Judge all URLs that a rule changes anew."""
-        self._judge_all(tally, list(tally.results), is_new=False)
+        """Judge all URLs that a rule changes anew, if other facts can change what they say."""
+        urls = [url for url in tally.results if url not in tally.final]
+        self._judge_all(tally, urls, is_new=False)
 
     def rule(self, rewrite: Rewrite) -> TrackedRule:
         """Return the rule that says something; add it as a candidate if there is none."""
@@ -168,9 +169,10 @@ class Assessor:
             return
         for part in tally.parts():
             counts = tally.totals(part)
+            if counts.agree < _PART or counts.disagree:
+                continue
             said = replace(rule.rewrite, below=part)
-            rules = self._memory.site(rule.rewrite.host).rules
-            if counts.agree >= _PART and not counts.disagree and said not in rules:
+            if said not in self._memory.site(rule.rewrite.host).rules:
                 added = self.rule(said)
                 added.set_counts(counts)
                 added.samples = [pair for pair in rule.samples if _lies_in(pair[0], part)]

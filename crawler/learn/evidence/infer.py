@@ -95,13 +95,14 @@ def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
     site = site_of(source)
     if loose_path(source.path) != loose_path(target.path):
         return _prefix(source, target) or _tidied_prefix(source, target)
-    options = [
-        *_path_parameters(source, target),
-        Rewrite(site, "double-slash"),
-        *_index_file(source),
-        Rewrite(site, "letter-case"),
-        *(Rewrite(site, "trailing-slash", new=new) for new in ("slash", "bare", "file")),
-    ]
+    options = [*_path_parameters(source, target)]
+    if "//" in source.path or options:  # without a parameter, a segment may be empty
+        options.append(Rewrite(site, "double-slash"))
+    options += _index_file(source)
+    if source.path != source.path.lower():
+        options.append(Rewrite(site, "letter-case"))
+    ends = ("slash",) if target.path.endswith("/") else ("bare", "file")
+    options += [Rewrite(site, "trailing-slash", new=end) for end in ends]
     for size in (1, 2, 3):
         for chosen in combinations(options, size):
             parts = source

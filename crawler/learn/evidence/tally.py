@@ -43,12 +43,14 @@ class Judgement(NamedTuple):
         found: the URL that it was compared with.
         differing: how many shingles differ, if their texts were compared, and may be the same.
         watched: the hash up to which they were compared.
+        is_final: True if no other fact can change it: the URL's own answer says all.
     """
 
     stance: Stance
     found: str = ""
     differing: int = 0
     watched: int = 0
+    is_final: bool = False
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class RuleTally:
         rewrite: what the rule says, of the whole site.
         results: from each URL that the rewrite changes to what it makes of it.
         members: the reverse, bounded.
+        final: the URLs whose verdict no other fact can change.
         doubts: paths of pages that could not be compared; a few of them.
         suspected: True if the rule is worth questions before any evidence.
         differing: shingles in which pages differ that may be the same, in all.
@@ -68,6 +71,7 @@ class RuleTally:
     rewrite: Rewrite
     results: dict[str, str] = field(default_factory=dict)
     members: dict[str, list[str]] = field(default_factory=dict)
+    final: set[str] = field(default_factory=set)
     doubts: set[str] = field(default_factory=set)
     suspected: bool = False
     differing: int = 0
@@ -114,6 +118,10 @@ class RuleTally:
 
     def compared(self, url: str, said: Judgement) -> None:
         """Remember how much a URL's page differs from the one that it was compared with."""
+        if said.is_final:
+            self.final.add(url)
+        else:
+            self.final.discard(url)
         before = self._compared.pop(url, (0, 0))
         now = said.differing, said.watched
         if said.watched:
@@ -131,13 +139,13 @@ class RuleTally:
 
     def totals(self, part: str = "") -> Counts:
         """Return the evidence of the whole site, or of one first segment of its paths."""
-        counts = self._totals.get(part, _NONE)
-        moved, named = counts[Stance.MOVED], counts[Stance.NAMED]
-        answered = named + counts[Stance.SAME]
-        disagree = counts[Stance.OTHER]
+        count = self._totals.get(part, _NONE).get
+        moved, named = count(Stance.MOVED, 0), count(Stance.NAMED, 0)
+        answered = named + count(Stance.SAME, 0)
+        disagree = count(Stance.OTHER, 0)
         if moved and moved >= answered:  # the site redirects: a page that answers says otherwise
-            disagree += counts[Stance.ALONE]
-        return Counts(moved + answered, disagree, moved + named, counts[Stance.REVERSED])
+            disagree += count(Stance.ALONE, 0)
+        return Counts(moved + answered, disagree, moved + named, count(Stance.REVERSED, 0))
 
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts."""

@@ -85,7 +85,7 @@ def _of_redirect(
     """Return what a URL says that redirects."""
     plain = _plain(rewrite, fact.url)
     if plain in shown_by(fact.url, target):
-        return Judgement(Stance.MOVED, target)
+        return Judgement(Stance.MOVED, target, is_final=True)
     if other is not None and other.target is not None and _end(facts, other) == _end(facts, fact):
         return Judgement(Stance.MOVED, target)
     shown = _rewrites(fact.url, target)
