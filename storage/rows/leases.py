@@ -125,9 +125,19 @@ def promoted(
     return found
 
 
-def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> None:
-    """Extend a worker's leases; hosts whose row is locked by another transaction are skipped."""
-    _extend(connection, owner, _free_rows(connection, names).values(), until)
+def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> set[str]:
+    """Extend a worker's leases; hosts whose row is locked by another transaction are skipped.
+
+    Returns:
+        The hosts that are not the worker's any more: its leases had expired, as when its process
+        was stopped for long, and another worker took them.
+    """
+    _extend(connection, owner, _free_rows(connection, names, owner).values(), until)
+    lost: set[str] = set()
+    others = or_(hosts.c.lease_owner.is_(None), hosts.c.lease_owner != owner)
+    for part in chunks(list(names)):
+        lost.update(connection.scalars(select(hosts.c.name).where(hosts.c.name.in_(part), others)))
+    return lost
 
 
 def _extend(connection: Connection, owner: str, rows: Collection[int], until: float) -> None:
@@ -141,14 +151,17 @@ def _extend(connection: Connection, owner: str, rows: Collection[int], until: fl
         )
 
 
-def _free_rows(connection: Connection, names: Collection[str]) -> dict[str, int]:
+def _free_rows(connection: Connection, names: Collection[str], owner: str | None) -> dict[str, int]:
     """Lock the rows of hosts and return them, without those that another transaction has locked.
 
-    So two transactions never wait for each other's rows. (SQLite has no locks of rows.)
+    So two transactions never wait for each other's rows. (SQLite has no locks of rows.) With an
+    owner, only the rows of hosts that are leased to it.
     """
     found: dict[str, int] = {}
     for part in chunks(list(names)):
         rows = select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part))
+        if owner is not None:
+            rows = rows.where(hosts.c.lease_owner == owner)
         found.update(
             tuple(row) for row in connection.execute(rows.with_for_update(skip_locked=True))
         )
@@ -198,10 +211,20 @@ def owners(connection: Connection) -> set[str]:
 
 
 def pace(
-    connection: Connection, ready: Mapping[str, float], delays: Mapping[str, float | None]
+    connection: Connection,
+    ready: Mapping[str, float],
+    delays: Mapping[str, float | None],
+    owner: str | None = None,
 ) -> None:
-    """Write when each host may get its next request, so that politeness survives a restart."""
-    found = _free_rows(connection, ready)
+    """Write when each host may get its next request, so that politeness survives a restart.
+
+    Args:
+        connection: in a transaction.
+        ready: for each host the time, in seconds since 1970.
+        delays: for each host the delay that it asks for.
+        owner: the worker that knows; what others lease stays as it is. None: any host.
+    """
+    found = _free_rows(connection, ready, owner)
     rows = [
         {"row": row, "ready": ready[host], "delay": delays.get(host)} for host, row in found.items()
     ]

@@ -18,6 +18,7 @@ class _Host:
     queues: dict[int, dict[int | Probe, FrontierItem]] = field(default_factory=dict)
     rows: set[int] = field(default_factory=set)  # loaded and not yet recorded
     probes: int = 0  # put and not yet answered
+    lost: bool = False  # leased to another worker meanwhile
 
     def add(self, key: int | Probe, work: FrontierItem) -> None:
         """Add work behind what is as urgent."""
@@ -42,6 +43,14 @@ class _Host:
         for priority, row in found:
             self._remove(priority, row)
             self.rows.discard(row)
+        return len(found)
+
+    def drop_probes(self) -> int:
+        """Forget the probes that were not taken; return how many."""
+        found = [(p, key) for p, queue in self.queues.items() for key in queue if key not in self.rows]
+        for priority, key in found:
+            self._remove(priority, key)
+        self.probes -= len(found)
         return len(found)
 
     def _remove(self, priority: int, key: int | Probe) -> FrontierItem:
@@ -92,6 +101,7 @@ class Frontier:
             How many were not loaded.
         """
         host = self._host(name)
+        host.lost = False
         count = 0
         for url in urls:
             if url.row in host.rows:
@@ -106,9 +116,9 @@ class Frontier:
         return count
 
     def put_probe(self, name: str, probe: Probe) -> None:
-        """Queue a probe of a host, before its ordinary URLs."""
+        """Queue a probe of a host, before its ordinary URLs; unless the host was lost."""
         host = self._host(name)
-        if probe in host.queues.get(probe.priority, ()):
+        if host.lost or probe in host.queues.get(probe.priority, ()):
             return
         host.add(probe, probe)
         host.probes += 1
@@ -152,6 +162,18 @@ class Frontier:
             self.waiting -= dropped
             self.loaded -= dropped
 
+    def lose(self, names: Iterable[str]) -> None:
+        """Forget what was not taken of hosts that are leased to other workers now."""
+        for name in names:
+            if (host := self._hosts.get(name)) is None:
+                continue
+            host.lost = True
+            self.drop(frozenset(host.rows))
+            probes = host.drop_probes()
+            self._turns.cancel(name, probes)
+            self.waiting -= probes
+            self.loaded -= probes
+
     def retire(self, now: float) -> None:
         """Forget hosts that have nothing left and could get a request at once."""
         idle = [name for name, host in self._hosts.items() if not host.rows and not host.probes]
@@ -159,8 +181,9 @@ class Frontier:
             del self._hosts[name]
 
     def is_loaded(self, name: str) -> bool:
-        """Return True if a host was put and not retired."""
-        return name in self._hosts
+        """Return True if a host was put, and neither lost nor retired."""
+        host = self._hosts.get(name)
+        return host is not None and not host.lost
 
     def hosts_waiting(self) -> int:
         """Return how many hosts have something that was not taken yet."""

@@ -9,7 +9,11 @@ _HEARTBEAT = LEASE_SECONDS / 4
 
 
 class HostLeases:
-    """The hosts that the store leased to this worker: those in its frontier."""
+    """The hosts that the store leased to this worker: those in its frontier.
+
+    A process that was stopped for longer than a lease may find its hosts leased to others. Then it
+    forgets what it had not requested yet.
+    """
 
     def __init__(
         self, store_session: StoreSession, frontier: Frontier, turns: Turns, concurrency: int
@@ -61,7 +65,8 @@ class HostLeases:
         self.maybe_more = False
         loaded = {name: frozenset(rows) for name, rows in self._frontier.rows().items()}
         limit = max(self._enough, len(loaded) + 16)
-        leased = await self._store_session.lease(now, limit, loaded, self._pace())
+        leased, lost = await self._store_session.lease(now, limit, loaded, self._pace())
+        self._frontier.lose(lost)
         put = self._frontier.put
         for host in leased:
             put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
@@ -72,7 +77,8 @@ class HostLeases:
         """Extend our leases; other hosts may have become free since."""
         self._leased_at = now
         self.maybe_more = True
-        await self._store_session.renew(now, list(self._frontier.rows()), self._pace())
+        names = list(self._frontier.rows())
+        self._frontier.lose(await self._store_session.renew(now, names, self._pace()))
         self._frontier.retire(now)
 
     def _pace(self) -> Pace:

@@ -26,6 +26,13 @@ class Pace(NamedTuple):
     delays: dict[str, float | None]
 
 
+class Leased(NamedTuple):
+    """What the store answers to a worker that wants hosts."""
+
+    hosts: list[LeasedHost]  # that are ours
+    lost: set[str]  # that were ours: the leases had expired, and other workers took them
+
+
 class Recorded(NamedTuple):
     """What the store answers to recorded outcomes."""
 
@@ -72,14 +79,15 @@ class StoreSession:
 
     async def lease(
         self, now: float, limit: int, loaded: dict[str, frozenset[int]], pace: Pace
-    ) -> list[LeasedHost]:
+    ) -> Leased:
         """Write the pace of our hosts, extend their leases and lease further hosts."""
 
-        def lease() -> list[LeasedHost]:
+        def lease() -> Leased:
             with self._store.leasing() as connection:
-                leases.pace(connection, *pace)
+                leases.pace(connection, *pace, self._worker)
                 self._count(connection)
-                return leases.lease(
+                lost = leases.renew(connection, self._worker, list(loaded), now + LEASE_SECONDS)
+                found = leases.lease(
                     connection,
                     self._worker,
                     now=now,
@@ -89,18 +97,19 @@ class StoreSession:
                     loaded=loaded,
                     level_by_level=self._level_by_level,
                 )
+            return Leased(found, lost - {host.name for host in found})
 
         return await self._writer.call(lease)
 
-    async def renew(self, now: float, names: list[str], pace: Pace) -> None:
-        """Write the pace of our hosts and extend their leases."""
+    async def renew(self, now: float, names: list[str], pace: Pace) -> set[str]:
+        """Write the pace of our hosts and extend their leases; return those that we have lost."""
 
-        def renew() -> None:
+        def renew() -> set[str]:
             with self._store.leasing() as connection:
-                leases.pace(connection, *pace)
-                leases.renew(connection, self._worker, names, now + LEASE_SECONDS)
+                leases.pace(connection, *pace, self._worker)
+                return leases.renew(connection, self._worker, names, now + LEASE_SECONDS)
 
-        await self._writer.call(renew)
+        return await self._writer.call(renew)
 
     async def next_due(self, now: float) -> float | None:
         """Return when the next queued URL may be tried; None when none is left.
@@ -125,7 +134,7 @@ class StoreSession:
 
         def waits_for() -> WaitingHost | None:
             with self._store.leasing() as connection:
-                leases.pace(connection, *pace)
+                leases.pace(connection, *pace, self._worker)
                 return waiting.waits_for(connection, now)
 
         return await self._writer.call(waits_for)
@@ -135,7 +144,7 @@ class StoreSession:
 
         def leave() -> None:
             with self._store.transaction() as connection:
-                leases.pace(connection, *pace)
+                leases.pace(connection, *pace, self._worker)
                 leases.release(connection, [self._worker])
                 self._count(connection)
 
