@@ -4,7 +4,9 @@ import uuid
 
 from sqlalchemy import Connection, insert, inspect, select
 
-from canonry.storage.sql.engine import StoreError
+from canonry.canon.policies import released
+from canonry.storage.sql.database_faults import explaining
+from canonry.storage.sql.engine import StoreError, StoreURLError, open_engine
 from canonry.storage.sql.schema import VERSION, meta, metadata
 
 _NAMES = frozenset({"schema", "policy", "fingerprint", "id"})
@@ -38,16 +40,50 @@ def establish(connection: Connection, policy: str, fingerprint: str) -> str:
     facts = read_facts(connection)
     check_schema(facts)
     if facts["policy"] != policy:
-        raise StoreError(
-            f"its keys were made under policy {facts['policy']}, not {policy}; "
-            f"give --policy {facts['policy'].partition('/')[0]}, or another --store"
-        )
+        raise StoreError(another_policy(facts["policy"], policy))
     if facts["fingerprint"] != fingerprint:
         raise StoreError(
             f"policy {policy} has changed since the store was made, but not its version; "
             "give it a new version and another --store, or undo the change"
         )
     return facts["id"]
+
+
+def another_policy(made: str, given: str) -> str:
+    """Return the sentence about a store whose keys were made under another policy.
+
+    Args:
+        made: ``name/version`` of that policy.
+        given: of the policy that was given.
+    """
+    name, _, version = made.partition("/")
+    own = f"--policy {name}@{version}" if name in released() else f"the file of policy {made}"
+    other = given.replace("/", "@") if given.partition("/")[0] in released() else "FILE"
+    return (
+        f"its keys were made under policy {made}, not {given}; give {own}, or another --store, "
+        f"or change its keys: canonry upgrade --policy {other} --store URL"
+    )
+
+
+def recorded_policy(url: str) -> str | None:
+    """Return ``name/version`` of a store's policy; None if there is no store that can be read.
+
+    Raises:
+        StoreURLError: for a text that names no store.
+    """
+    try:
+        engine = open_engine(url, read_only=True)
+    except StoreURLError:
+        raise
+    except StoreError:
+        return None
+    try:
+        with explaining(engine), engine.begin() as connection:
+            return read_facts(connection)["policy"]
+    except StoreError:
+        return None
+    finally:
+        engine.dispose()
 
 
 def check_schema(facts: dict[str, str]) -> None:

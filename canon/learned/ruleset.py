@@ -94,7 +94,7 @@ class RuleSet:
         if self.policy != label:
             raise RulesError(
                 f"{self._source}: learned under policy {self.policy}, not {label}; "
-                f"give --policy {self.policy.partition('/')[0]}, or rules of that policy"
+                f"give --policy {self.policy.replace('/', '@')}, or rules of that policy"
             )
 
     def __len__(self) -> int:

@@ -11,7 +11,8 @@ from canonry.canon.pipeline.fastpath import canonical_pattern, shortcut
 from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.trace import Trace
-from canonry.canon.policies.policy import Policy, check_policy, preset
+from canonry.canon.policies.policy import Policy, check_policy
+from canonry.canon.policies.policy_files import of_version, preset
 from canonry.canon.references import whatwg
 from canonry.canon.references.resolve import resolve
 from canonry.canon.references.rfc3986 import check_absolute
@@ -54,7 +55,9 @@ class Canonicalizer:
         """Compile a policy.
 
         Args:
-            policy: a preset's name, or a policy from `canonry.canon.policies.from_toml`.
+            policy: a preset's name, such as ``web`` or ``web@1``, or a policy from
+                `canonry.canon.policies.from_toml`. A name without a version means the version of
+                the rules, if they are given, and the current one otherwise.
             rules: learned rules, to run after the policy's: a rule set, or the text that
                 ``canonry rules export`` writes.
 
@@ -67,7 +70,11 @@ class Canonicalizer:
             raise wrong_type("policy", policy, "the name of a preset, or a Policy")
         if not isinstance(rules, RuleSet | str | bytes | None):
             raise wrong_type("rules", rules, "a RuleSet, or the text of one")
-        self.policy = preset(policy) if isinstance(policy, str) else policy
+        self.rules = loads(rules) if isinstance(rules, str | bytes) else rules
+        if isinstance(policy, str):
+            made = None if self.rules is None else self.rules.policy
+            policy = preset(policy if made is None else of_version(policy, made))
+        self.policy = policy
         check_policy(self.policy, f"policy {self.policy.label}")
         self._steps = self.policy.steps()
         self._functions = tuple(step.apply for step in self._steps)
@@ -76,7 +83,6 @@ class Canonicalizer:
         self._is_canonical = canonical_pattern(self.policy)
         self._shortcut = shortcut(self.policy, self._steps)
         self.native = kernel(self.policy, Canonical)  # None where it cannot be used
-        self.rules = loads(rules) if isinstance(rules, str | bytes) else rules
         self._without_rules: Canonicalizer | None = None
         if self.rules is not None:
             self.rules.check_policy(self.policy.label)

@@ -26,7 +26,16 @@ _SEGMENT = rf"/(?!\.)[{_PCHARS}]*+(?:{_ESCAPE}[{_PCHARS}]*+)*+"
 _FIELD_CHARS = re.escape((UNRESERVED + SUB_DELIMS + ":@/?").replace("'", "").replace("&", ""))
 
 # The practice rules that both fast paths implement: this pattern and the compiled kernel.
-COVERED = frozenset({"tracking", "empty-query", "fragment"})
+_PRACTICE = frozenset({"tracking", "empty-query", "fragment"})
+# Rows that came later, or changed a rule, which they implement, too: name and first edition.
+_LATER: frozenset[tuple[str, int]] = frozenset()
+
+
+def is_covered(policy: Policy) -> bool:
+    """Return True if both fast paths know all rules of a policy, as of its edition."""
+    if policy.dialect != "whatwg" or not policy.practice <= _PRACTICE:
+        return False
+    return all(step.since <= 1 or (step.name, step.since) in _LATER for step in policy.steps())
 
 
 def _never(_text: str) -> bool:
@@ -39,7 +48,7 @@ def canonical_pattern(policy: Policy) -> Callable[[str], object]:
 
     False means "unknown". It is always False for policies with rules that the pattern lacks.
     """
-    if policy.dialect != "whatwg" or not policy.practice <= COVERED:
+    if not is_covered(policy):
         return _never
     names = "|".join(map(re.escape, sorted(policy.tracking)))
     prefixes = "|".join(map(re.escape, sorted(policy.tracking_prefixes)))
@@ -98,11 +107,13 @@ def shortcut(policy: Policy, steps: Sequence[Step]) -> Callable[[str], str | Non
     """
     if policy.dialect != "whatwg":
         return lambda _read: None
-    left = [
-        step for step in steps if step.name not in _SERIALIZED | _OTHERS | {"encode-disallowed"}
-    ]
-    with_escapes = tuple(step.apply for step in left)
-    without = tuple(step.apply for step in left if step.name not in _WITH_ESCAPES)
+
+    def left(idle: frozenset[str]) -> tuple[Callable[[Parts], Parts], ...]:
+        return tuple(s.apply for s in steps if s.name not in idle or s.since > 1)
+
+    idle = _SERIALIZED | _OTHERS | {"encode-disallowed"}
+    with_escapes = left(idle)
+    without = left(idle | _WITH_ESCAPES)
 
     def identify(read: str) -> str | None:
         match = _WEB_PARTS(read)

@@ -7,7 +7,8 @@ from canonry.canon.pipeline.trace import Trace, changed_part
 from canonry.canon.rules.repair import REPAIRS, URL_STANDARD
 from canonry.canon.rules.table import STEPS
 
-_ORDER = tuple(rule.name for rule in (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values()))
+_RULES = (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values())
+_ORDER = tuple(dict.fromkeys(rule.name for rule in _RULES))
 
 
 def merging_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> str:

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TypeVar
 
-from canonry.canon.pipeline.fastpath import COVERED
+from canonry.canon.pipeline.fastpath import is_covered
 from canonry.canon.policies.policy import Policy
 from canonry.canon.references import whatwg
 from canonry.canon.syntax.percent import PATH, QUERY, UNRESERVED
@@ -35,7 +35,7 @@ def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
     fit = all(name.isascii() and len(name) <= _LONGEST_NAME for name in (*names, *prefixes))
     if VERSION != _VERSION:
         return None
-    if policy.dialect != "whatwg" or not policy.practice <= COVERED or not fit:
+    if not is_covered(policy) or not fit:
         return None
     return Kernel(
         canonical,

@@ -1,15 +1,16 @@
 """Policies: frozen data, with a name and a version, that says which rules make the identity."""
 
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from canonry.canon.arguments import check_several, check_text, wrong_type
-from canonry.canon.policies.presets import preset_names, read_shipped
 from canonry.canon.rules.parameters import Parameters
-from canonry.canon.rules.table import DIALECTS, PRACTICE, STEPS, Step
+from canonry.canon.rules.table import DIALECTS, EDITION, PRACTICE, Step, rows_of
+
+LISTS = Parameters._fields  # the lists that rules read
+_MAX_NAME = 48
 
 
 class PolicyError(ValueError):
@@ -20,7 +21,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Which rules make the identity, and the lists that they read.
 
     The dialect's lossless rules always run; ``practice`` names the guesses to run as well. The name
-    and the version go into every key: they must always mean the same rules.
+    and the version go into every key: they must always mean the same rules. So the ``edition`` says
+    which rows of the table are meant, where a rule has changed.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tracking_prefixes: tuple[str, ...] = ()
     session: frozenset[str] = frozenset()  # names of parameters, in lower case
     index_files: frozenset[str] = frozenset()
+    edition: int = 1
 
     def __post_init__(self) -> None:
         """Make the lists what they are declared to be.
@@ -39,9 +42,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             TypeError: a value has a wrong type; a single text is no list of them.
         """
         check_text("policy key 'name'", self.name)
-        if type(self.version) is not int:
-            raise wrong_type("policy key 'version'", self.version, "int")
-        for key in ("practice", "tracking", "tracking_prefixes", "session", "index_files"):
+        for key in ("version", "edition"):
+            if type(getattr(self, key)) is not int:
+                raise wrong_type(f"policy key {key!r}", getattr(self, key), "int")
+        for key in ("practice", *LISTS):
             given = getattr(self, key)
             check_several(f"policy key {key!r}", given, "names")
             names = tuple(given)
@@ -54,55 +58,25 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Return ``name/version``, which goes into the key."""
         return f"{self.name}/{self.version}"
 
+    @property
+    def lists(self) -> Parameters:
+        """Return the lists that rules read."""
+        return Parameters(self.tracking, self.tracking_prefixes, self.session, self.index_files)
+
     def steps(self) -> tuple[Step, ...]:
         """Return the steps that this policy runs, in order, with its lists bound to them."""
-        lists = Parameters(self.tracking, self.tracking_prefixes, self.session, self.index_files)
-        chosen = (s for s in STEPS if s.lossless or s.name in self.practice)
-        return tuple(s.bound(lists) for s in chosen if self.dialect in s.dialects)
+        chosen = (s for s in rows_of(self.edition) if s.lossless or s.name in self.practice)
+        return tuple(s.bound(self.lists) for s in chosen if self.dialect in s.dialects)
 
     @property
     def fingerprint(self) -> str:
         """Return 16 hexadecimal digits that change whenever anything in the policy changes."""
         import hashlib  # noqa: PLC0415 - loads OpenSSL, and few programs ask for fingerprints
 
-        content = msgspec.json.encode(self, order="deterministic")
-        return hashlib.blake2b(content, digest_size=8).hexdigest()
-
-
-_MAX_NAME = 48
-
-
-def from_toml(text: str, source: str) -> Policy:
-    """Read a policy.
-
-    Args:
-        text: TOML with the keys of `Policy`. A file that has ``practice`` gets the lists of the
-            presets for those that it leaves out.
-        source: its name in errors, such as the file's name.
-
-    Raises:
-        PolicyError: naming the source, the line or the key, and what is allowed.
-        TypeError: it is not a ``str``.
-    """
-    check_text("a policy", text)
-    import tomllib  # noqa: PLC0415 - only when a policy is read: `import canonry` stays light
-
-    try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        message = f"{source}: not TOML: {error}"
-        raise PolicyError(message) from None
-    if "practice" in given:
-        given = _lists() | given
-    try:
-        policy = msgspec.convert(given, Policy)
-    except msgspec.ValidationError:
-        from canonry.canon.policies.allowed import fault_among  # noqa: PLC0415 - only for errors
-
-        message = f"{source}: {fault_among(given, Policy)}"
-        raise PolicyError(message) from None
-    check_policy(policy, source)
-    return policy
+        given = msgspec.to_builtins(self, order="deterministic")
+        if self.edition <= 1:  # there were fingerprints before there were editions
+            del given["edition"]
+        return hashlib.blake2b(msgspec.json.encode(given), digest_size=8).hexdigest()
 
 
 def check_policy(policy: Policy, source: str) -> None:
@@ -111,44 +85,25 @@ def check_policy(policy: Policy, source: str) -> None:
     Raises:
         PolicyError: naming the source, the key and what is allowed.
     """
-    if not (0 < len(policy.name) <= _MAX_NAME and policy.name.isascii() and "/" not in policy.name):
-        message = f"{source}: key 'name': 1 to {_MAX_NAME} ASCII characters without '/' are allowed"
+    if found := fault_of(policy):
+        key, fault = found
+        message = f"{source}: key {key!r}: {fault}"
         raise PolicyError(message)
+
+
+def fault_of(policy: Policy) -> tuple[str, str] | None:
+    """Return a key whose value the types allow, but no policy, and what is allowed."""
+    name = policy.name
+    if not (0 < len(name) <= _MAX_NAME and name.isascii() and not set("/@") & set(name)):
+        return "name", f"1 to {_MAX_NAME} ASCII characters without '/' and '@' are allowed"
     if policy.version < 1:
-        message = f"{source}: key 'version': it has to be a whole number, 1 or more"
-        raise PolicyError(message)
+        return "version", "it has to be a whole number, 1 or more"
     if policy.dialect not in DIALECTS:
-        message = f"{source}: key 'dialect': the dialects allowed are {', '.join(DIALECTS)}"
-        raise PolicyError(message)
-    if unknown := sorted(policy.practice - PRACTICE):
-        rules = ", ".join(sorted(PRACTICE))
-        message = f"{source}: key 'practice': no rule {unknown[0]!r}; the rules allowed are {rules}"
-        raise PolicyError(message)
-
-
-@cache
-def _lists() -> dict[str, Any]:
-    """Return the lists that the presets share."""
-    import tomllib  # noqa: PLC0415 - as in `from_toml`
-
-    return tomllib.loads(read_shipped("parameters.toml"))
-
-
-def preset(name: str) -> Policy:
-    """Return a policy that ships with Canonry.
-
-    Raises:
-        PolicyError: no preset has that name; the message lists their names.
-        TypeError: it is not a ``str``.
-    """
-    check_text("the name of a preset", name)
-    return _preset(name)
-
-
-@cache
-def _preset(name: str) -> Policy:
-    """Return a preset, read once."""
-    if name not in preset_names():
-        message = f"no policy {name!r}; allowed: {', '.join(preset_names())}, or a file"
-        raise PolicyError(message)
-    return from_toml(read_shipped(f"policies/{name}.toml"), f"preset {name}")
+        return "dialect", f"the dialects allowed are {', '.join(DIALECTS)}"
+    if not 0 <= policy.edition <= EDITION:
+        return "edition", f"the rules have the editions 1 to {EDITION}"
+    known = {step.name for step in rows_of(policy.edition)} & PRACTICE
+    if unknown := sorted(policy.practice - known):
+        rules = ", ".join(sorted(known))
+        return "practice", f"no rule {unknown[0]!r}; the rules allowed are {rules}"
+    return None

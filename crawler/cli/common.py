@@ -48,9 +48,8 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
 policy_option = click.option(
     "--policy",
     metavar="NAME|FILE",
-    default="web",
-    show_default=True,
-    help="The policy: the name of a preset, or a TOML file.",
+    help="The policy: a preset (web, or one version: web@1), or a TOML file.  "
+    "[default: that of the store or of the rules, else web]",
 )
 base_option = click.option("--base", metavar="URL", help="Resolve relative URLs against this URL.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -5,6 +5,7 @@ import time
 import click
 import msgspec
 
+from canonry.canon import Canonicalizer
 from canonry.crawler import opening
 from canonry.crawler.batch import job
 from canonry.crawler.batch.keying import default_workers
@@ -114,7 +115,7 @@ def dedup(
     input_format: str,
     column: str | None,
     delimiter: str | None,
-    policy: str,
+    policy: str | None,
     rules_file: str | None,
     workers: int | None,
     memory: str,
@@ -163,7 +164,10 @@ def dedup(
     todo.check()
     for sentence in job.recognized(todo):
         render.notify(f"canonry: {sentence}")
-    canonicalizer = opening.canonicalizer(policy, rules_file)
+    if store is None:
+        canonicalizer = opening.canonicalizer(policy, rules_file, render.notify)
+    else:
+        canonicalizer = Canonicalizer(opening.policy_for(store, policy, render.notify))
     for sentence in opening.warnings_for(canonicalizer.policy):
         render.notify(f"canonry: {sentence}")
     start = time.monotonic()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from canonry.canon import RuleSet
+from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import RULE_STATES, describe, without_port
 from canonry.crawler import opening
 from canonry.crawler.cli import render
@@ -127,7 +127,7 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
 @store_option
 @policy_option
 @with_exit_code
-def revoke(rule: str, store: str, policy: str) -> int:
+def revoke(rule: str, store: str, policy: str | None) -> int:
     """Revoke a rule for good; the URLs that it held go back to the queue.
 
     The rule is not learned again; only 'canonry rules import' can bring it back. A running crawl
@@ -174,13 +174,13 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
 @policy_option
 @click.option("--trial", is_flag=True, help="Put active rules on probation.")
 @with_exit_code
-def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
+def import_rules(file: str, store: str, policy: str | None, *, trial: bool) -> int:
     """Import rules from a file into a store; active rules apply from then on.
 
     With --trial they start on probation: they spare no fetch until their predictions hold.
     """
-    given = opening.find_rules(file, opening.find_policy(policy))
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
+        given = opening.find_rules(file, canonicalizer.policy)
         done = rule_store.import_rules(
             connection, given.rules, canonicalizer, time.time(), trial=trial
         )
@@ -200,7 +200,7 @@ def import_rules(file: str, store: str, policy: str, *, trial: bool) -> int:
 @json_option
 @with_exit_code
 def mine_rules(
-    files: tuple[str, ...], policy: str, out: str | None, store: str | None, *, as_json: bool
+    files: tuple[str, ...], policy: str | None, out: str | None, store: str | None, *, as_json: bool
 ) -> int:
     """Learn candidates from a log of redirects.
 
@@ -209,7 +209,11 @@ def mine_rules(
     The result is candidates only: a log says where URLs led, but neither what was there nor what
     became of it. In a store they spare no fetch until a crawl has verified their predictions.
     """
-    canonicalizer = opening.canonicalizer(policy, None)
+    if store is None:
+        canonicalizer = opening.canonicalizer(policy, None)
+    else:  # opened below, it says what there is to say
+        found_policy = opening.policy_for(store, policy, lambda _message: None)
+        canonicalizer = Canonicalizer(found_policy)
     found = mine.mine(_pairs(files), canonicalizer, learning.load())
     summary: dict[str, Any] = {
         "redirects": found.pairs,

@@ -53,7 +53,7 @@ _known_store = click.option(
 def canon(
     urls: tuple[str, ...],
     base: str | None,
-    policy: str,
+    policy: str | None,
     rules_file: str | None,
     store: str | None,
     output_format: str,
@@ -66,9 +66,9 @@ def canon(
     redirect or an alias gets the canonical form of the page it leads to.
     """
     given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
-    surt = Canonicalizer(opening.find_policy(policy)).surt
     refused = 0
-    with opening.open_canonicalizer(policy, rules_file, store) as canonicalizer:
+    with opening.open_canonicalizer(policy, rules_file, store, render.notify) as canonicalizer:
+        surt = Canonicalizer(canonicalizer.policy).surt
         for result in canonicalizer.many(given, base):
             if isinstance(result, Refused):
                 refused += 1
@@ -109,7 +109,7 @@ def _stdin_lines() -> Iterator[bytes]:
 def explain(
     url: str,
     base: str | None,
-    policy: str,
+    policy: str | None,
     rules_file: str | None,
     store: str | None,
     *,
@@ -120,7 +120,7 @@ def explain(
     For a learned rule, it also shows the evidence for the rule. With --store, it shows what the
     store knows of the URL, too, as 'canonry why' does.
     """
-    with opening.open_canonicalizer(policy, rules_file, store) as canonicalizer:
+    with opening.open_canonicalizer(policy, rules_file, store, render.notify) as canonicalizer:
         trace = canonicalizer.explain(url, base)
     answer = None
     if store is not None:

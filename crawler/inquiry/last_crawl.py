@@ -1,6 +1,7 @@
 """The last crawl into a store: its settings, its seeds and its policy, as its job says them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,7 +11,7 @@ from canonry.canon import Canonicalizer, Policy
 from canonry.canon.policies import PolicyError
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.opening import find_policy
+from canonry.crawler.opening import policy_of_label
 from canonry.crawler.run.job import killed_jobs, preparation
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.sections import HostSettings
@@ -104,20 +105,11 @@ def policy_of(connection: Connection, crawl: LastCrawl | None, name: str | None 
     """
     made = read_facts(connection)["policy"]
     if name is not None:
-        names = [name]
-    else:
-        names = [] if crawl is None else [crawl.settings.crawl.policy]
-        names.append(made.partition("/")[0])
-    for one in names:
-        try:
-            found = find_policy(one)
-        except PolicyError:
-            if name is not None:
-                raise
-            continue
-        if found.label == made:
-            return found
-    raise StoreError(f"its keys were made under policy {made}; give its name or file with --policy")
+        return policy_of_label(made, name)
+    for one in (crawl.settings.crawl.policy if crawl is not None else None, None):
+        with suppress(PolicyError, StoreError):
+            return policy_of_label(made, one)
+    raise StoreError(f"its keys were made under policy {made}; give its file with --policy")
 
 
 def limits_of(

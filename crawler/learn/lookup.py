@@ -28,6 +28,7 @@ class Lookup:
             connection: to a store whose keys were made under the policy.
             policy: the policy.
         """
+        self.policy = policy
         self._connection = connection
         self._learned = Canonicalizer(policy, active_in(connection, policy))
         self._plain = Canonicalizer(policy)

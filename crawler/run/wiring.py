@@ -20,7 +20,7 @@ from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import WarcArchive
-from canonry.crawler.opening import find_policy, open_store
+from canonry.crawler.opening import open_store, policy_for
 from canonry.crawler.run import interrupts
 from canonry.crawler.run.job import advice, seed_results
 from canonry.crawler.run.job.killed_jobs import signed
@@ -100,7 +100,7 @@ async def crawl(
         SettingsError: for seeds, addresses or files in the settings that cannot be used.
         PolicyError, StoreError: for a policy or a store that cannot be used.
     """
-    canonicalizer = Canonicalizer(find_policy(settings.crawl.policy))
+    canonicalizer = Canonicalizer(policy_for(store_url, settings.crawl.policy, notify))
     limits = settings.crawl
     scope = Scope(limits.scope, (), limits.include, limits.exclude)
     url_filter = URLFilter(canonicalizer, scope, settings)

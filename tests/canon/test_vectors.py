@@ -2,13 +2,14 @@
 
 import pytest
 from support.vectorfiles import cases
+from vectors.freeze import rows_hash, urls_of
 
 import canonry
-from canonry.canon.policies.policy import from_toml, preset
-from canonry.canon.policies.presets import preset_names
+from canonry.canon.policies import from_toml, preset
+from canonry.canon.policies.presets import preset_names, released
 from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.repair import REPAIRS, Repair
-from canonry.canon.rules.table import STEPS, Step, unchanged
+from canonry.canon.rules.table import EDITION, STEPS, Step, rows_of, unchanged
 from canonry.canon.syntax.parts import Parts
 
 _BASE = "http://a/b/c/d;p?q"
@@ -89,29 +90,49 @@ def test_every_repair_does_what_its_example_says(repair: Repair) -> None:
 def test_rules_are_in_the_order_of_their_rungs() -> None:
     rungs = [step.rung for step in STEPS]
     assert rungs == sorted(rungs)
-    assert len({step.name for step in STEPS}) == len(STEPS)
+    assert all(0 <= step.since <= EDITION for step in STEPS)
+    for edition in range(EDITION + 1):
+        names = [step.name for step in rows_of(edition)]
+        assert len(set(names)) == len(names), "a rule has one row in each edition"
     assert all(step.lossless == (step.rung < canonry.Rung.PRACTICE) for step in STEPS)
 
 
-@pytest.mark.parametrize(("why", "policy", "version", "fingerprint"), cases("policies.txt", 3))
+@pytest.mark.parametrize(("why", "policy", "version", "found", "rows"), cases("policies.txt", 4))
 def test_a_changed_policy_needs_a_new_version(
-    why: str, policy: str, version: str, fingerprint: str
+    why: str, policy: str, version: str, found: str, rows: str
 ) -> None:
-    found = preset(policy)
-    if found.version == int(version):
-        assert found.fingerprint == fingerprint, why
+    released_one = preset(f"{policy}@{version}")
+    assert released_one.label == f"{policy}/{version}", "the file has the name of another version"
+    assert (released_one.fingerprint, rows_hash(released_one)) == (found, rows), why
 
 
 @pytest.mark.parametrize(("why", "policy", "version", "url", "key"), cases("keys.txt", 4))
 def test_keys_are_frozen(why: str, policy: str, version: str, url: str, key: str) -> None:
-    assert preset(policy).version == int(version), "replace these lines: see CONTRIBUTING"
-    assert canonry.key(url, policy=policy).hex() == key, why
+    assert canonry.key(url, policy=f"{policy}@{version}").hex() == key, why
 
 
-def test_the_version_of_every_preset_is_frozen() -> None:
-    now = {(name, str(preset(name).version)) for name in preset_names()}
-    assert now <= {(row[1], row[2]) for row in cases("policies.txt", 3)}
-    assert now <= {(row[1], row[2]) for row in cases("keys.txt", 4)}
+def test_every_version_is_frozen_with_the_example_of_each_rule() -> None:
+    every = {(name, str(version)) for name in preset_names() for version in released()[name]}
+    assert every == {(row[1], row[2]) for row in cases("policies.txt", 4)}
+    frozen: dict[tuple[str, str], set[str]] = {}
+    for _why, policy, version, url, _key in cases("keys.txt", 4):
+        frozen.setdefault((policy, version), set()).add(url)
+    assert every == frozen.keys()
+    for (policy, version), urls in frozen.items():
+        found = preset(f"{policy}@{version}")
+        assert set(urls_of(found)) <= urls, "run tests/vectors/freeze.py"
+
+
+def test_a_name_without_a_version_is_the_current_one() -> None:
+    for name, versions in released().items():
+        assert preset(name) == preset(f"{name}@{versions[-1]}")
+    assert preset("archive").version > preset("archive@1").version
+
+
+def test_an_old_version_goes_on_using_the_old_function() -> None:
+    url = "http://www.www2.example.com/"
+    assert canonry.canonicalize(url, policy="archive@1") == "http://www2.example.com/"
+    assert canonry.canonicalize(url, policy="archive@2") == url
 
 
 def test_hashbang_fragments_stay_on_request() -> None:

@@ -1,133 +1,106 @@
-"""The steps of CONTRIBUTING for a rule, in a copy of the tree: all pass; a missing one fails."""
+"""The moves of CONTRIBUTING for a rule, in a copy of the tree: all pass; a missing one fails."""
 
-import os
-import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.next_version import (
+    add,
+    add_rule,
+    change_rule,
+    copy_tree,
+    edit,
+    outcomes,
+    release,
+    start,
+)
 
-ROOT = Path(__file__).parents[2]
-_ROW = """
-    Step(
-        name="trailing-comma",
-        why="Mail programs take the comma behind a URL into the link.",
-        before="http://example.com/a,,",
-        after="http://example.com/a",
-        cites="docs/decisions/0004-practice-rules.md",
-        rung=Rung.PRACTICE,
-        lossless=False,
-        apply=practice.drop_commas,
-    ),
-"""
-_FUNCTION = '''
-
-def drop_commas(parts: Parts) -> Parts:
-    """Leave out commas at the end of a path."""
-    path = parts.path.rstrip(",")
-    return parts if path == parts.path else parts._replace(path=path)
-'''
-_FINGERPRINT = "import canonry; print(canonry.Canonicalizer('web').policy.fingerprint)"
-_KEYS = """
-import sys, canonry
-for url in sys.argv[1:]:
-    text = url.encode('ascii', 'backslashreplace').decode('unicode_escape')
-    print(canonry.key(text, policy='web').hex())
-"""
-_CHECKED = ["tests/canon/test_vectors.py", "tests/docs/test_docs.py"]
+_CHECKED = ("tests/canon/test_vectors.py", "tests/docs/test_docs.py")
+_CHOSEN = "rules.md or test_vectors"
+_MAKE = (
+    "import canonry, sys; print(*(canonry.key(u, policy=sys.argv[1]).hex() for u in sys.argv[2:]))"
+)
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Copy the tree, and add the function and the row of a new rule."""
-    skipped = shutil.ignore_patterns("__pycache__", "*.so")
-    for name in ("canonry", "canon", "storage", "crawler", "config", "docs", "tests"):
-        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True, ignore=skipped)
-    for path in (*ROOT.glob("*.md"), ROOT / "pyproject.toml"):
-        shutil.copy(path, tmp_path)
-    add(tmp_path / "canon/rules/practice.py", _FUNCTION)
-    table = tmp_path / "canon/rules/table.py"
-    text = table.read_text(encoding="utf-8")
-    end = text.index("\n)\n", text.index("STEPS: "))
-    table.write_text(text[:end] + _ROW.rstrip() + text[end:], encoding="utf-8")
-    return tmp_path
+    """Copy the tree."""
+    return copy_tree(tmp_path)
 
 
-def add(path: Path, text: str) -> None:
-    """Add text at the end of a file."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(text)
+def failed(copy: Path, chosen: str = _CHOSEN) -> set[str]:
+    """Return the names of the tests that fail in the copy."""
+    found = outcomes(copy, *_CHECKED, chosen=chosen)
+    return {name.partition("[")[0] for name, outcome in found.items() if outcome != "PASSED"}
 
 
-def run(copy: Path, *words: str) -> str:
-    """Run Python in the copy; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=copy,
-        env={**os.environ, "PYTHONPATH": str(copy)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode in {0, 1}, done.stdout + done.stderr
-    return done.stdout
+def freeze(copy: Path) -> str:
+    """Freeze new versions; return what that prints, after checking that no line was changed."""
+    files = [copy / f"tests/vectors/{name}.txt" for name in ("keys", "policies")]
+    before = [file.read_text(encoding="utf-8") for file in files]
+    said = start(copy, "tests/vectors/freeze.py")
+    after = [file.read_text(encoding="utf-8") for file in files]
+    assert all(new.startswith(old) for old, new in zip(before, after, strict=True))
+    return said
 
 
-def outcomes(copy: Path) -> dict[str, str]:
-    """Run the tests of rules and policies; return the outcome of each."""
-    chosen = "rules.md or test_vectors"
-    words = ("-m", "pytest", "-v", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist")
-    said = run(copy, *words, *_CHECKED, "-k", chosen)
-    found = re.findall(r"^tests/\S+::(\S.*) (PASSED|FAILED|ERROR)", said, re.MULTILINE)
-    assert len(found) > 100, said
-    return dict(found)
-
-
-def add_to_policy(copy: Path, version: int) -> None:
-    """Add the rule to the policy "web", under this version."""
-    web = copy / "config/policies/web.toml"
-    text = web.read_text(encoding="utf-8").replace("version = 1", f"version = {version}")
-    web.write_text(text.replace("practice = [", 'practice = ["trailing-comma", '), "utf-8")
-
-
-def test_all_steps_together_pass(copy: Path) -> None:
-    add_to_policy(copy, version=2)
+def test_all_moves_for_a_rule_together_pass(copy: Path) -> None:
+    add_rule(copy)
+    release(copy, "trailing-comma")
     vectors = copy / "tests/vectors"
     add(vectors / "canonical.txt", "# a comma\nweb\thttp://a.example/b,\thttp://a.example/b\n")
     add(vectors / "distinct.txt", "# within\nweb\thttp://a.example/b,c\thttp://a.example/bc\n")
-    fingerprint = run(copy, "-c", _FINGERPRINT).strip()
-    add(vectors / "policies.txt", f"web\t2\t{fingerprint}\n")
-    keys = (vectors / "keys.txt").read_text(encoding="utf-8")
-    urls = re.findall(r"^web\t1\t(.*)\t", keys, re.MULTILINE)
-    assert urls
-    for url, key in zip(urls, run(copy, "-c", _KEYS, *urls).split(), strict=True):
-        old = re.escape(f"web\t1\t{url}\t") + "[0-9a-f]{32}"
-        keys = re.sub(old, lambda _, new=f"web\t2\t{url}\t{key}": new, keys)
-    (vectors / "keys.txt").write_text(keys, encoding="utf-8")
-    run(copy, "docs/generate.py")
-    found = outcomes(copy)
+    assert freeze(copy) == "froze web@2\n"
+    assert freeze(copy) == ""
+    start(copy, "docs/generate.py")
+    found = outcomes(copy, *_CHECKED, chosen=_CHOSEN)
     assert {name for name, outcome in found.items() if outcome != "PASSED"} == set()
     assert "test_every_rule_does_what_its_example_says[trailing-comma]" in found
     assert sum("http://a.example/b," in name for name in found) == 2, "the vector and the pair"
+    assert any(name.startswith("test_keys_are_frozen") and "web-2-" in name for name in found)
 
 
-def test_missing_steps_are_noticed(copy: Path) -> None:
-    add_to_policy(copy, version=1)
-    found = outcomes(copy)
-    failed = {name.partition("[")[0] for name, outcome in found.items() if outcome != "PASSED"}
-    assert failed == {
+def test_all_moves_for_a_changed_rule_together_pass(copy: Path) -> None:
+    urls = ("http://a.example/?", "http://a.example/?&")
+    before = start(copy, "-c", _MAKE, "web@1", *urls)
+    change_rule(copy)
+    release(copy, edition=2)
+    assert freeze(copy) == "froze web@2\n"
+    start(copy, "docs/generate.py")
+    assert failed(copy) == set()
+    assert start(copy, "-c", _MAKE, "web@1", *urls) == before
+    old, new = before.split(), start(copy, "-c", _MAKE, "web", *urls).split()
+    assert old[0] != old[1]
+    assert new[0] == new[1], "the fast paths know that the rule has changed"
+
+
+def test_missing_moves_are_noticed(copy: Path) -> None:
+    add_rule(copy)
+    release(copy, "trailing-comma")
+    assert failed(copy) == {
         "test_every_rule_acts_in_a_vector",
-        "test_a_changed_policy_needs_a_new_version",
+        "test_every_version_is_frozen_with_the_example_of_each_rule",
         "test_generated_pages_are_up_to_date",
     }
-    assert found["test_every_rule_does_what_its_example_says[trailing-comma]"] == "PASSED"
 
 
-def test_a_version_without_frozen_keys_is_noticed(copy: Path) -> None:
-    add_to_policy(copy, version=2)
-    found = outcomes(copy)
-    failed = {name.partition("[")[0] for name, outcome in found.items() if outcome != "PASSED"}
-    assert failed >= {"test_keys_are_frozen", "test_the_version_of_every_preset_is_frozen"}
+def test_a_change_without_a_new_version_is_noticed(copy: Path) -> None:
+    """Of a policy's rules; of a rule that a policy has; and of the rules that always run."""
+    path = copy / "config/policies/web@1.toml"
+    kept = path.read_text(encoding="utf-8")
+    edit(path, '"tracking", ', "")
+    assert failed(copy, "frozen or new_version") >= {
+        "test_a_changed_policy_needs_a_new_version",
+        "test_keys_are_frozen",
+    }
+    path.write_text(kept, encoding="utf-8")
+    table = copy / "canon/rules/table.py"
+    edit(table, "apply=practice.drop_empty_query", "apply=practice.drop_commas")
+    assert "test_keys_are_frozen" in failed(copy, "frozen or new_version")
+    edit(table, "apply=practice.drop_commas", "apply=practice.drop_empty_query")
+    add_rule(copy)
+    edit(table, 'a,,",', 'a,,",  # new')
+    text = table.read_text(encoding="utf-8")
+    at = text.index('name="trailing-comma"')
+    new = text[at:].replace("lossless=False", "lossless=True", 1)
+    table.write_text(text[:at] + new, encoding="utf-8")
+    assert "test_a_changed_policy_needs_a_new_version" in failed(copy, "frozen or new_version")

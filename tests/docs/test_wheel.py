@@ -36,7 +36,7 @@ def test_the_wheel_has_one_name_at_the_top(wheel: Path) -> None:
     names = names_in(wheel)
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"canonry"}
-    assert {"canonry/config/policies/web.toml", "canonry/py.typed"} <= names
+    assert {"canonry/config/policies/web@1.toml", "canonry/py.typed"} <= names
 
 
 def test_the_wheel_has_both_kernels(wheel: Path) -> None:

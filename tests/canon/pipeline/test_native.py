@@ -11,7 +11,7 @@ from support.strategies import anything, raw, share, texts, tidy, urls
 import canonry
 from canonry.canon.pipeline import native
 from canonry.canon.pipeline.canonicalizer import Canonical
-from canonry.canon.policies.policy import from_toml, preset
+from canonry.canon.policies import from_toml, preset
 
 pytestmark = pytest.mark.skipif(native.VERSION == 0, reason="the kernel was not compiled")
 
@@ -20,6 +20,7 @@ _MINE = """
 name = "mine"
 version = 1
 practice = [{}]
+[replace]
 tracking = ["x", "from"]
 tracking_prefixes = ["utm_", "t."]
 """

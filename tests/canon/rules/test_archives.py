@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.strategies import anything, urls
 
 import canonry
-from canonry.canon.policies.policy import from_toml
+from canonry.canon.policies import from_toml
 from canonry.canon.rules import archives
 
 ARCHIVE = canonry.Canonicalizer("archive")

@@ -6,9 +6,9 @@ from typing import get_type_hints
 
 import pytest
 
+from canonry.canon.policies.toml_lines import line_of
 from canonry.crawler.settings import SettingsError, load
 from canonry.crawler.settings.sections import SECTIONS
-from canonry.crawler.settings.toml_lines import line_of
 
 
 def test_flags_override_the_environment_which_overrides_a_file(

@@ -1,0 +1,243 @@
+"""Policies read from TOML: those that ship with Canonry, and a user's own, which extend them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from canonry.canon.arguments import check_text
+from canonry.canon.policies.policy import LISTS, Policy, PolicyError, fault_of
+from canonry.canon.policies.presets import read_lists, read_shipped, released
+from canonry.canon.rules.table import EDITION
+
+_CHANGES = ("add", "remove", "replace")
+_CHANGED = ("practice", *LISTS)
+_KINDS: dict[str, Any] = {
+    "name": str,
+    "version": int,
+    "extends": str,
+    "edition": int,
+    "dialect": Literal["rfc3986", "whatwg", "rfc2396bis-01"],
+    "practice": list[str],
+    **dict.fromkeys(_CHANGES, dict[str, object]),
+}
+
+
+class _Fault(NamedTuple):
+    """What is wrong with a file, and where."""
+
+    text: str
+    key: str
+    table: str = ""
+    item: str | None = None
+
+
+def from_toml(text: str, source: str) -> Policy:
+    """Read a user's policy.
+
+    Args:
+        text: TOML with a name and a version. With ``extends``, it starts from a released version
+            of a preset, such as ``"web@1"``; without, from lossless rules and the shared lists.
+            The tables ``[add]``, ``[remove]`` and ``[replace]`` change the rules and the lists.
+        source: its name in errors, such as the file's name.
+
+    Raises:
+        PolicyError: naming the source, the line, the key, and what is allowed.
+        TypeError: it is not a ``str``.
+    """
+    check_text("a policy", text)
+    policy = _read(text, source)
+    if policy.edition < 1:
+        fault = f"the rules have the editions 1 to {EDITION}"
+        raise _error(text, source, _Fault(fault, "edition"))
+    if policy.name in released():
+        own = f"{policy.name!r} is the name of a preset; give your policy a name of its own"
+        raise _error(text, source, _Fault(own, "name"))
+    return policy
+
+
+def preset(name: str) -> Policy:
+    """Return a policy that ships with Canonry.
+
+    Args:
+        name: ``web`` is its current version, ``web@1`` is its version 1 for ever.
+
+    Raises:
+        PolicyError: no preset has that name or version; the message lists those that exist.
+        TypeError: it is not a ``str``.
+    """
+    check_text("the name of a preset", name)
+    return _preset(name)
+
+
+def of_version(name: str, label: str) -> str:
+    """Return a preset's name with the version of a label, if both name the same preset.
+
+    >>> of_version("web", "web/1"), of_version("web", "search/1"), of_version("web@2", "web/1")
+    ('web@1', 'web', 'web@2')
+    """
+    bare, _, version = label.partition("/")
+    return f"{name}@{version}" if name == bare and name in released() else name
+
+
+@cache
+def _preset(name: str) -> Policy:
+    """Return a preset, read once."""
+    bare, mark, version = name.partition("@")
+    versions = released().get(bare)
+    if versions is None:
+        hint = f" (a version is written {name.replace('/', '@')})" if _is_label(name) else ""
+        message = f"no policy {name!r}{hint}; allowed: {', '.join(released())}, or a file"
+        raise PolicyError(message)
+    if not mark:
+        return _preset(f"{bare}@{versions[-1]}")
+    if version not in map(str, versions):
+        known = ", ".join(f"{bare}@{one}" for one in versions)
+        message = f"no policy {name!r}: this program has {known}"
+        raise PolicyError(message)
+    return _read(read_shipped(f"policies/{name}.toml"), f"preset {name}")
+
+
+def _is_label(name: str) -> bool:
+    """Return True for a preset as keys and stores name it: ``web/1``."""
+    return name.partition("/")[0] in released()
+
+
+def _read(text: str, source: str) -> Policy:
+    """Read a policy, a preset or a user's own."""
+    import tomllib  # noqa: PLC0415 - only when a policy is read: `import canonry` stays light
+
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = f"{source}: not TOML: {error}"
+        raise PolicyError(message) from None
+    if found := next(_faults(given), None):
+        raise _error(text, source, found)
+    policy = _built(given)
+    if isinstance(policy, _Fault):
+        raise _error(text, source, policy)
+    if wrong := fault_of(policy):
+        key, fault = wrong
+        table = next((t for t in ("add", "replace") if key in given.get(t, ())), "")
+        raise _error(text, source, _Fault(fault, key, table))
+    return policy
+
+
+def _error(text: str, source: str, fault: _Fault) -> PolicyError:
+    """Return the error for a fault, with the line of its key."""
+    from canonry.canon.policies.toml_lines import line_of  # noqa: PLC0415 - only for errors
+
+    path = (fault.table, fault.key) if fault.table else (fault.key,)
+    line = line_of(text, path, fault.item)
+    place = f"{source}:{line}" if line else source
+    table = f" in [{fault.table}]" if fault.table else ""
+    return PolicyError(f"{place}: key {fault.key!r}{table}: {fault.text}")
+
+
+def _faults(given: Mapping[str, Any]) -> Iterator[_Fault]:
+    """Yield what is wrong with the keys of a file, and with the types of their values."""
+    from canonry.canon.policies.allowed import fault_in, unknown  # noqa: PLC0415 - loads slowly
+
+    for key, value in given.items():
+        if key in LISTS:
+            tables = ", ".join(f"[{table}]" for table in _CHANGES)
+            yield _Fault(f"say what to do with the list: put it into one of {tables}", key)
+        elif key not in _KINDS:
+            yield _Fault(unknown("key", key, _KINDS), key)
+        elif fault := fault_in(key, value, _KINDS[key]):
+            yield _Fault(fault, key)
+    for table in _CHANGES:
+        if isinstance(given.get(table), dict):
+            yield from _faults_in_table(given[table], table)
+    for key in ("name", "version"):
+        if key not in given:
+            yield _Fault(f"it is missing; allowed are {', '.join(_KINDS)}", key)
+    for key in {"practice", "edition"} & given.keys() if "extends" in given else ():
+        hint = "put it into [add], [remove] or [replace]" if key == "practice" else "leave it out"
+        yield _Fault(f"'extends' brings it along; {hint}", key)
+
+
+def _faults_in_table(given: Mapping[str, Any], table: str) -> Iterator[_Fault]:
+    """Yield what is wrong with a table that changes the rules and the lists."""
+    from canonry.canon.policies.allowed import fault_in, unknown  # noqa: PLC0415 - as in `_faults`
+
+    for key, value in given.items():
+        if key not in _CHANGED:
+            yield _Fault(unknown("key", key, _CHANGED), key, table)
+        elif fault := fault_in(key, value, list[str]):
+            yield _Fault(fault, key, table)
+        else:
+            yield from _faults_in_names(key, value, table)
+
+
+def _faults_in_names(key: str, names: Sequence[str], table: str) -> Iterator[_Fault]:
+    """Yield what is wrong with the names in a list."""
+    for name in names:
+        if not name:
+            yield _Fault("an empty name is not allowed", key, table)
+        elif key in {"tracking", "tracking_prefixes", "session"} and name != name.lower():
+            fault = f"names are compared in lower case; write {name.lower()!r}"
+            yield _Fault(fault, key, table, name)
+
+
+def _built(given: Mapping[str, Any]) -> Policy | _Fault:
+    """Return the policy that checked keys describe."""
+    start = _start(given)
+    if isinstance(start, _Fault):
+        return start
+    values: dict[str, Any] = {key: getattr(start, key) for key in _CHANGED}
+    for key in _CHANGED:
+        tables = [table for table in _CHANGES if key in given.get(table, ())]
+        if "replace" in tables and len(tables) > 1:
+            return _Fault("a list that is replaced needs no other table", key, "replace")
+        if "replace" in tables:
+            values[key] = given["replace"][key]
+        names = list(values[key])
+        for name in given.get("remove", {}).get(key, ()):
+            if name not in names:
+                return _Fault(_not_there(name, names, given), key, "remove", name)
+            names.remove(name)
+        values[key] = (*names, *(n for n in given.get("add", {}).get(key, ()) if n not in names))
+    dialect = given.get("dialect", start.dialect)
+    return Policy(
+        name=given["name"],
+        version=given["version"],
+        dialect=dialect,
+        edition=start.edition,
+        **values,
+    )
+
+
+def _not_there(name: str, names: Iterable[str], given: Mapping[str, Any]) -> str:
+    """Return the sentence about a name that cannot be removed."""
+    from canonry.canon.policies.allowed import did_you_mean  # noqa: PLC0415 - only for errors
+
+    base = given.get("extends", "the shared lists")
+    near = did_you_mean(name, names)
+    return f"{name!r} is not in the list of {base}{near}; 'canonry policy show' prints it"
+
+
+def _start(given: Mapping[str, Any]) -> Policy | _Fault:
+    """Return what a file starts from: a version of a preset, or rules and the shared lists."""
+    if "extends" in given:
+        base = given["extends"]
+        name, mark, _version = base.partition("@")
+        if name in released() and not mark:
+            newest = f"{name}@{released()[name][-1]}"
+            return _Fault(f"name its version, so that your keys stay: {newest!r}", "extends")
+        try:
+            return _preset(base)
+        except PolicyError as error:
+            return _Fault(str(error).removesuffix(", or a file"), "extends")
+    edition = given.get("edition", 1)
+    lists = _lists(edition) if "practice" in given else {}
+    practice = frozenset(given.get("practice", ()))
+    return Policy(name="start", version=1, practice=practice, edition=edition, **lists)
+
+
+@cache
+def _lists(edition: int) -> dict[str, Any]:
+    """Return the lists that the presets of an edition share."""
+    import tomllib  # noqa: PLC0415 - as in `_read`
+
+    return tomllib.loads(read_lists(edition))
