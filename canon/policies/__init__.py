@@ -1,17 +1,21 @@
 """Policies: which rules make the identity, read from TOML."""
 
 from canonry.canon.policies.allowed import did_you_mean, fault_among, fault_in, unknown
-from canonry.canon.policies.policy import Policy, PolicyError
-from canonry.canon.policies.policy_files import from_toml, of_version, preset
+from canonry.canon.policies.policy import Policy, PolicyError, differences
+from canonry.canon.policies.policy_files import extended, from_toml, of_version, preset
 from canonry.canon.policies.presets import preset_names, read_shipped, released
+from canonry.canon.policies.toml_lines import line_of
 
 __all__ = [
     "Policy",
     "PolicyError",
     "did_you_mean",
+    "differences",
+    "extended",
     "fault_among",
     "fault_in",
     "from_toml",
+    "line_of",
     "of_version",
     "preset",
     "preset_names",

@@ -107,3 +107,15 @@ def fault_of(policy: Policy) -> tuple[str, str] | None:
         rules = ", ".join(sorted(known))
         return "practice", f"no rule {unknown[0]!r}; the rules allowed are {rules}"
     return None
+
+
+def differences(base: Policy, policy: Policy) -> dict[str, tuple[list[str], list[str]]]:
+    """Return by key what a policy has and its base has not, and the other way round."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for key in ("practice", *LISTS):
+        old, new = set(getattr(base, key)), set(getattr(policy, key))
+        if old != new:
+            found[key] = sorted(new - old), sorted(old - new)
+    if base.dialect != policy.dialect:
+        found["dialect"] = [policy.dialect], [base.dialect]
+    return found

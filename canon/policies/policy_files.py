@@ -55,6 +55,19 @@ def from_toml(text: str, source: str) -> Policy:
     return policy
 
 
+def extended(text: str, source: str) -> Policy | None:
+    """Return the preset that a user's policy extends; None if it extends none.
+
+    Raises:
+        PolicyError: as `from_toml` does.
+    """
+    import tomllib  # noqa: PLC0415 - as in `_read`
+
+    from_toml(text, source)
+    name = tomllib.loads(text).get("extends")
+    return None if name is None else preset(name)
+
+
 def preset(name: str) -> Policy:
     """Return a policy that ships with Canonry.
 

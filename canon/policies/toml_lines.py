@@ -1,7 +1,6 @@
 """Lines of TOML files, so that messages can name them: tomllib does not say them."""
 
 import re
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +34,8 @@ def line_of(text: str, path: Sequence[str], item: str | None = None) -> int:
 
 def _names(head: str) -> tuple[str, ...]:
     """Return the names in the head of a table, or in a key; none if the line is something else."""
+    import tomllib  # noqa: PLC0415 - only when a file is read: `import canonry` stays light
+
     try:
         found: Any = tomllib.loads(head)
     except tomllib.TOMLDecodeError:

@@ -29,6 +29,7 @@ COMMANDS = {
         "store_commands", "Export a store's pages, URLs, aliases, rules or refused URLs"
     ),
     "extract": Listed("url_commands", "Print the URLs in a text, or the links of an HTML page"),
+    "policy": Listed("policy_command", "List, show and check policies"),
     "rules": Listed(
         "rules_commands", "Show, revoke, export, import, mine and convert learned rules"
     ),

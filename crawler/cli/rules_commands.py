@@ -243,7 +243,9 @@ def mine_rules(
 @out_option
 @json_option
 @with_exit_code
-def convert_rules(files: tuple[str, ...], policy: str, out: str | None, *, as_json: bool) -> int:
+def convert_rules(
+    files: tuple[str, ...], policy: str | None, out: str | None, *, as_json: bool
+) -> int:
     """Convert lists of rules that others share, from your own copies, to rules of our families.
 
     FILE is ClearURLs' data.min.json, a JSON file of Zyte's duplicate-url-discarder-rules, or
@@ -252,7 +254,7 @@ def convert_rules(files: tuple[str, ...], policy: str, out: str | None, *, as_js
 
     The rules are active: 'canonry rules import --trial' puts them on probation first.
     """
-    label = opening.find_policy(policy).label
+    label = opening.find_policy(policy or opening.DEFAULT_POLICY).label
     found = [convert(Path(file).read_bytes(), file) for file in files]
     made = {rule.rewrite: rule for conversion in found for rule in conversion.rules}
     if as_json:

@@ -9,8 +9,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from canonry.canon.policies import did_you_mean, fault_in, read_shipped, unknown
-from canonry.canon.policies.toml_lines import line_of
+from canonry.canon.policies import did_you_mean, fault_in, line_of, read_shipped, unknown
 from canonry.crawler.settings.header_lines import cookies_of, headers_of, user_and_password
 from canonry.crawler.settings.host_tables import host_name
 from canonry.crawler.settings.media_types import MediaTypes

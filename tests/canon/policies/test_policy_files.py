@@ -3,8 +3,7 @@
 import pytest
 
 import canonry
-from canonry.canon.policies import PolicyError, from_toml, preset
-from canonry.canon.policies.toml_lines import line_of
+from canonry.canon.policies import PolicyError, from_toml, line_of, preset
 
 _HEAD = 'name = "mine"\nversion = 1\nextends = "web@1"\n'
 

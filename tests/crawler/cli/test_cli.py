@@ -433,3 +433,24 @@ def test_the_command_itself_imports_little(words: str) -> None:
     heavy |= {"selectolax", "sqlalchemy", "sqlite3", "canonry.storage"}
     assert "canonry.canon" in done.stderr.split()
     assert heavy.isdisjoint(done.stderr.split())
+
+
+def test_policies_are_listed_shown_and_checked(tmp_path: Path) -> None:
+    listed = run_command("policy", "list", folder=tmp_path).stdout.splitlines()
+    assert b"archive@1  archive@2" in listed
+    every = json.loads(run_command("policy", "list", "--json", folder=tmp_path).stdout)
+    shown = json.loads(run_command("policy", "show", "web", "--json", folder=tmp_path).stdout)
+    assert shown == next(one for one in every if one["name"] == "web")
+    assert shown["rules"][-1] == "fragment"
+    text = 'name = "mine"\nversion = 2\nextends = "web@1"\n[add]\ntracking = ["ref"]\n'
+    (tmp_path / "mine.toml").write_text(text)
+    (tmp_path / "bad.toml").write_text(text.replace("ref", "Ref"))
+    done = run_command("policy", "check", "mine.toml", folder=tmp_path)
+    assert done.returncode == 0
+    assert b"mine@2: " in done.stdout
+    assert b"tracking: + ref" in done.stdout
+    done = run_command("policy", "check", "bad.toml", "mine.toml", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"bad.toml:5: key 'tracking' in [add]: names are compared in lower case" in done.stderr
+    assert b"tracking: + ref" in done.stdout
+    assert b"mine@2" in run_command("policy", "show", "mine.toml", folder=tmp_path).stdout

@@ -6,7 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
-from canonry.canon.policies.toml_lines import line_of
+from canonry.canon.policies import line_of
 from canonry.crawler.settings import SettingsError, load
 from canonry.crawler.settings.sections import SECTIONS
 

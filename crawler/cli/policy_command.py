@@ -1,0 +1,97 @@
+"""The commands ``canonry policy``: list the presets, show what a policy holds, check a file."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from canonry.canon import Policy, PolicyError
+from canonry.canon.policies import differences, extended, preset, released
+from canonry.crawler.cli import render
+from canonry.crawler.cli.common import USAGE, json_option, print_json, with_exit_code
+from canonry.crawler.opening import find_policy
+
+
+@click.group()
+def policy() -> None:
+    """List, show and check policies."""
+
+
+@policy.command("list")
+@json_option
+@with_exit_code
+def list_policies(*, as_json: bool) -> int:
+    """List the presets and their versions; the last version of each is the current one."""
+    every = [preset(f"{name}@{one}") for name, versions in released().items() for one in versions]
+    if as_json:
+        print_json([_facts(one) for one in every])
+        return 0
+    for name, versions in released().items():
+        click.echo("  ".join(f"{name}@{version}" for version in versions))
+    return 0
+
+
+@policy.command("show")
+@click.argument("policy_name", metavar="NAME|FILE")
+@json_option
+@with_exit_code
+def show_policy(policy_name: str, *, as_json: bool) -> int:
+    """Show all that a policy holds: its rules in the order in which they run, and its lists."""
+    found = find_policy(policy_name)
+    facts = _facts(found)
+    if as_json:
+        print_json(facts)
+        return 0
+    out = render.out()
+    _heading(found)
+    out.print("\n  [bold]rules[/]")
+    for step in found.steps():
+        kind = "lossless" if step.lossless else "guess"
+        out.print(f"  {step.name:<20}{kind:<10}{escape(step.why)}")
+    for key, names in facts["lists"].items():
+        out.print(f"\n  [bold]{key}[/]\n  {escape(', '.join(names) or '(empty)')}")
+    return 0
+
+
+@policy.command("check")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@with_exit_code
+def check_policies(files: tuple[str, ...]) -> int:
+    """Check policy files, and show how each differs from the preset that it extends."""
+    wrong = 0
+    for file in files:
+        try:
+            found = find_policy(file)
+            base = extended(Path(file).read_text(encoding="utf-8"), file)
+        except (PolicyError, OSError) as error:
+            render.notify(f"canonry: {error}")
+            wrong += 1
+            continue
+        _heading(found)
+        if base is None:
+            continue
+        for key, (added, removed) in differences(base, found).items():
+            parts = [f"+ {', '.join(added)}"] if added else []
+            parts += [f"- {', '.join(removed)}"] if removed else []
+            render.out().print(f"  {key}: {escape('; '.join(parts))}")
+    return USAGE if wrong else 0
+
+
+def _heading(found: Policy) -> None:
+    """Print the name of a policy, and what stands beside its rules."""
+    facts = f"dialect {found.dialect}, edition {found.edition}, fingerprint {found.fingerprint}"
+    render.out().print(f"[bold]{found.name}@{found.version}[/]: {facts}")
+
+
+def _facts(found: Policy) -> dict[str, Any]:
+    """Return a policy as plain data."""
+    return {
+        "name": found.name,
+        "version": found.version,
+        "dialect": found.dialect,
+        "edition": found.edition,
+        "fingerprint": found.fingerprint,
+        "rules": [step.name for step in found.steps()],
+        "lists": {key: sorted(names) for key, names in found.lists._asdict().items()},
+    }
