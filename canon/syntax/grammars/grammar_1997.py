@@ -15,8 +15,8 @@ PRODUCTIONS: dict[str, str] = {
     "net_path": "//<site><abs_path>?",
     "abs_path": "/<rel_path>",
     "rel_path": r"<path_segments>?(?:\?<query>)?",
-    "scheme": r"(?:<alpha>|<digit>|[+\-.])++",  # section 4.3.1: it may begin with any of them
-    "site": "(?:(?:<user>(?::<password>)?@)?<hostport>)?",  # section 4.3.2: no IPv6 addresses
+    "scheme": r"(?:<alpha>|<digit>|[+\-.])++",  # section 4.3: it may begin with any of them
+    "site": "(?:(?:<user>(?::<password>)?@)?<hostport>)?",  # section 4.3: no IPv6 addresses
     "user": "(?:<unreserved>|<escaped>|[;&=+])*+",
     "password": "(?:<unreserved>|<escaped>|[;&=+])*+",
     "hostport": "<host>(?::<port>)?",
@@ -26,19 +26,19 @@ PRODUCTIONS: dict[str, str] = {
     "toplabel": "(?=<alpha>)<alphanum>++(?:-++<alphanum>++)*+",
     "hostnumber": r"<digit>++\.<digit>++\.<digit>++\.<digit>++",  # numbers of any size
     "port": "<digit>*+",
-    "path_segments": "<segment>(?:/<segment>)*+",  # section 4.3.3
+    "path_segments": "<segment>(?:/<segment>)*+",  # section 4.3
     "segment": "<pchar>*+(?:;<param>)*+",
     "param": "<pchar>*+",
     "pchar": "<unreserved>|<escaped>|[:@&=+]",
-    "query": "<urlc>*+",  # section 4.3.4
-    "fragment": "<urlc>*+",  # section 3
-    "urlc": "<reserved>|<unreserved>|<escaped>",  # section 2
+    "query": "<urlc>*+",  # section 4.3
+    "fragment": "<urlc>*+",
+    "urlc": "<reserved>|<unreserved>|<escaped>",
     "reserved": "[;/?:@&=+]",  # section 2.2
     "unreserved": "<alpha>|<digit>|<mark>",  # section 2.3
     "mark": r"[$\-_.!~*'(),]",
-    "escaped": "%<hex><hex>",  # section 2.4.1
+    "escaped": "%<hex><hex>",  # section 2.4
     "hex": "[0-9A-Fa-f]",
-    "alphanum": "<alpha>|<digit>",  # section 1.6
+    "alphanum": "<alpha>|<digit>",
     "alpha": "<lowalpha>|<upalpha>",
     "lowalpha": "[a-z]",
     "upalpha": "[A-Z]",

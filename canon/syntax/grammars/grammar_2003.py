@@ -7,11 +7,11 @@ over character classes are possessive, so that matching takes linear time.
 from canonry.canon.syntax.grammars.grammar_3986 import IPV4, IPV6, OCTET
 
 PRODUCTIONS: dict[str, str] = {
-    "uric": "<reserved>|<unreserved>|<escaped>",  # section 2
+    "uric": "<reserved>|<unreserved>|<escaped>",
     "reserved": r"[\[\];/?:@&=+$,]",  # section 2.2
     "unreserved": "<ALPHA>|<DIGIT>|<mark>",  # section 2.3
     "mark": r"[\-_.!~*'()]",
-    "escaped": "%<HEXDIG><HEXDIG>",  # section 2.4.1
+    "escaped": "%<HEXDIG><HEXDIG>",  # section 2.4
     # What is in no URI (section 2.4.3).
     "CTL": r"[\x00-\x1f\x7f]",
     "SP": " ",
@@ -25,8 +25,8 @@ PRODUCTIONS: dict[str, str] = {
     "uric-no-slash": r"(?!/)<uric>",
     "scheme": r"<ALPHA>(?:<ALPHA>|<DIGIT>|[+\-.])*+",  # section 3.1
     "authority": "<server>|<reg-name>",  # section 3.2
-    "reg-name": "(?:<unreserved>|<escaped>|[;:@&=+$,])++",  # section 3.2.1
-    "server": "(?:(?:<userinfo>@)?<hostport>)?",  # section 3.2.2
+    "reg-name": "(?:<unreserved>|<escaped>|[;:@&=+$,])++",
+    "server": "(?:(?:<userinfo>@)?<hostport>)?",
     "userinfo": "(?:<unreserved>|<escaped>|[;:&=+$,])*+",
     "hostport": "<host>(?::<port>)?",
     "host": "<IPv6reference>|<IPv4address>|<hostname>",
@@ -48,7 +48,7 @@ PRODUCTIONS: dict[str, str] = {
     "segment": "<pchar>*+",
     "pchar": "<unreserved>|<escaped>|[;:@&=+$,]",
     "query": "(?:<pchar>|[/?])*+",  # section 3.4
-    "fragment": "(?:<pchar>|[/?])*+",  # section 4.1
+    "fragment": "(?:<pchar>|[/?])*+",  # section 4
     "URI-reference": r"(?:<absolute-URI>|<relative-URI>)?(?:\#<fragment>)?",
     "absolute-URI-reference": r"<absolute-URI>(?:\#<fragment>)?",
     "relative-URI": r"(?:<net-path>|<abs-path>|<rel-path>)?(?:\?<query>)?",  # section 5
