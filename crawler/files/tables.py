@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import PurePath
-from typing import IO, Any, Protocol
+from types import NoneType, UnionType
+from typing import IO, Any, Protocol, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -16,6 +17,7 @@ from canonry.storage.timestamps import text_of
 
 Row = Sequence[Any]
 _ROW_GROUP = 50_000
+_SEQUENCES = (list, Sequence)
 _ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
 
@@ -60,7 +62,7 @@ class _JSONL(_Rows):
     def write(self, rows: Iterable[Row]) -> None:
         names = list(self._columns)
         encode = msgspec.json.encode
-        shown = (map(_whole, map(_plain, row)) for row in rows)
+        shown = (map(_whole_plain, row) for row in rows)
         lines = [encode(dict(zip(names, row, strict=True))) + b"\n" for row in shown]
         write_all(self._file, b"".join(lines))
 
@@ -79,7 +81,7 @@ class _CSV(_Rows):
             def write(self, text: str) -> None:
                 lines.append(text)
 
-        csv.writer(Lines(), lineterminator="\n").writerows(map(_plain, row) for row in rows)
+        csv.writer(Lines(), lineterminator="\n").writerows(map(_cell, row) for row in rows)
         write_all(self._file, "".join(lines).encode("utf-8", "surrogateescape"))
 
 
@@ -98,7 +100,15 @@ class _Parquet(_Rows):
             float: pa.float64(),
             datetime: pa.timestamp("ms", "UTC"),
         }
-        schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
+
+        def type_of(kind: Any) -> Any:  # noqa: ANN401 - pyarrow ships no types
+            if get_origin(kind) in _SEQUENCES:
+                return pa.list_(type_of(get_args(kind)[0]))
+            if hasattr(kind, "_fields"):
+                return pa.struct([(name, type_of(of)) for name, of in column_types(kind).items()])
+            return types[kind]
+
+        schema = pa.schema([(name, type_of(kind)) for name, kind in columns.items()])
         self._writer = parquet.ParquetWriter(file, schema, compression="zstd")
         self._waiting: list[Row] = []
 
@@ -127,14 +137,55 @@ class _Parquet(_Rows):
         super().close()
 
 
+def column_types(row: Any) -> dict[str, Any]:  # noqa: ANN401 - types of types
+    """Return the columns of a class of rows: the type of each, apart from None."""
+    return {
+        name: next((of for of in get_args(kind) if of is not NoneType), kind)
+        if get_origin(kind) is UnionType
+        else kind
+        for name, kind in get_type_hints(row).items()
+    }
+
+
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Return a moment as text."""
-    return text_of(value) if isinstance(value, datetime) else value
+    """Return moments as text, and rows within a row as objects."""
+    if isinstance(value, str):  # most are
+        return value
+    if isinstance(value, datetime):
+        return text_of(value)
+    return _nested(value, _plain)
+
+
+def _nested(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - whatever a row holds
+    """Change what is inside a value: in a list, or in a row within a row, which gets a dict."""
+    if isinstance(value, list | tuple):
+        if hasattr(value, "_fields"):
+            return {n: change(one) for n, one in zip(value._fields, value, strict=True)}
+        return [change(one) for one in value]
+    if isinstance(value, dict):
+        return {name: change(one) for name, one in value.items()}
+    return value
+
+
+def _cell(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+    """Return a value of a row of CSV: lists as JSON."""
+    plain = _plain(value)
+    return msgspec.json.encode(_whole(plain)).decode() if isinstance(plain, list) else plain
 
 
 def _whole(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
     """Return text with percent-escapes for bytes that are not UTF-8, here lone surrogates."""
-    return to_text(value) if isinstance(value, str) else value
+    return to_text(value) if isinstance(value, str) else _nested(value, _whole)
+
+
+def _whole_plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+    """Return what `_plain` and `_whole` make of a value together, in one pass."""
+    kind = type(value)
+    if kind is str:
+        return value if value.isascii() else to_text(value)
+    if value is None or kind is int:
+        return value
+    return text_of(value) if kind is datetime else _nested(value, _whole_plain)
 
 
 # By the ending of a file's name; "text" is what other endings mean.
@@ -159,7 +210,8 @@ def table(file: IO[bytes], output_format: str, columns: Mapping[str, type]) -> T
     Args:
         file: open for writing.
         output_format: a key of `OUTPUT_FORMATS`.
-        columns: names and types (str, int, float, datetime).
+        columns: names and types: str, int, float, datetime, a named tuple of them, or a list of
+            one of these.
 
     Raises:
         MissingExtraError: for Parquet, if pyarrow is not installed.

@@ -18,7 +18,7 @@ from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State, aliases, pages, urls
 
 _MAX_STEPS = 16
-_SINK = 10  # so many sources with names unlike the target's make it a sink
+SINK = 10  # so many sources with names unlike the target's make it a sink
 _LOOKED_AT = 200
 _LAST = re.compile(r"://[^/?#]*/?(?:[^?#]*/)?([^/?#]*)/*(?:[?#]|\Z)")
 
@@ -152,13 +152,13 @@ class Equivalences:
         if target not in self._sinks:
             query = select(urls.c.url).join_from(aliases, urls, aliases.c.from_id == urls.c.id)
             leading = query.where(aliases.c.to_id == target, aliases.c.kind == "redirect")
-            own = _name(self._of(target).url)
-            names = map(_name, self._connection.scalars(leading.limit(_LOOKED_AT)))
-            self._sinks[target] = len({name for name in names if name != own}) >= _SINK
-        return self._sinks[target] and _name(source) != _name(self._of(target).url)
+            own = last_segment(self._of(target).url)
+            names = map(last_segment, self._connection.scalars(leading.limit(_LOOKED_AT)))
+            self._sinks[target] = len({name for name in names if name != own}) >= SINK
+        return self._sinks[target] and last_segment(source) != last_segment(self._of(target).url)
 
 
-def _name(url: str) -> str:
+def last_segment(url: str) -> str:
     """Return the last segment of a URL's path, in lower case; "" for the root."""
     found = _LAST.search(url)
     return found[1].lower() if found else ""

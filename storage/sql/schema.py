@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-VERSION = 5  # increase it with every change; CONTRIBUTING has the moves
+VERSION = 6  # increase it with every change; CONTRIBUTING has the moves
 
 
 class State(IntEnum):
@@ -256,6 +256,27 @@ refusals = Table(
     Column("reason", Text, primary_key=True, comment="reason why links could not be fetched"),
     Column("count", BigInteger, nullable=False, comment="how many"),
     Column("sample", Words, nullable=False, comment="one of them"),
+)
+
+exports = Table(
+    "exports",
+    metadata,
+    Column("id", _Id, primary_key=True, comment="counts up: the exports that found changes"),
+    Column("token", Text, nullable=False, comment="random; a cursor of another store differs"),
+    Column("made_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column(
+        "cluster_id", BigInteger, primary_key=True, autoincrement=False, comment="row of a page"
+    ),
+    Column("url_id", BigInteger, primary_key=True, autoincrement=False, comment="row of its URL"),
+    Column("said", LargeBinary(16), nullable=False, comment="hash of what was exported of it"),
+    Column("changed", BigInteger, nullable=False, comment="the export that found it changed"),
+    Column("gone", SmallInteger, nullable=False, comment="1: it is no member any more"),
+    sqlite_with_rowid=False,
 )
 
 # All ids are made under the write lock, so the database need not check references.

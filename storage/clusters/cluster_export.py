@@ -1,0 +1,138 @@
+"""The export of clusters: all of them, or those that changed since an earlier export."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection
+
+from canonry.canon import redact
+from canonry.storage.clusters import export_log
+from canonry.storage.clusters.cluster_rows import Batch, ClusterRow, NameRules, tombstone
+from canonry.storage.clusters.clustering import Clustering, cluster
+from canonry.storage.clusters.export_log import LoggedPair, PairChanges
+from canonry.storage.clusters.known_rows import Ids, read_keys
+from canonry.storage.sql.bulk import rows_of
+
+_ROWS = 5_000  # in memory at once; more if one cluster has more
+Pairs = dict[int, dict[int, LoggedPair]]
+
+
+class Reading(NamedTuple):
+    """What a reader has, and what an export finds changed since the last one."""
+
+    since: int  # the number of the last export that the reader has
+    last: int  # of the last export
+    changes: PairChanges
+
+    @classmethod
+    def begin(cls, connection: Connection, since: str) -> "Reading":
+        """Read a cursor, as `export_log.number_of` does."""
+        number = export_log.number_of(connection, since)
+        return cls(number, export_log.last_number(connection), PairChanges())
+
+
+def batches(rows: Ids, roots: Ids) -> Iterator[Ids]:
+    """Yield rows that are sorted by cluster in parts of whole clusters."""
+    starts = np.flatnonzero(np.diff(roots, prepend=-1))
+    at = 0
+    while at < len(rows):
+        after = np.searchsorted(starts, at + _ROWS)
+        end = int(starts[after]) if after < len(starts) else len(rows)
+        yield rows[at:end]
+        at = end
+
+
+def clusters(
+    connection: Connection, name_rules: NameRules, reading: Reading | None = None
+) -> Iterator[ClusterRow]:
+    """Yield the clusters of a store; with a reading, only what its reader does not have.
+
+    Args:
+        connection: to the store, as it is at one moment.
+        name_rules: names the learned rules that made one URL another.
+        reading: collects what has changed, for `export_log.write`.
+    """
+    found = cluster(connection)
+    keys = read_keys(connection, len(found.root))
+    rows = found.rows()
+    last = 0
+    for part in batches(rows, found.root[rows]):
+        batch = Batch(connection, found, part, keys, name_rules)
+        if reading is None:
+            yield from (batch.row(root, members, []) for root, members in batch.clusters())
+            continue
+        logged = export_log.pairs_of(connection, last, batch.roots[-1])
+        last = batch.roots[-1]
+        yield from _changed(connection, found, keys, batch, logged, reading)
+    if reading is not None:
+        logged = export_log.pairs_of(connection, last, None)
+        yield from _changed(connection, found, keys, None, logged, reading)
+
+
+def _changed(
+    connection: Connection,
+    clustering: Clustering,
+    keys: npt.NDArray[np.void],
+    batch: Batch | None,
+    logged: Pairs,
+    reading: Reading,
+) -> Iterator[ClusterRow]:
+    """Yield the clusters and tombstones of a batch that a reader does not have."""
+    changed = _compare(batch, logged, reading)
+    gone = {
+        root: [row for row, pair in pairs.items() if pair.gone and pair.changed > reading.since]
+        for root, pairs in logged.items()
+    }
+    texts = _texts(connection, clustering, gone) if reading.since else {}
+    for root, members in batch.clusters() if batch is not None else ():
+        if root in changed:
+            left = [texts[row] for row in gone.get(root, ()) if row in texts]
+            yield batch.row(root, members, sorted(map(redact, left)))  # type: ignore[union-attr]
+    if not reading.since:
+        return
+    for root, rows in gone.items():
+        if root in rows:
+            left = sorted(redact(texts[row]) for row in rows if row != root)
+            now = int(clustering.root[root]) if clustering.clustered[root] else 0
+            key = keys[root].tobytes()
+            yield tombstone(texts[root], key, left, texts[now] if now else None)
+
+
+def _compare(batch: Batch | None, logged: Pairs, reading: Reading) -> set[int]:
+    """Compare a batch with the log: note what has changed, and mark in ``logged`` what has gone.
+
+    Returns:
+        The representatives of the clusters that a reader does not have.
+    """
+    changed: set[int] = set()
+    number = reading.last + 1
+    current: set[tuple[int, int]] = set()
+    for root, row, said in batch.said() if batch is not None else ():
+        current.add((root, row))
+        old = logged.get(root, {}).get(row)
+        if old is None or old.gone or old.said != said:
+            reading.changes.add(root, row, said, gone=False, known=old is not None)
+            changed.add(root)
+        elif old.changed > reading.since:
+            changed.add(root)
+        if old is not None and old.gone:
+            logged[root][row] = old._replace(gone=False)
+    for root, pairs in logged.items():
+        for row, old in pairs.items():
+            if not old.gone and (root, row) not in current:
+                reading.changes.add(root, row, old.said, gone=True, known=True)
+                pairs[row] = old._replace(gone=True, changed=number)
+            if pairs[row].gone and pairs[row].changed > reading.since:
+                changed.add(root)
+    return changed
+
+
+def _texts(
+    connection: Connection, clustering: Clustering, gone: dict[int, list[int]]
+) -> dict[int, str]:
+    """Return the URLs of pairs that have gone, and of what represents them now."""
+    wanted = {row for root, rows in gone.items() for row in (root, *rows)}
+    wanted |= {int(clustering.root[root]) for root, rows in gone.items() if root in rows}
+    return dict(rows_of(connection, "SELECT id, url FROM urls WHERE id", sorted(wanted)))

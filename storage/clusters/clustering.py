@@ -1,0 +1,101 @@
+"""Clustering: which known URLs are one resource, and which of them represents it.
+
+Every page is in exactly one cluster. A URL that leads to another belongs to the cluster at the end
+of its chain, if that end answered 200. Pages of one host with equal bodies are one cluster, too.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection
+
+from canonry.storage.clusters import known_rows, merging_edges
+from canonry.storage.clusters.known_rows import Flags, Ids, stream
+from canonry.storage.http_status import OK
+from canonry.storage.records import UNREAD
+
+_EQUAL = f"""
+SELECT pages.digest, urls.host_id, urls.id, urls.url FROM pages JOIN urls ON urls.id = pages.url_id
+WHERE pages.status = {OK} AND pages.size > 0 AND pages.links <> {UNREAD} AND pages.digest IN (
+    SELECT digest FROM pages WHERE status = {OK} AND size > 0 GROUP BY digest HAVING count(*) > 1
+)
+ORDER BY pages.digest, urls.host_id, urls.id
+"""  # noqa: S608 - our own numbers
+
+
+class Clustering(NamedTuple):
+    """The cluster of each URL; the place in each array is the URL's row."""
+
+    root: Ids  # the row of the representative
+    to: Ids  # the row that this URL leads to, one step; 0 for the representative
+    alias: Ids  # the row of ``aliases`` that says so; 0: equal bodies, or the representative
+    clustered: Flags  # True for the URLs that are in a cluster
+
+    def rows(self) -> Ids:
+        """Return the rows in clusters: by cluster, the representative first in each."""
+        rows = np.flatnonzero(self.clustered)
+        roots = self.root[rows]
+        return rows[np.lexsort((rows, rows != roots, roots))]
+
+
+def cluster(connection: Connection) -> Clustering:
+    """Return the clusters of a store.
+
+    The representative of a cluster is the page at the end of its chains of redirects, canonical
+    links and rules. Of pages with equal bodies it is the one that other URLs lead to; else one
+    with https; else the one with the shortest URL; else the one that was found first.
+    """
+    known = known_rows.read(connection)
+    edges = merging_edges.read(connection, known)
+    alive = known.is_alive
+    to, alias = edges.to, edges.alias
+    end = _ends(to)
+    merged = (to > 0) & (end > 0) & alive[end]
+    rows = np.arange(len(to))
+    root = np.where(merged, end, rows)
+    to, alias = np.where(merged, to, 0), np.where(merged, alias, 0)
+    led_to = np.bincount(root[merged], minlength=len(root)) > 0
+    may_join = alive & known.has_body & (root == rows)
+    for row, one in _equal_pages(connection, may_join, led_to):
+        root[row] = to[row] = one
+    root = root[root]
+    return Clustering(root, to, alias, (root != rows) | known.is_page)
+
+
+def _ends(to: Ids) -> Ids:
+    """Return where each chain ends; 0 for chains that lead into a circle.
+
+    Following doubles its steps each time, so chains of any length need few rounds.
+    """
+    rows = np.arange(len(to))
+    end = np.where(to > 0, to, rows)
+    for _ in range(len(to).bit_length()):
+        further = end[end]
+        if np.array_equal(further, end):
+            break
+        end = further
+    return np.where(to[end] > 0, 0, end)  # what still leads on never ends
+
+
+def _equal_pages(
+    connection: Connection, may_join: Flags, led_to: Flags
+) -> Iterator[tuple[int, int]]:
+    """Yield pages whose body another page of their host has, each with the one to represent it."""
+    usable = (row for row in stream(connection, _EQUAL) if may_join[row[2]])
+    for _body, group in groupby(usable, key=itemgetter(0, 1)):
+        pages = [(row, url) for _digest, _host, row, url in group]
+        one = _best(pages, led_to)
+        yield from ((row, one) for row, _url in pages if row != one)
+
+
+def _best(pages: Iterable[tuple[int, str]], led_to: Flags) -> int:
+    """Return the row of the page that represents those with equal bodies."""
+
+    def rank(page: tuple[int, str]) -> tuple[bool, bool, int, int]:
+        row, url = page
+        return not led_to[row], not url.startswith("https:"), len(url), row
+
+    return min(pages, key=rank)[0]

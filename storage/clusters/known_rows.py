@@ -1,0 +1,104 @@
+"""The rows of a store as arrays: what clustering needs of each URL, in a few bytes."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection
+
+from canonry.storage.http_status import OK
+from canonry.storage.records import UNREAD
+from canonry.storage.sql.schema import State
+
+BATCH = 20_000  # rows in memory at once
+_ROWS = f"""
+SELECT urls.id, urls.state, urls.host_id, coalesce(pages.status, 0),
+    CASE WHEN pages.size > 0 AND pages.links <> {UNREAD} THEN 1 ELSE 0 END
+FROM urls LEFT JOIN pages ON pages.url_id = urls.id ORDER BY urls.id
+"""  # noqa: S608 - our own number
+
+Ids = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class KnownRows(NamedTuple):
+    """What is known of each URL; the place in each array is the URL's row, and 0 is no row."""
+
+    state: npt.NDArray[np.int8]  # -1: there is no such row
+    host: npt.NDArray[np.int32]
+    status: npt.NDArray[np.int16]  # HTTP status of its page; 0: it has none
+    has_body: Flags
+
+    @property
+    def is_page(self) -> Flags:
+        """The URLs that have answered with a page, of whatever status."""
+        return self.status > 0
+
+    @property
+    def is_alive(self) -> Flags:
+        """The URLs that may represent others: their last answer is a page with status 200.
+
+        A URL that is queued again keeps the page of its last answer.
+        """
+        current = (self.state == State.FETCHED) | (self.state == State.QUEUED)
+        alive: Flags = (self.status == OK) & current
+        return alive
+
+    @property
+    def is_redirect(self) -> Flags:
+        """The URLs whose last answer may have been a redirect; one that is queued again counts."""
+        queued = (self.state == State.QUEUED) & ~self.is_page
+        redirect: Flags = (self.state == State.REDIRECTED) | queued
+        return redirect
+
+
+def batches_of(connection: Connection, question: str) -> Iterator[Sequence[Any]]:
+    """Yield the rows of a question, some at a time."""
+    found = connection.exec_driver_sql(question, execution_options={"yield_per": BATCH})
+    yield from found.partitions(BATCH)
+
+
+def stream(connection: Connection, question: str) -> Iterator[Any]:
+    """Yield the rows of a question without having all of them in memory."""
+    return chain.from_iterable(batches_of(connection, question))
+
+
+def read(connection: Connection) -> KnownRows:
+    """Read all rows, a batch at a time."""
+    size = (connection.exec_driver_sql("SELECT max(id) FROM urls").scalar() or 0) + 1
+    known: tuple[npt.NDArray[Any], ...] = (
+        np.full(size, -1, np.int8),
+        np.zeros(size, np.int32),
+        np.zeros(size, np.int16),
+        np.zeros(size, np.bool_),
+    )
+    for batch in batches_of(connection, _ROWS):
+        rows, *columns = zip(*batch, strict=True)
+        place = np.array(rows, np.int64)
+        for array, values in zip(known, columns, strict=True):
+            array[place] = values
+    return KnownRows(*known)
+
+
+def read_keys(connection: Connection, size: int) -> npt.NDArray[np.void]:
+    """Read the key of each URL into an array of 16-byte values, by the URL's row.
+
+    Args:
+        connection: to a store.
+        size: one more than the last row.
+    """
+    found = np.zeros(size, "V16")
+    for batch in batches_of(connection, "SELECT url_id, key FROM keys"):
+        rows, keys = zip(*batch, strict=True)
+        place = np.array(rows, np.int64)
+        joined = np.frombuffer(b"".join(map(bytes, keys)), "V16")
+        inside = place < size
+        found[place[inside]] = joined[inside]
+    return found
+
+
+def no_keys() -> npt.NDArray[np.void]:
+    """Return no keys, for those who do not show them."""
+    return np.zeros(0, "V16")
