@@ -61,6 +61,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/dedup.py
 	$(BIN)/python benchmarks/crawl.py
+	$(BIN)/python benchmarks/clusters.py
 	$(BIN)/python benchmarks/learning.py --seeds 1
 
 clean:

@@ -93,8 +93,10 @@ def export(folder: Path, *words: str) -> dict[str, Any]:
 _CHILD = """
 import atexit, resource, sys
 def show():
+    lines = open("/proc/self/status").read().splitlines()  # Linux: of this program alone
+    [peak] = [line.split()[1] for line in lines if line.startswith("VmHWM")]
     used = resource.getrusage(resource.RUSAGE_SELF)
-    print(used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
+    print(used.ru_utime + used.ru_stime, peak, file=sys.stderr)
 atexit.register(show)
 from canonry.crawler.cli.commands import main
 main()
