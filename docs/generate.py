@@ -252,8 +252,19 @@ Other disagreements:
   words follow it, as in `"http://a.example/ is down"`. There the URL ends before it.
 - **`~`.** It is unsafe in RFC 1738, and unreserved since RFC 2396: `%7E` and `~` are equal
   (`percent-unreserved`).
-- **`!`, `*`, `'`, `(` and `)`.** They are unreserved in RFC 2396, and reserved in RFC 3986: `%21`
-  and `!` stay distinct.
+- **`!`, `*`, `'`, `(`, `)`, `$`, `,` and `+`.** They equal their escapes in RFC 1738 (section 2.2)
+  and, but for `+`, in the draft of 1997 (section 2.3). RFC 2396 reserves `$` and `,`, and RFC 3986
+  all of them: `%21` and `!` stay distinct.
+- **`%2D` and `%2E`.** The draft of 2003 unescapes only letters, digits, `_` and `~` (section 2.3),
+  RFC 3986 `-` and `.`, too. The policy `rfc2396bis-01` follows the draft, all others RFC 3986.
+- **The octets of an escape.** They are ISO Latin 1 in 1993, and open in RFC 1738 and the draft of
+  1997. Characters are escaped as UTF-8 here, as since RFC 3986 (section 2.5); no octet is changed.
+- **A base that is not hierarchical.** The drafts of 1997 and 2003 allow no relative references
+  there (section 5). RFC 3986 merges them by its steps; so do all dialects here but `whatwg`.
+- **Dot segments in a path without a leading slash.** RFC 3986 removes them from every path (section
+  6.2.2.3). In `urn:a/../b` they are data of the scheme, so canonical forms keep them.
+- **A relative BASE.** The drafts of 1997 and 2003 want an absolute URL (appendix D). HTML resolves
+  a relative one against the document's URL, and so do we.
 - **Hosts in brackets.** They are new in RFC 2732. Browsers refuse them with a zone identifier
   (RFC 6874), and so do we.
 """
