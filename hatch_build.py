@@ -13,7 +13,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_KERNELS = ("canon/pipeline/_kernel", "crawler/content/_sketch")
+_KERNELS = (
+    "canon/pipeline/_kernel",
+    "crawler/content/_sketch",
+    "crawler/batch/_key_set",
+)
 
 
 class CustomBuildHook(BuildHookInterface[Any]):

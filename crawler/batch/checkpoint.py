@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -18,8 +19,10 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import Copied, is_stream, opened
 from canonry.crawler.settings import SettingsError
 
-_VERSION = 2  # of the files in the folder
+_VERSION = 3  # of the files in the folder
 _CHECKPOINT, _LOCK = "state.json", "lock"
+_SAVE_EVERY = 30.0  # seconds
+_SAVING = 20  # between two checkpoints pass at least so many times the seconds that one takes
 
 
 class Checkpoint(msgspec.Struct):
@@ -27,6 +30,8 @@ class Checkpoint(msgspec.Struct):
 
     job: str  # a hash of the plan and its files
     lines: int = 0
+    decided: int = 0  # lines at the beginning whose fates are known without the partitions
+    keys: str = "keys"  # the folder of the partitions
     others: int = 0  # bytes in the file of lines that are no URL
     sizes: list[int] = []  # bytes in the files of the partitions; empty: nothing was saved yet
     all_keyed: bool = False
@@ -51,6 +56,8 @@ class Workplace:
         self.folder = folder
         self.lasting = lasting
         self._resume = resume
+        self._due = time.monotonic() + _SAVE_EVERY
+        self._began = 0.0
 
     def start(self, job: str, notify: Callable[[str], None]) -> Checkpoint:
         """Return the checkpoint of a job, a new one if there is none of this job."""
@@ -69,15 +76,24 @@ class Workplace:
         if self._resume:
             notify("there is nothing of this job to resume: starting from the beginning")
         for file in self.folder.iterdir():
-            if file.name != _LOCK:
+            if file.is_dir():
+                shutil.rmtree(file)
+            elif file.name != _LOCK:
                 file.unlink()
         return Checkpoint(job)
+
+    def save_is_due(self) -> bool:
+        """Return True if a checkpoint should be saved now."""
+        self._began = time.monotonic()
+        return self.lasting and self._began > self._due
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint atomically."""
         new = self.folder / "state.new"
         new.write_bytes(msgspec.json.encode(checkpoint))
         new.replace(self.folder / _CHECKPOINT)
+        now = time.monotonic()
+        self._due = now + max(_SAVE_EVERY, _SAVING * (now - self._began))
 
     @property
     def has_checkpoint(self) -> bool:

@@ -2,28 +2,23 @@
 
 import heapq
 import os
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
+from canonry.crawler.batch.part_writer import ALIKE, BLANK, MERGED, NEEDED, REFUSED, Kinds
 from canonry.crawler.batch.partition import SPELLING, Numbers, Partitions, Repeats
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.compression import is_stream, write_all
 from canonry.crawler.files.blocks import Block
 
-Kinds = npt.NDArray[np.uint8]  # one for each line
-FIRST, ALIKE, MERGED, REFUSED, BLANK = range(5)
-NEEDED = 0x10  # a flag: the text of this line is needed to name a merge or a group
 _LARGEST = 20  # resources
 _MOST_HOSTS = 200_000  # in memory; beyond that the rarest are forgotten
-_SAVE_EVERY = 30.0  # seconds
 _SOME = 1 << 20  # rows of lines that are no URL, in memory at once
 
 
@@ -35,19 +30,45 @@ class Fates(NamedTuple):
     checkpoint: Checkpoint  # of the finished pass, with its counts
 
 
+class Start(NamedTuple):
+    """Where a job starts: at its beginning, at a checkpoint, or where another engine stopped."""
+
+    checkpoint: Checkpoint
+    partitions: Partitions  # with the keys of the lines before the checkpoint
+
+
+def begin(plan: Plan, workplace: Workplace) -> Start:
+    """Start a job, or resume it where its checkpoint says."""
+    count = Partitions.count_for(plan.memory, _rows_in(plan.files))
+    checkpoint = Checkpoint("")
+    if workplace.lasting:
+        checkpoint = workplace.start(fingerprint(plan, count), plan.notify)
+    return Start(checkpoint, Partitions(workplace.folder / checkpoint.keys, plan.memory, count))
+
+
 class FirstPass:
     """Reads, canonicalizes and spreads keys; then makes each partition unique."""
 
-    def __init__(self, plan: Plan, workplace: Workplace) -> None:
-        """Start a job, or resume it where its checkpoint says."""
+    def __init__(
+        self,
+        plan: Plan,
+        workplace: Workplace,
+        start: Start,
+        rest: Iterator[tuple[Block, keying.Keyed]] | None = None,
+    ) -> None:
+        """Continue a job.
+
+        Args:
+            plan: what to do.
+            workplace: for the job's own files.
+            start: where the job is.
+            rest: the blocks that are left; None: read the files again, up to them.
+        """
         self._plan = plan
         self._workplace = workplace
         self._folder = workplace.folder
-        self._partitions = Partitions(self._folder, plan.memory, _rows_in(plan.files))
-        self._checkpoint = Checkpoint("")
-        if workplace.lasting:
-            job = fingerprint(plan, self._partitions.count)
-            self._checkpoint = workplace.start(job, plan.notify)
+        self._checkpoint, self._partitions = start
+        self._rest = keying.in_order(self._unkeyed(), plan) if rest is None else rest
 
     def run(self) -> Fates:
         """Key what is not keyed yet, and decide what is not decided yet."""
@@ -59,22 +80,19 @@ class FirstPass:
         """Key all lines."""
         checkpoint, partitions = self._checkpoint, self._partitions
         partitions.cut_to(checkpoint.sizes)
-        saved_at = time.monotonic()
         with (self._folder / "others").open("ab") as others:
             others.truncate(checkpoint.others)
-            for block, found in keying.in_order(self._unkeyed(), self._plan):
+            for block, found in self._rest:
                 lines = checkpoint.lines
                 partitions.add(found.keys, found.texts, found.places + np.uint64(lines))
                 odd = [(lines + n, BLANK) for n in found.blank]
                 odd += [(lines + n, REFUSED) for n, _reason in found.refused]
                 write_all(others, np.array(odd, "<u8").tobytes())
                 checkpoint.others += 16 * len(odd)
-                checkpoint.lines += block.size
-                self._count(block, found)
-                if self._workplace.lasting and time.monotonic() - saved_at > _SAVE_EVERY:
+                count_block(checkpoint, block, found)
+                if self._workplace.save_is_due():
                     others.flush()
                     self._save_sizes()
-                    saved_at = time.monotonic()
         checkpoint.summary.lines = checkpoint.lines
         checkpoint.all_keyed = True
         if checkpoint.sizes:
@@ -96,26 +114,14 @@ class FirstPass:
             if done < 0:
                 raise OSError("the input is not cut as it was; run it again without --resume")
 
-    def _count(self, block: Block, found: keying.Keyed) -> None:
-        """Count lines that are no URL, with a sample for each reason, and hosts."""
-        checkpoint = self._checkpoint
-        lines = block.lines() if found.refused else []
-        for n, reason in found.refused:
-            checkpoint.summary.refuse(reason, block.source, block.first + n, lines[n])
-        checkpoint.summary.blank += len(found.blank)
-        for host, count in found.hosts.items():
-            checkpoint.hosts[host] = checkpoint.hosts.get(host, 0) + count
-        if len(checkpoint.hosts) > _MOST_HOSTS:
-            checkpoint.hosts = dict(Counter(checkpoint.hosts).most_common(_MOST_HOSTS // 2))
-
     def _decide(self) -> Fates:
         """Decide the fate of every line, and find the first line of each repeated one."""
         checkpoint, plan = self._checkpoint, self._plan
         is_new = checkpoint.partitions == 0
         names = self._folder / "fates", self._folder / "firsts"
         if is_new:
-            _reserve(names[0], checkpoint.lines)
-            _reserve(names[1], 8 * checkpoint.lines)
+            _reserve(names[0], checkpoint.decided, checkpoint.lines)
+            _reserve(names[1], 8 * checkpoint.decided, 8 * checkpoint.lines)
         kinds = np.memmap(names[0], np.uint8, "r+")
         firsts = np.memmap(names[1], np.uint64, "r+")
         if is_new:
@@ -124,7 +130,7 @@ class FirstPass:
             spellings.truncate(SPELLING.itemsize * (checkpoint.runs or [0])[-1])
             for repeats in self._partitions.unique(checkpoint.partitions, spelled=plan.groups):
                 kinds[repeats.place] = np.where(repeats.alike, ALIKE, MERGED)
-                named = ~repeats.alike | plan.mapped
+                named = ~repeats.alike
                 firsts[repeats.place[named]] = repeats.first[named]
                 kinds[repeats.first[named]] |= NEEDED
                 kinds[repeats.spellings["place"]] |= NEEDED
@@ -152,16 +158,35 @@ class FirstPass:
         self._checkpoint.largest = heapq.nlargest(_LARGEST, [*self._checkpoint.largest, *found])
 
 
-def _reserve(path: Path, size: int) -> None:
-    """Make a file of zeros with its blocks allocated: a full disk would kill a mapping process.
+def count_block(checkpoint: Checkpoint, block: Block, found: keying.Keyed) -> None:
+    """Count the lines of a block that are no URL, with a sample for each reason, and hosts."""
+    lines = block.lines() if found.refused else []
+    for n, reason in found.refused:
+        checkpoint.summary.refuse(reason, block.source, block.first + n, lines[n])
+    checkpoint.summary.blank += len(found.blank)
+    checkpoint.lines += block.size
+    for host, count in found.hosts.items():
+        checkpoint.hosts[host] = checkpoint.hosts.get(host, 0) + count
+    if len(checkpoint.hosts) > _MOST_HOSTS:
+        checkpoint.hosts = dict(Counter(checkpoint.hosts).most_common(_MOST_HOSTS // 2))
+
+
+def _reserve(path: Path, kept: int, size: int) -> None:
+    """Extend a file with zeros, its blocks allocated: a full disk would kill a mapping process.
+
+    Args:
+        path: of the file; it need not exist.
+        kept: bytes at its beginning that stay.
+        size: of the file afterwards.
 
     Raises:
         OSError: the disk has no room for it.
     """
-    with path.open("wb") as file:
+    with path.open("ab") as file:
+        file.truncate(kept)
+        file.truncate(max(size, 8))
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, max(size, 8))
-        file.truncate(max(size, 8))
 
 
 def _rows_in(files: Sequence[str]) -> int:

@@ -254,8 +254,11 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
 
     distinct = None
     if job.out is not None or not job.quiet:
+        live = job.out is None
         file = sys.stdout.buffer if job.out is None else stack.enter_context(output.atomic(job.out))
         output_format = job.output_format or tables.format_of(job.out)
-        distinct = results.DistinctLines(file, output_format, job.contents, canonicalizer)
+        distinct = results.DistinctLines(
+            file, output_format, job.contents, canonicalizer, live=live
+        )
     mapped = table(job.map, results.MAP_COLUMNS)
     return results.Results(distinct, mapped, table(job.groups, results.GROUP_COLUMNS))

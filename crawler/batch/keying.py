@@ -1,4 +1,4 @@
-"""Lines to keys: blocks of lines are canonicalized in bulk, in worker processes."""
+"""Lines to keys: blocks of lines are canonicalized in bulk, in threads or processes."""
 
 import hashlib
 import multiprocessing
@@ -7,7 +7,7 @@ import signal
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files.blocks import Block
+from canonry.crawler.files.read_ahead import ahead
 
 _AHEAD = 3  # blocks in work for each worker
 FEW = 1 << 23  # bytes; starting workers would take longer than keying these
@@ -28,7 +29,7 @@ class Keyed(NamedTuple):
     """The keys of a block's URLs, and the lines that have none."""
 
     keys: bytes  # 16 for each URL
-    texts: bytes  # 8 for each URL: a hash of its spelling
+    texts: bytes  # 8 for each URL: a hash of its spelling; zeros if that is canonical
     places: Numbers  # of the URLs, within the block
     blank: list[int]
     refused: list[tuple[int, str]]  # place and reason
@@ -105,7 +106,31 @@ def _hashed(
 
 
 def in_order(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:
-    """Key blocks in worker processes, and yield them in order; small inputs are keyed here."""
+    """Key blocks in parallel, and yield them in order, each as soon as it is keyed.
+
+    The compiled kernel works in threads, as it needs no lock of the interpreter. Without it, or
+    where it cannot do the work, there are processes, but small inputs are keyed here.
+    """
+    if plan.canonicalizer.native is not None and not plan.report:
+        return _in_threads(blocks, plan)
+    return _in_processes(blocks, plan)
+
+
+def _in_threads(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:
+    pool = ThreadPoolExecutor(plan.workers, "canonry-key")
+
+    def started() -> Iterator[tuple[Block, Future[Keyed]]]:
+        for block in blocks:
+            yield block, pool.submit(keyed, block, plan.canonicalizer)
+
+    try:
+        for block, future in ahead(started(), _AHEAD * plan.workers):
+            yield block, future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _in_processes(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:
     canonicalizer, workers = plan.canonicalizer, plan.workers
     seen = 0
     while workers == 1 or seen < FEW:

@@ -1,16 +1,26 @@
-"""Dedup of any size on one machine, in two passes over the same files.
+"""Dedup of any size on one machine: in one pass while the keys fit into memory, then in two.
 
-The first pass reads, canonicalizes in bulk and spreads 16-byte keys over partitions, each of which
-is made unique; then every line has a fate. The second pass reads again and writes the lines that
-are the first of their resource. Memory is bounded by the plan; fates are in mapped files, nine
-bytes for each line.
+The first of the two passes reads, canonicalizes in bulk and spreads 16-byte keys over partitions,
+each of which is made unique; then every line has a fate. The second pass reads again and writes the
+lines that are the first of their resource. Memory is bounded by the plan; fates are in mapped
+files, nine bytes for each line.
 """
 
+from collections import Counter
+from collections.abc import Iterator
+
+from canonry.crawler.batch import first_pass, one_pass
 from canonry.crawler.batch.checkpoint import Workplace
-from canonry.crawler.batch.first_pass import FirstPass
+from canonry.crawler.batch.first_pass import FirstPass, Start
+from canonry.crawler.batch.one_pass import OnePass
+from canonry.crawler.batch.part_writer import KeptTexts
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.second_pass import Deduplicated, SecondPass
+from canonry.crawler.batch.summary import Summary
+from canonry.crawler.compression import is_stream
+from canonry.crawler.files.block_spool import BlockSpool
+from canonry.crawler.files.blocks import Block
 
 
 def dedup(plan: Plan, workplace: Workplace, results: Results) -> Deduplicated:
@@ -24,7 +34,40 @@ def dedup(plan: Plan, workplace: Workplace, results: Results) -> Deduplicated:
     Raises:
         OSError: a file cannot be read or written, or has changed between the passes.
     """
-    fates = FirstPass(plan, workplace).run()
-    found = SecondPass(plan, workplace, fates).run(results)
+    start = first_pass.begin(plan, workplace)
+    with KeptTexts(workplace.folder / "texts") as texts:
+        found = _dedup(plan, workplace, start, texts, results)
     results.close()
     return found
+
+
+def _dedup(
+    plan: Plan, workplace: Workplace, start: Start, texts: KeptTexts, results: Results
+) -> Deduplicated:
+    """Run a plan with the engine that suits it."""
+    if not one_pass.fits(plan, start):
+        fates = FirstPass(plan, workplace, start).run()
+        again = plan.blocks(start.checkpoint.summary, workplace.open)
+        return SecondPass(plan, workplace, fates, texts).run(again, 0, Summary(), results)
+    engine = OnePass(plan, workplace, start, texts)
+    left = engine.run(results)
+    if left is None:
+        checkpoint = start.checkpoint
+        summary = checkpoint.summary.with_fates(engine.counted)
+        return Deduplicated(summary, Counter(checkpoint.hosts), [])
+    start, rest = left
+    place = start.checkpoint.lines
+    spool = BlockSpool(workplace.folder / "blocks") if any(map(is_stream, plan.files)) else None
+    if spool is not None:
+        rest = spool.copied(rest)
+    fates = FirstPass(plan, workplace, start, rest).run()
+    again = _after(plan, fates, place) if spool is None else spool.blocks()
+    return SecondPass(plan, workplace, fates, texts).run(again, place, engine.counted, results)
+
+
+def _after(plan: Plan, fates: first_pass.Fates, place: int) -> Iterator[Block]:
+    """Yield the blocks of files after so many lines."""
+    for block in plan.blocks(fates.checkpoint.summary):
+        if place <= 0:
+            yield block
+        place -= block.size if place > 0 else 0

@@ -34,20 +34,30 @@ class Repeats(NamedTuple):
 class Partitions:
     """Rows of (key, hash of the spelling, place of the line), spread by key."""
 
-    def __init__(self, folder: Path, memory: int, rows: int) -> None:
-        """Choose the number of partitions.
+    def __init__(self, folder: Path, memory: int, count: int) -> None:
+        """Start without rows.
 
         Args:
-            folder: for the partitions' files.
+            folder: for the partitions' files; it need not exist.
+            memory: bytes that may be used.
+            count: of the partitions, as `count_for` says.
+        """
+        self.folder = folder
+        self._buffered = 0
+        self._most_buffered = memory // 4
+        self._bits = count.bit_length() - 1
+        self._buffers: list[list[bytes]] = [[] for _ in range(count)]
+
+    @staticmethod
+    def count_for(memory: int, rows: int) -> int:
+        """Return how many partitions to make, a power of two.
+
+        Args:
             memory: bytes that may be used.
             rows: an estimate of their number; more rows only make the partitions larger.
         """
-        self._folder = folder
-        self._buffered = 0
-        self._most_buffered = memory // 4
         wanted = -(-rows * _ROW.itemsize * _SORTING // max(memory // 2, 1))
-        self._bits = min(max(wanted - 1, 0).bit_length(), _MOST.bit_length() - 1)
-        self._buffers: list[list[bytes]] = [[] for _ in range(1 << self._bits)]
+        return 1 << min(max(wanted - 1, 0).bit_length(), _MOST.bit_length() - 1)
 
     @property
     def count(self) -> int:
@@ -59,8 +69,8 @@ class Partitions:
 
         Args:
             keys: 16 bytes each.
-            texts: 8 bytes each, a hash of the line as it was spelled.
-            places: of the lines, in ascending order.
+            texts: 8 bytes each, a hash of the line as it was spelled; zeros if it is canonical.
+            places: of the lines. Of two rows with one key, the earlier line is added first.
         """
         rows = np.empty(len(places), _ROW)
         pairs = np.frombuffer(keys, ">u8").reshape(-1, 2)
@@ -81,6 +91,7 @@ class Partitions:
 
     def spill(self) -> None:
         """Write the buffers to the files of the partitions."""
+        self.folder.mkdir(exist_ok=True)
         for n, buffer in enumerate(self._buffers):
             if buffer:
                 with self._file(n).open("ab") as file:
@@ -89,7 +100,7 @@ class Partitions:
         self._buffered = 0
 
     def _file(self, number: int) -> Path:
-        return self._folder / f"{number:04}.keys"
+        return self.folder / f"{number:04}.keys"
 
     def sizes(self) -> list[int]:
         """Return the sizes of the partitions' files in bytes."""

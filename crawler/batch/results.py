@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Refused
+from canonry.crawler.batch import key_set
 from canonry.crawler.batch.summary import Answer
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
@@ -29,6 +29,8 @@ class DistinctLines:
         output_format: str,
         contents: str,
         canonicalizer: Canonicalizer,
+        *,
+        live: bool = False,
     ) -> None:
         """Write to a file.
 
@@ -37,10 +39,12 @@ class DistinctLines:
             output_format: a key of `canonry.crawler.files.tables.OUTPUT_FORMATS`.
             contents: what a line of text is, one of `LINE_CONTENTS`.
             canonicalizer: makes canonical forms and keys.
+            live: hand on the lines of each block at once.
         """
         is_text = output_format == "text"
         self._file = file
         self._contents = contents
+        self._live = live
         self._canonicalizer = canonicalizer
         self._table = None if is_text else table(file, output_format, DISTINCT_COLUMNS)
         self._is_plain = is_text and contents == "url"
@@ -49,9 +53,13 @@ class DistinctLines:
         """Write the lines of a block that a mask selects."""
         if self._is_plain and mask.all():
             write_all(self._file, block.data + b"\n")
+        elif self._is_plain:
+            write_all(self._file, key_set.selected(block, mask))
         elif mask.any():
             numbers = (np.flatnonzero(mask) + block.first).tolist()
-            self.write(block.source, numbers, list(compress(block.lines(), mask.tolist())))
+            self.write(block.source, numbers, key_set.chosen(block, mask))
+        if self._live:
+            self._file.flush()
 
     def write(self, source: str, numbers: Sequence[int], lines: Sequence[bytes]) -> None:
         """Write URLs of a source, with their line numbers."""

@@ -1,7 +1,7 @@
 """What became of each line of a dedup, and how many lines had each fate."""
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
 
 from canonry.canon import redact, redaction
 from canonry.crawler.files.lines import Line
@@ -57,3 +57,13 @@ class Summary:
         self.merged[rules] = self.merged.get(rules, 0) + 1
         if rules not in self.merged_samples:
             self.merged_samples[rules] = (redact(text), redact(same_as))
+
+    def with_fates(self, counted: Self) -> Self:
+        """Return it with what another summary has counted of the lines that are URLs."""
+        return replace(
+            self,
+            distinct=counted.distinct,
+            exact=counted.exact,
+            merged=counted.merged,
+            merged_samples=counted.merged_samples,
+        )

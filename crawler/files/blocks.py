@@ -1,10 +1,10 @@
 """Read files as blocks of lines: megabytes at a time, so that no line costs a call of its own."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
-from queue import Full, Queue
-from threading import Event, Thread
-from typing import IO, NamedTuple, TypeVar
+from contextlib import AbstractContextManager
+from select import select
+from typing import IO, NamedTuple
 
 from canonry.crawler.compression import FAULTS, Stream, decompressed, is_stream, opened
 from canonry.crawler.files.formats import (
@@ -18,13 +18,14 @@ from canonry.crawler.files.formats import (
 )
 from canonry.crawler.files.line_formats import Pick
 from canonry.crawler.files.lines import LONGEST, Cut, Line
+from canonry.crawler.files.read_ahead import ahead
 from canonry.crawler.files.text_streams import in_utf8
 from canonry.crawler.hold_reason import HoldReason
 
-_T = TypeVar("_T")
 _BLOCK = 1 << 22  # bytes
 _MOST_RECORDS = 1 << 16  # in a block
 _SAMPLE = 200  # bytes of a line that is longer than LONGEST
+_LONE_URL = re.compile(rb"https?://[^,;|\t]*", re.IGNORECASE)  # no row of a table
 
 
 class Block(NamedTuple):
@@ -50,6 +51,7 @@ def read(
     """Yield the URLs of all sources, in order; ``-`` is standard input.
 
     A source that breaks off yields a `Cut` after its last whole line, and the next one follows.
+    The lines of a pipe are yielded as soon as they arrive, unless they are compressed or a table.
 
     Args:
         sources: names of existing files.
@@ -62,7 +64,8 @@ def read(
         try:
             with open_(source) as file:
                 position = 0
-                for data, refused in _ahead(_of_file(file, input_format)):
+                arrives = _arrivals(file) if is_stream(source) else None
+                for data, refused in ahead(_of_file(file, input_format, arrives)):
                     block = Block(source, number, data, data.count(b"\n") + 1, refused)
                     yield block
                     number += block.size
@@ -97,7 +100,7 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
         try:
             with opened(source) as file:
                 stream = in_utf8(decompressed(file), looked_at=1)
-                for data, refused in _blocks(stream, at_once=True):
+                for data, refused in _blocks(stream, _never):
                     block = Block(source, number, data, data.count(b"\n") + 1, refused)
                     yield from lines_of([block])
                     number += block.size
@@ -126,17 +129,39 @@ _NONE: Mapping[int, str] = {}
 _TOO_LONG = {0: HoldReason.TOO_LONG.label}
 
 
-def _of_file(file: IO[bytes], input_format: InputFormat) -> Iterator[_Some]:
+_Arrived = Callable[[], bool]  # tells whether more of a pipe can be read without waiting
+
+
+def _never() -> bool:
+    """Return False: wait for nothing."""
+    return False
+
+
+def _arrivals(file: IO[bytes]) -> _Arrived | None:
+    """Return a function that tells if more of a pipe is there; None if that cannot be known."""
+    try:
+        number = file.fileno()
+    except OSError:
+        return None
+    return lambda: bool(select([number], [], [], 0)[0])
+
+
+def _of_file(
+    file: IO[bytes], input_format: InputFormat, arrives: _Arrived | None = None
+) -> Iterator[_Some]:
     """Yield the URLs of a file of any format."""
-    stream = in_utf8(decompressed(file))
-    head = stream.head(HEAD)
+    stream = decompressed(file)
+    arrives = arrives if stream.source is file else None  # what is compressed comes in pieces
+    enough = HEAD if arrives is None else _enough(stream)
+    stream = in_utf8(stream, enough)
+    head = stream.head(enough)
     found = input_format.find(head)
     reads = found.reads
     if not isinstance(reads, LineFormat):
         yield from _of_records(reads.read(stream, found.column))
         return
     pick, has_names = reads.pick(first_line(head), found.column)
-    blocks = _blocks(stream)
+    blocks = _blocks(stream, arrives)
     yield from blocks if reads.is_plain else _picked(blocks, pick, has_names=has_names)
 
 
@@ -199,7 +224,20 @@ def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, st
     return lines, refused
 
 
-def _blocks(stream: Stream, *, at_once: bool = False) -> Iterator[_Some]:
+def _enough(stream: Stream) -> int:
+    """Return how much of a pipe to wait for before its format is found.
+
+    If the first line begins like a URL and has nothing that separates columns, this is a list of
+    lines, whatever follows.
+    """
+    size = 1
+    while size <= HEAD and b"\n" not in (head := stream.head(size)) and len(head) >= size:
+        size = len(head) + 1
+    head = stream.head(1)
+    return len(head) if b"\n" in head and _LONE_URL.fullmatch(first_line(head)) else HEAD
+
+
+def _blocks(stream: Stream, arrives: _Arrived | None = None) -> Iterator[_Some]:
     r"""Yield whole lines, a block at a time; lines end with ``\n`` alone.
 
     A first line that is longer than `LONGEST` is shortened and refused. Lines that were read before
@@ -207,12 +245,13 @@ def _blocks(stream: Stream, *, at_once: bool = False) -> Iterator[_Some]:
 
     Args:
         stream: the content of a file.
-        at_once: yield lines as soon as they arrive, not when a block is full.
+        arrives: tells whether there is more to read now; lines are yielded if there is not. None:
+            yield lines when a block is full.
     """
     rest, bom = b"", BOM
     fault: BaseException | None = None
     while fault is None:
-        data, fault = _some(stream, 1 if at_once else _BLOCK)
+        data, fault = _some(stream, arrives)
         if not data:
             break
         start, end = data.find(b"\n"), data.rfind(b"\n")
@@ -231,11 +270,11 @@ def _blocks(stream: Stream, *, at_once: bool = False) -> Iterator[_Some]:
         yield _without_returns(rest[:_SAMPLE] if cut else rest), _TOO_LONG if cut else _NONE
 
 
-def _some(stream: Stream, least: int) -> tuple[bytes, BaseException | None]:
-    """Read at least so many bytes, or those before the end or a fault."""
+def _some(stream: Stream, arrives: _Arrived | None) -> tuple[bytes, BaseException | None]:
+    """Read a block, or what there is now, or what precedes the end or a fault."""
     parts: list[bytes] = []
     size = 0
-    while size < least:
+    while size < _BLOCK and (not parts or arrives is None or arrives()):
         try:
             part = stream.read1(_BLOCK)
         except FAULTS as error:
@@ -252,35 +291,3 @@ def _without_returns(data: bytes) -> bytes:
     if b"\r" not in data:
         return data
     return b"\n".join([line.rstrip(b"\r") for line in data.split(b"\n")])
-
-
-def _ahead(items: Iterator[_T]) -> Iterator[_T]:
-    """Yield the items of an iterator that a thread runs ahead; zlib releases the GIL."""
-    ready: Queue[_T | BaseException | None] = Queue(2)
-    over = Event()
-
-    def put(item: _T | BaseException | None) -> None:
-        while not over.is_set():
-            with suppress(Full):
-                ready.put(item, timeout=0.1)
-                return
-
-    def run() -> None:
-        try:
-            for item in items:
-                put(item)
-                if over.is_set():
-                    return
-            put(None)
-        except BaseException as error:  # noqa: BLE001 - raised again by the consumer
-            put(error)
-
-    thread = Thread(target=run, name="canonry-reader", daemon=True)
-    thread.start()
-    try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        over.set()

@@ -24,9 +24,10 @@ from support.strategies import raw, tries
 
 import canonry
 from canonry.crawler import compression
-from canonry.crawler.batch import job, keying, local, results
+from canonry.crawler.batch import job, key_set, keying, local, one_pass, results
 from canonry.crawler.batch.checkpoint import workplace
-from canonry.crawler.batch.first_pass import FirstPass
+from canonry.crawler.batch.first_pass import FirstPass, begin
+from canonry.crawler.batch.part_writer import KeptTexts
 from canonry.crawler.batch.partition import Partitions
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.second_pass import SecondPass
@@ -78,20 +79,22 @@ _LINES = st.lists(
 ).filter(lambda lines: not lines or (lines[-1] != b"" and not lines[0].startswith(_MAGIC)))
 
 
-@given(_LINES, st.sampled_from([1, 7, 64, 4096]), st.sampled_from([0, 1, 4, 12]), st.booleans())
-@settings(max_examples=tries(0.15), deadline=None)
+@given(
+    _LINES,
+    st.sampled_from([1, 7, 64, 4096]),
+    st.sampled_from([0, 1, 4, 12]),
+    st.sampled_from([0, 1, 200, 500]),
+    st.booleans(),
+)
+@settings(max_examples=tries(0.3), deadline=None)
 def test_it_is_the_plain_definition_wherever_the_input_is_cut(
-    lines: list[bytes], block: int, bits: int, mapped: bool
+    lines: list[bytes], block: int, bits: int, limit: int, mapped: bool
 ) -> None:
-    made = Partitions.__init__
-
-    def spread(self: Partitions, folder: Path, _memory: int, _rows: int) -> None:
-        made(self, folder, 256, 1)
-        self._bits, self._buffers = bits, [[] for _ in range(1 << bits)]
-
+    """Also where the keys no longer fit into memory: at once, somewhere (``limit``), or never."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(blocks, "_BLOCK", block)
-        patch.setattr(Partitions, "__init__", spread)
+        patch.setattr(Partitions, "count_for", lambda _memory, _rows: 1 << bits)
+        patch.setattr(one_pass, "KeySet", lambda _limit: key_set.KeySet(limit or 1 << 20))
         path = Path(folder, "in.txt")
         path.write_bytes(b"\n".join(lines))
         kept, fates, summary = run(path, mapped=mapped)
@@ -133,11 +136,9 @@ def test_workers_and_memory_change_nothing(
 
 @pytest.mark.slow
 def test_the_number_of_partitions_follows_from_memory(tmp_path: Path) -> None:
-    sizes = [
-        Partitions(tmp_path, memory, 1_000_000).count for memory in (1 << 16, 1 << 24, 1 << 30)
-    ]
+    sizes = [Partitions.count_for(memory, 1_000_000) for memory in (1 << 16, 1 << 24, 1 << 30)]
     assert sizes == [4096, 32, 1]
-    spread = Partitions(tmp_path, 1 << 16, 1_000_000)
+    spread = Partitions(tmp_path, 1 << 16, 4096)
     keys = np.random.default_rng(1).bytes(16 * 5000)
     spread.add(keys * 2, bytes(8 * 10_000), np.arange(10_000, dtype=np.uint64))
     assert len(list(tmp_path.glob("*.keys"))) > 1000, "what does not fit into memory is on disk"
@@ -149,7 +150,7 @@ def test_the_number_of_partitions_follows_from_memory(tmp_path: Path) -> None:
 
 def test_keys_with_the_same_first_half_are_distinct(tmp_path: Path) -> None:
     keys = [b"a" * 8 + bytes([n]) * 8 for n in (1, 2, 1, 2, 3, 1)]
-    spread = Partitions(tmp_path, 1 << 20, 6)
+    spread = Partitions(tmp_path, 1 << 20, 1)
     spread.add(b"".join(keys), bytes(8 * 6), np.arange(6, dtype=np.uint64))
     [found] = spread.unique()
     assert sorted(zip(found.place.tolist(), found.first.tolist(), strict=True)) == [
@@ -202,11 +203,12 @@ def test_an_input_that_changes_between_the_passes_is_an_error(tmp_path: Path) ->
     path = tmp_path / "in"
     path.write_bytes(b"http://a.example/1\nhttp://a.example/2\n")
     plan = Plan(files=[str(path)], canonicalizer=WEB)
-    with workplace(None, resume=False) as place:
-        fates = FirstPass(plan, place).run()
+    with workplace(None, resume=False) as place, KeptTexts(tmp_path / "texts") as texts:
+        fates = FirstPass(plan, place, begin(plan, place)).run()
         path.write_bytes(b"http://a.example/1\n")
+        again = SecondPass(plan, place, fates, texts)
         with pytest.raises(OSError, match="the input has changed while it was read"):
-            SecondPass(plan, place, fates).run(results.Results())
+            again.run(plan.blocks(Summary()), 0, Summary(), results.Results())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -313,3 +315,52 @@ def test_a_report_is_one_page_for_people(tmp_path: Path) -> None:
         assert part in said, part
     both = run_command(*words, "--store", "sqlite:///x.db", folder=tmp_path, data=b"")
     assert both.returncode == 2
+
+
+def test_the_lines_of_a_pipe_are_written_as_they_arrive(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "canonry", "dedup", "-"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for n in range(3):
+            process.stdin.write(b"http://a.example/%d\nHTTP://a.example/%d\n" % (n, n))
+            process.stdin.flush()
+            assert process.stdout.readline() == b"http://a.example/%d\n" % n
+        process.stdin.write(b"http://a.example/e")
+        process.stdin.close()
+        assert process.stdout.read() == b"http://a.example/e\n"
+
+
+def test_a_reader_that_stops_ends_a_filter_quietly(tmp_path: Path) -> None:
+    script = "seq -f http://a.example/%.0f 9999999 | $0 -m canonry dedup - | head -1"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, sys.executable],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == b"http://a.example/1\n"
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_stream_whose_keys_do_not_fit_is_spooled(tmp_path: Path) -> None:
+    """Only the lines after the keys have filled the memory are kept on disk."""
+    lines = b"".join(b"http://a.example/%d\n" % (n * 7919 % 700_001) for n in range(1_000_000))
+    data = lines + b"HTTP://a.example/5\n"
+    done = run_command(
+        "dedup", "-", "--memory", "16MiB", "--map", "map", folder=tmp_path, data=data
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == list(dict.fromkeys(lines.splitlines()))
+    assert b"fill --memory" in done.stderr
+    assert (
+        (tmp_path / "map")
+        .read_bytes()
+        .endswith(b"HTTP://a.example/5\thttp://a.example/5\tscheme-case\n")
+    )

@@ -1,0 +1,306 @@
+/* A set of 16-byte keys in memory, each with the line that came first, and the choice of lines.
+ *
+ * The keys are spread over shards, each an open-addressing table with linear probing that grows by
+ * itself: growing needs room for one shard more, not for the whole set. crawler/batch/key_set.py
+ * uses it. Nothing here touches Python objects while the GIL is released.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef unsigned char byte;
+
+enum { VERSION = 1 }; /* has to equal that in key_set.py: raise both when answers change */
+enum { KEY = 16, SHARDS = 256, SMALLEST = 64, AHEAD = 8 };
+/* What a line is; part_writer.py has the same numbers. NEEDED: it is first, and not canonical. */
+enum { FIRST = 0, ALIKE = 1, MERGED = 2, NEEDED = 0x10 };
+
+typedef struct {
+    uint64_t high, low;
+    uint64_t first; /* 0: empty; 2 * place + 3 of a canonical line; 2 * its number + 2 of another */
+} Slot;
+
+typedef struct {
+    Slot *slots;
+    uint64_t room, used;
+} Shard;
+
+typedef struct { /* a first line that is not canonical */
+    uint64_t place, text;
+} Odd;
+
+typedef struct {
+    PyObject_HEAD
+    Shard shards[SHARDS];
+    Odd *odd;
+    uint64_t odd_used, odd_room, used, most, bytes, limit, secret[2];
+    int busy; /* another thread is at work without the GIL */
+} KeySet;
+
+static inline uint64_t mixed(const KeySet *k, uint64_t low) {
+    return (low ^ k->secret[0]) * (k->secret[1] | 1);
+}
+
+static inline Shard *shard_of(KeySet *k, uint64_t mix) { return &k->shards[mix >> 56]; }
+
+static inline uint64_t slot_of(const Shard *shard, uint64_t mix) {
+    return (uint64_t)((unsigned __int128)(mix << 8) * shard->room >> 64);
+}
+
+/* Return the slot of a key: its own, or the empty one where it belongs. */
+static inline Slot *find(const Shard *shard, uint64_t mix, uint64_t high, uint64_t low) {
+    uint64_t at = slot_of(shard, mix);
+    for (;;) {
+        Slot *slot = &shard->slots[at];
+        if (!slot->first || (slot->low == low && slot->high == high)) return slot;
+        if (++at == shard->room) at = 0;
+    }
+}
+
+/* Give a shard more room: twice as much while the set is small, then a quarter. */
+static int grow(KeySet *k, Shard *shard) {
+    uint64_t room = k->bytes < k->limit / 4 ? 2 * shard->room : shard->room + shard->room / 4;
+    Shard larger = {NULL, room < SMALLEST ? SMALLEST : room, shard->used};
+    if (!(larger.slots = PyMem_RawCalloc((size_t)larger.room, sizeof(Slot)))) return 0;
+    for (uint64_t i = 0; i < shard->room; i++) {
+        Slot *slot = &shard->slots[i];
+        if (slot->first) *find(&larger, mixed(k, slot->low), slot->high, slot->low) = *slot;
+    }
+    k->bytes += (larger.room - shard->room) * sizeof(Slot);
+    PyMem_RawFree(shard->slots);
+    *shard = larger;
+    return 1;
+}
+
+static int note_odd(KeySet *k, uint64_t place, uint64_t text) {
+    if (k->odd_used == k->odd_room) {
+        uint64_t room = k->odd_room ? k->odd_room + k->odd_room / 2 : 1024;
+        Odd *more = PyMem_RawRealloc(k->odd, (size_t)room * sizeof(Odd));
+        if (!more) return 0;
+        k->bytes += (room - k->odd_room) * sizeof(Odd);
+        k->odd = more, k->odd_room = room;
+    }
+    k->odd[k->odd_used++] = (Odd){place, text};
+    return 1;
+}
+
+/* Add rows; write for each what it is, and the place of the first line. Return 0 without memory. */
+static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_t *texts,
+                    const uint64_t *places, byte *kinds, uint64_t *firsts) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        uint64_t high, low;
+        if (i + AHEAD < count) {
+            uint64_t next;
+            memcpy(&next, keys + KEY * (i + AHEAD) + 8, 8);
+            next = mixed(k, next);
+            const Shard *there = shard_of(k, next);
+            if (there->room) __builtin_prefetch(&there->slots[slot_of(there, next)]);
+        }
+        memcpy(&high, keys + KEY * i, 8);
+        memcpy(&low, keys + KEY * i + 8, 8);
+        uint64_t mix = mixed(k, low);
+        Shard *shard = shard_of(k, mix);
+        if (5 * shard->used >= 4 * shard->room && !grow(k, shard)) return 0;
+        Slot *slot = find(shard, mix, high, low);
+        if (!slot->first) {
+            if (texts[i] && !note_odd(k, places[i], texts[i])) return 0;
+            *slot = (Slot){high, low, texts[i] ? 2 * k->odd_used : 2 * places[i] + 3};
+            shard->used++, k->used++;
+            kinds[i] = texts[i] ? FIRST | NEEDED : FIRST;
+            firsts[i] = places[i];
+        } else if (slot->first & 1) {
+            firsts[i] = (slot->first - 3) / 2;
+            kinds[i] = texts[i] ? MERGED : ALIKE;
+        } else {
+            const Odd *odd = &k->odd[slot->first / 2 - 1];
+            firsts[i] = odd->place;
+            kinds[i] = odd->text == texts[i] ? ALIKE : MERGED;
+        }
+    }
+    return 1;
+}
+
+static int is_busy(KeySet *k) {
+    if (k->busy) PyErr_SetString(PyExc_RuntimeError, "another thread is using this set");
+    return k->busy;
+}
+
+/* Add rows of keys; None if they may not fit into the memory that is allowed. */
+static PyObject *set_add(PyObject *self, PyObject *args) {
+    KeySet *k = (KeySet *)self;
+    Py_buffer keys, texts, places;
+    PyObject *kinds = NULL, *firsts = NULL, *made = NULL;
+    if (!PyArg_ParseTuple(args, "y*y*y*", &keys, &texts, &places)) return NULL;
+    Py_ssize_t count = keys.len / KEY;
+    if (keys.len % KEY || texts.len != 8 * count || places.len != 8 * count) {
+        PyErr_SetString(PyExc_ValueError, "for each key of 16 bytes, 8 of text and 8 of place");
+        goto end;
+    }
+    if (is_busy(k)) goto end;
+    if (k->used + (uint64_t)count > k->most || k->bytes + 16 * (uint64_t)count > k->limit) {
+        made = Py_NewRef(Py_None);
+        goto end;
+    }
+    kinds = PyBytes_FromStringAndSize(NULL, count);
+    firsts = PyBytes_FromStringAndSize(NULL, 8 * count);
+    if (!kinds || !firsts) goto end;
+    byte *kind = (byte *)PyBytes_AS_STRING(kinds);
+    uint64_t *first = (uint64_t *)PyBytes_AS_STRING(firsts);
+    int done;
+    k->busy = 1;
+    Py_BEGIN_ALLOW_THREADS
+    done = add_rows(k, count, keys.buf, texts.buf, places.buf, kind, first);
+    Py_END_ALLOW_THREADS
+    k->busy = 0;
+    made = done ? PyTuple_Pack(2, kinds, firsts) : PyErr_NoMemory();
+end:
+    Py_XDECREF(kinds);
+    Py_XDECREF(firsts);
+    PyBuffer_Release(&keys);
+    PyBuffer_Release(&texts);
+    PyBuffer_Release(&places);
+    return made;
+}
+
+/* Return the keys of one shard, their texts' hashes, and the places of their first lines. */
+static PyObject *set_rows(PyObject *self, PyObject *number) {
+    KeySet *k = (KeySet *)self;
+    Py_ssize_t n = PyNumber_AsSsize_t(number, PyExc_IndexError);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (n < 0 || n >= SHARDS) return PyErr_Format(PyExc_IndexError, "there are %d shards", SHARDS);
+    if (is_busy(k)) return NULL;
+    const Shard *shard = &k->shards[n];
+    PyObject *keys = PyBytes_FromStringAndSize(NULL, KEY * (Py_ssize_t)shard->used);
+    PyObject *texts = PyBytes_FromStringAndSize(NULL, 8 * (Py_ssize_t)shard->used);
+    PyObject *places = PyBytes_FromStringAndSize(NULL, 8 * (Py_ssize_t)shard->used), *made = NULL;
+    if (keys && texts && places) {
+        byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
+        byte *place = (byte *)PyBytes_AS_STRING(places);
+        for (uint64_t i = 0; i < shard->room; i++) {
+            const Slot *slot = &shard->slots[i];
+            if (!slot->first) continue;
+            Odd odd = {(slot->first - 3) / 2, 0};
+            if (!(slot->first & 1)) odd = k->odd[slot->first / 2 - 1];
+            memcpy(key, &slot->high, 8), memcpy(key + 8, &slot->low, 8), key += KEY;
+            memcpy(text, &odd.text, 8), text += 8;
+            memcpy(place, &odd.place, 8), place += 8;
+        }
+        made = PyTuple_Pack(3, keys, texts, places);
+    }
+    Py_XDECREF(keys);
+    Py_XDECREF(texts);
+    Py_XDECREF(places);
+    return made;
+}
+
+static Py_ssize_t set_length(PyObject *self) { return (Py_ssize_t)((KeySet *)self)->used; }
+
+static int set_init(PyObject *self, PyObject *args, PyObject *named) {
+    static char *words[] = {"limit", "secret", NULL};
+    KeySet *k = (KeySet *)self;
+    Py_buffer secret;
+    unsigned long long limit;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "Ky*", words, &limit, &secret)) return -1;
+    int fit = secret.len == sizeof k->secret && !k->limit && limit > 0;
+    if (fit) {
+        memcpy(k->secret, secret.buf, sizeof k->secret);
+        k->limit = limit;
+        k->most = limit * 64 / 100 / sizeof(Slot); /* 4 of 5 slots used, before the last growth */
+    } else {
+        PyErr_SetString(PyExc_ValueError, "a set has a limit above 0 and a secret of 16 bytes, once");
+    }
+    PyBuffer_Release(&secret);
+    return fit ? 0 : -1;
+}
+
+static void set_dealloc(PyObject *self) {
+    KeySet *k = (KeySet *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    for (int i = 0; i < SHARDS; i++) PyMem_RawFree(k->shards[i].slots);
+    PyMem_RawFree(k->odd);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Copy the lines that a mask selects, each with its line end; return how many bytes. */
+static Py_ssize_t copy_lines(const byte *s, const byte *end, const byte *mask, byte *out) {
+    byte *at = out;
+    for (int more = 1; more; mask++) {
+        const byte *stop = memchr(s, '\n', (size_t)(end - s));
+        more = stop != NULL;
+        stop = more ? stop : end;
+        if (*mask) {
+            memcpy(at, s, (size_t)(stop - s));
+            at += stop - s;
+            *at++ = '\n';
+        }
+        s = stop + 1;
+    }
+    return at - out;
+}
+
+/* Return the lines of a block that a mask selects. */
+static PyObject *selected(PyObject *module, PyObject *args) {
+    Py_buffer block, mask;
+    PyObject *made = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*", &block, &mask)) return NULL;
+    const byte *s = block.buf, *end = s + block.len;
+    Py_ssize_t count = 1, size = 0;
+    for (const byte *p = s; (p = memchr(p, '\n', (size_t)(end - p))); p++) count++;
+    if (mask.len != count) {
+        PyErr_SetString(PyExc_ValueError, "a mask has one byte for each line");
+    } else if ((made = PyBytes_FromStringAndSize(NULL, block.len + 1))) {
+        byte *out = (byte *)PyBytes_AS_STRING(made);
+        Py_BEGIN_ALLOW_THREADS
+        size = copy_lines(s, end, mask.buf, out);
+        Py_END_ALLOW_THREADS
+        _PyBytes_Resize(&made, size);
+    }
+    PyBuffer_Release(&block);
+    PyBuffer_Release(&mask);
+    return made;
+}
+
+static PyMethodDef methods[] = {
+    {"add", set_add, METH_VARARGS, "Add keys; return what each line is, and its first line."},
+    {"rows", set_rows, METH_O, "Return the keys, texts and places of a shard."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "A set of keys, each with the place of its first line."},
+    {Py_tp_init, set_init},
+    {Py_tp_new, PyType_GenericNew},
+    {Py_tp_dealloc, set_dealloc},
+    {Py_tp_methods, methods},
+    {Py_sq_length, set_length},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {"canonry.crawler.batch._key_set.KeySet", sizeof(KeySet), 0,
+                           Py_TPFLAGS_DEFAULT, slots};
+
+static PyMethodDef functions[] = {
+    {"selected", selected, METH_VARARGS, "Return the lines of a block that a mask selects."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int module_exec(PyObject *module) {
+    PyObject *type = PyType_FromSpec(&spec);
+    int result = type ? PyModule_AddObjectRef(module, "KeySet", type) : -1;
+    if (!result) result = PyModule_AddIntConstant(module, "VERSION", VERSION);
+    if (!result) result = PyModule_AddIntConstant(module, "SHARDS", SHARDS);
+    Py_XDECREF(type);
+    return result;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "canonry.crawler.batch._key_set", "Keys in memory.", 0, functions,
+    module_slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__key_set(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,101 @@
+"""The set of keys: a dictionary that is not larger than it may be."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import tries
+
+from canonry.crawler.batch import _key_set, key_set
+from canonry.crawler.batch.part_writer import ALIKE, FIRST, MERGED, NEEDED
+from canonry.crawler.files.blocks import Block
+
+_KEYS = st.integers(0, 40).map(lambda n: n.to_bytes(8) * 2)
+_ROWS = st.lists(st.tuples(_KEYS, st.integers(0, 2)), max_size=200)
+
+
+def add(keys: key_set.KeySet, rows: list[tuple[bytes, int]], place: int) -> list[tuple[int, int]]:
+    """Add lines; return for each what it is, and its first line."""
+    found = keys.add(
+        b"".join(key for key, _ in rows),
+        b"".join(text.to_bytes(8, "little") for _, text in rows),
+        np.arange(place, place + len(rows), dtype=np.uint64),
+    )
+    assert found is not None
+    return list(zip(found[0].tolist(), found[1].tolist(), strict=True))
+
+
+@given(_ROWS, st.integers(0, 200))
+@settings(max_examples=tries(0.5))
+def test_it_answers_like_a_dictionary(rows: list[tuple[bytes, int]], cut: int) -> None:
+    keys = key_set.KeySet(1 << 20)
+    found = add(keys, rows[:cut], 0) + add(keys, rows[cut:], len(rows[:cut]))
+    seen: dict[bytes, tuple[int, int]] = {}
+    for place, ((key, text), answer) in enumerate(zip(rows, found, strict=True)):
+        if key not in seen:
+            seen[key] = place, text
+            assert answer == (FIRST | NEEDED if text else FIRST, place)
+        else:
+            assert answer == (ALIKE if seen[key][1] == text else MERGED, seen[key][0])
+    assert len(keys) == len(seen)
+    kept = {
+        held[16 * n : 16 * n + 16]: (
+            int(places[n]),
+            int.from_bytes(texts[8 * n : 8 * n + 8], "little"),
+        )
+        for held, texts, places in keys.rows()
+        for n in range(len(places))
+    }
+    assert kept == seen
+
+
+def test_a_hundred_thousand_keys_are_told_apart() -> None:
+    """Also those that share one of their halves."""
+    rng = np.random.default_rng(1)
+    some = [rng.bytes(8) for _ in range(300)]
+    rows = [(one + other, 0) for one in some for other in some]
+    keys = key_set.KeySet(1 << 24)
+    for again in (False, True):
+        for start in range(0, len(rows), 1000):
+            found = add(keys, rows[start : start + 1000], start)
+            assert {kind for kind, _ in found} == {ALIKE if again else FIRST}
+            assert [first for _, first in found] == list(range(start, start + len(found)))
+    assert len(keys) == 90_000
+
+
+def test_it_takes_no_more_than_it_may() -> None:
+    keys = key_set.KeySet(1 << 20)
+    most = (1 << 20) * 0.64 / 24
+    rng = np.random.default_rng(2)
+    added = 0
+    while keys.add(rng.bytes(16 * 100), bytes(800), np.arange(100, dtype=np.uint64)) is not None:
+        added += 100
+    assert most - 200 < added <= most
+    assert len(keys) == added, "nothing was added of what did not fit"
+
+
+def test_a_wrong_call_is_an_error() -> None:
+    keys = _key_set.KeySet(1000, bytes(16))
+    with pytest.raises(ValueError, match="for each key of 16 bytes"):
+        keys.add(bytes(16), bytes(8), np.zeros(2, np.uint64))
+    with pytest.raises(ValueError, match="once"):
+        keys.__init__(1000, bytes(16))  # type: ignore[misc]
+    with pytest.raises(ValueError, match="a secret of 16 bytes"):
+        _key_set.KeySet(1000, bytes(15))
+    with pytest.raises(IndexError, match="256 shards"):
+        keys.rows(256)
+    with pytest.raises(ValueError, match="one byte for each line"):
+        _key_set.selected(b"a\nb", np.zeros(3, np.bool_))
+
+
+@given(st.lists(st.sampled_from([b"", b"a", b"bc"]), min_size=1), st.data())
+def test_lines_are_selected(lines: list[bytes], data: st.DataObject) -> None:
+    size = len(lines)
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), np.bool_)
+    block = Block("-", 1, b"\n".join(lines), size)
+    wanted = [line for line, kept in zip(lines, mask.tolist(), strict=True) if kept]
+    assert key_set.chosen(block, mask) == wanted
+    joined = key_set.selected(block, mask)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_set, "_compiled", None)
+        assert key_set.selected(block, mask) == joined == b"".join(x + b"\n" for x in wanted)
