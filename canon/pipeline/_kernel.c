@@ -402,30 +402,9 @@ static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte
     return made;
 }
 
-/* Finish BLAKE2b with a text, from a state after ``count`` bytes. */
-static void finish(uint64_t h[8], uint64_t count, const byte *text, Py_ssize_t n, byte *out, int size) {
-    byte block[BLOCK];
-    for (; n > BLOCK; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
-    memset(block, 0, sizeof block);
-    memcpy(block, text, (size_t)n);
-    compress(h, block, count + (uint64_t)n, 1);
-    put_hash(h, out, size);
-}
-
-static void put_key(const Kernel *k, const byte *text, Py_ssize_t n, byte digest[DIGEST]) {
-    uint64_t h[8];
-    memcpy(h, k->keyed, sizeof h);
-    finish(h, BLOCK, text, n, digest, DIGEST);
-}
-
-static PyObject *key_of(const Kernel *k, const byte *text, Py_ssize_t n) {
-    byte digest[DIGEST];
-    put_key(k, text, n, digest);
-    return PyBytes_FromStringAndSize((const char *)digest, DIGEST);
-}
-
-/* Return the identity of a text, or with ``whole`` its Canonical; None if we cannot tell. */
-static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
+/* Return the identity of a text, or with ``whole`` its Canonical; None if we cannot tell. The key is
+ * complete when the lanes have been flushed. */
+static PyObject *answer(const Kernel *k, PyObject *given, int whole, Lanes *lanes) {
     byte room[ROOM], *out = room;
     PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
     const byte *s;
@@ -453,7 +432,7 @@ static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
         made = Py_NewRef(identity);
         goto end;
     }
-    if (!(key = key_of(k, out, at))) goto end;
+    if (!(key = PyBytes_FromStringAndSize(NULL, DIGEST))) goto end;
     if (at == n && !memcmp(s, out, (size_t)n)) { /* already canonical */
         url = Py_NewRef(identity);
     } else if ((at = write_url(k, s, n, 0, out)) < 0) {
@@ -463,6 +442,8 @@ static PyObject *answer(const Kernel *k, PyObject *given, int whole) {
         url = string(given, s, n, out, at);
     }
     if (!url || !(made = k->canonical->tp_alloc(k->canonical, 3))) goto end;
+    hash_later(lanes, k->keyed, BLOCK, PyUnicode_1BYTE_DATA(identity), PyUnicode_GET_LENGTH(identity),
+               (byte *)PyBytes_AS_STRING(key), DIGEST);
     PyTuple_SET_ITEM(made, 0, Py_NewRef(url));
     PyTuple_SET_ITEM(made, 1, Py_NewRef(identity));
     PyTuple_SET_ITEM(made, 2, Py_NewRef(key));
@@ -475,26 +456,33 @@ end:
 }
 
 static PyObject *kernel_identity(PyObject *self, PyObject *text) {
-    return answer((Kernel *)self, text, 0);
+    return answer((Kernel *)self, text, 0, NULL);
 }
 
 static PyObject *kernel_canonical(PyObject *self, PyObject *text) {
-    return answer((Kernel *)self, text, 1);
+    Lanes lanes;
+    lanes.used = 0;
+    PyObject *made = answer((Kernel *)self, text, 1, &lanes);
+    flush_lanes(&lanes);
+    return made;
 }
 
 /* Return the answers for a list of texts. */
 static PyObject *answers(const Kernel *k, PyObject *given, int whole) {
     if (!PyList_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "a list is needed");
     PyObject *made = PyList_New(PyList_GET_SIZE(given));
+    Lanes lanes; /* they write into keys that the list owns */
+    lanes.used = 0;
     for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(made); i++) {
         PyObject *text = i < PyList_GET_SIZE(given) ? PyList_GET_ITEM(given, i) : Py_None;
-        PyObject *one = answer(k, text, whole);
+        PyObject *one = answer(k, text, whole, &lanes);
         if (!one) {
             Py_CLEAR(made);
             break;
         }
         PyList_SET_ITEM(made, i, one);
     }
+    if (made) flush_lanes(&lanes);
     return made;
 }
 
@@ -512,7 +500,8 @@ static int key_lines(const Kernel *k, const byte *s, const byte *end, byte *key,
     byte room[ROOM], *out = room;
     Py_ssize_t size = ROOM;
     uint64_t plain[8];
-    Lanes lanes = {0};
+    Lanes lanes;
+    lanes.used = 0;
     memcpy(plain, IV, sizeof plain);
     plain[0] ^= 0x01010000u ^ HASH; /* RFC 7693 section 2.5: no key, HASH bytes of output */
     for (;; key += DIGEST, text += HASH, known++) {
