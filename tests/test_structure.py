@@ -102,6 +102,7 @@ def test_nothing_private_is_imported_but_the_kernel() -> None:
     assert private == {
         ("canon/pipeline/native.py", "canonry.canon.pipeline._kernel"),
         ("crawler/content/sketch.py", "canonry.crawler.content"),
+        ("crawler/batch/key_set.py", "canonry.crawler.batch"),
     }
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import against_store, html_report, local, results
 from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.key_set import is_compiled
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.java import session
@@ -36,7 +37,7 @@ class Job(NamedTuple):
     store: str | None = None  # a SQLAlchemy URL
     input_format: InputFormat = ANY
     quiet: bool = False  # keep standard output free of lines
-    workers: int = 1  # processes
+    workers: int = 1  # threads or processes
     memory: int = 1 << 30  # bytes
     resume: bool = False  # from where a killed run stopped
     engine: str = "local"
@@ -113,12 +114,14 @@ def bytes_of(text: str) -> int:
 def bytes_to_read(job: Job) -> int | None:
     """Return how many bytes a job reads, or None if that cannot be known.
 
-    Without a store, every file is read twice. Spark reads the files elsewhere.
+    Files are read a second time for reports and groups, and if keys do not fit into memory, which is
+    not known before. Spark reads the files elsewhere.
     """
     if job.reads_streams or job.engine == "spark":
         return None
     size = sum(Path(file).stat().st_size for file in job.files)
-    return size if job.store is not None else 2 * size
+    is_one_pass = is_compiled and not (job.report or job.groups or job.resume)
+    return size if job.store is not None or is_one_pass else 2 * size
 
 
 def recognized(job: Job) -> Iterator[str]:

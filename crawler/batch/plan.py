@@ -24,7 +24,7 @@ class Plan:
     files: Sequence[str]  # existing ones; "-" is standard input
     canonicalizer: Canonicalizer
     input_format: InputFormat = ANY
-    workers: int = 1  # processes
+    workers: int = 1  # threads or processes
     memory: int = 1 << 30  # bytes
     advance: Callable[[int], None] = _ignore  # called with the number of bytes read since then
     notify: Callable[[str], None] = _ignore  # called with sentences for people

@@ -80,7 +80,8 @@ _TAB = "\t"
     "--workers",
     type=click.IntRange(1, 256),
     metavar="N",
-    help="Processes.  [default: one for each processor]",
+    help="Threads, or processes for what the compiled kernel cannot do.  [default: one for each "
+    "processor]",
 )
 @click.option(
     "--memory",
@@ -127,12 +128,13 @@ def dedup(
 ) -> int:
     """Print the first line of each distinct resource.
 
-    The lines keep the order of the input. FILE is a file, a folder, a pattern, or "-" for standard
-    input. Text, CSV, TSV, JSONL, Parquet, CDX, CDXJ, WARC and sitemaps are recognized by their
+    The lines keep the order of the input, and those of a pipe are written as they arrive. FILE is a
+    file, a folder, a pattern, or "-" for standard input. Text, CSV, TSV, JSONL, Parquet, CDX, CDXJ, WARC and sitemaps are recognized by their
     content, plain or compressed with gz, bz2, xz or zst.
 
     A line that is not a URL is counted by reason and never stops the job. The input may be of any
-    size: keys that do not fit into --memory go to temporary files next to the output. With --json,
+    size: keys that do not fit into --memory go to temporary files next to the output, and what
+    follows them is read twice. With --json,
     standard output gets the summary, and the lines are written only to -o. If an input file is
     truncated, the rest is still done, a message names the file, and the exit code is 1.
     """

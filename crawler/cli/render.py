@@ -224,7 +224,13 @@ def byte_progress(total: int | None, what: str) -> Iterator[Callable[[int], None
     )
     with Progress(*columns, console=console, transient=True) as bar, displaying(console):
         task = bar.add_task(what, total=total)
-        yield lambda count: bar.update(task, advance=count)
+
+        def advance(count: int) -> None:
+            bar.update(task, advance=count)
+            if bar.tasks[task].completed > (bar.tasks[task].total or 0):  # it is read once more
+                bar.update(task, total=2 * total)
+
+        yield advance
 
 
 def dedup(summary: Summary, seconds: float) -> None:

@@ -47,7 +47,9 @@ class _Host:
 
     def drop_probes(self) -> int:
         """Forget the probes that were not taken; return how many."""
-        found = [(p, key) for p, queue in self.queues.items() for key in queue if key not in self.rows]
+        found = [
+            (p, key) for p, queue in self.queues.items() for key in queue if key not in self.rows
+        ]
         for priority, key in found:
             self._remove(priority, key)
         self.probes -= len(found)
