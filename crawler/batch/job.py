@@ -114,8 +114,8 @@ def bytes_of(text: str) -> int:
 def bytes_to_read(job: Job) -> int | None:
     """Return how many bytes a job reads, or None if that cannot be known.
 
-    Files are read a second time for reports and groups, and if keys do not fit into memory, which is
-    not known before. Spark reads the files elsewhere.
+    Files are read a second time for reports and groups, and if keys do not fit into memory, which
+    is not known before. Spark reads the files elsewhere.
     """
     if job.reads_streams or job.engine == "spark":
         return None

@@ -129,8 +129,8 @@ def dedup(
     """Print the first line of each distinct resource.
 
     The lines keep the order of the input, and those of a pipe are written as they arrive. FILE is a
-    file, a folder, a pattern, or "-" for standard input. Text, CSV, TSV, JSONL, Parquet, CDX, CDXJ, WARC and sitemaps are recognized by their
-    content, plain or compressed with gz, bz2, xz or zst.
+    file, a folder, a pattern, or "-" for standard input. Text, CSV, TSV, JSONL, Parquet, CDX, CDXJ,
+    WARC and sitemaps are recognized by their content, plain or compressed with gz, bz2, xz or zst.
 
     A line that is not a URL is counted by reason and never stops the job. The input may be of any
     size: keys that do not fit into --memory go to temporary files next to the output, and what
