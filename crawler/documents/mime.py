@@ -7,7 +7,7 @@ from email.policy import Policy, compat32
 from typing import NamedTuple
 
 _TYPES = frozenset({"message/rfc822", "application/x-mimearchive"})
-_BASES = ("Content-Base", "Content-Location")  # in this order, as in the draft of 1997
+_BASES = ("Content-Base", "Content-Location")  # in this order: url-syntax-05 section 5.1.1
 _MAX_PARTS = 1_000  # read from one document
 _MAX_DEPTH = 20  # of nested multiparts
 

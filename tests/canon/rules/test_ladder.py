@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given
-from support.strategies import sound, urls
+from support.strategies import sound, tidy, urls
 from support.vectorfiles import cases
 
 import canonry
@@ -43,6 +43,27 @@ def test_a_policy_of_ones_own_may_add_guesses_to_the_ladder_of_2003() -> None:
     text = 'name = "old"\nversion = 1\ndialect = "rfc2396bis-01"\npractice = ["fragment"]\n'
     old = from_toml(text, "old.toml")
     assert canonry.canonicalize("http://a/../%2e#b", policy=old) == "http://a/../%2E"
+
+
+_COVERED = """
+name = "covered"
+version = 1
+dialect = "rfc2396bis-01"
+practice = ["tracking", "empty-query", "fragment"]
+"""
+
+
+@given(url=tidy | urls | sound)
+def test_no_fast_path_answers_for_the_ladder_of_2003(url: str) -> None:
+    """Not even with the guesses that the fast paths know: they decode and remove too much."""
+    make = canonry.Canonicalizer(from_toml(_COVERED, "covered.toml"))
+    assert make.native is None
+    try:
+        found = make(url)
+    except canonry.InvalidURL:
+        return
+    assert found == make.plain(url)
+    assert list(make.many([url])) == [found]
 
 
 def test_with_a_base_a_reference_is_resolved_by_the_policy_s_document() -> None:
