@@ -236,12 +236,37 @@ Other disagreements:
   `url-1993` follows RFC 1630, from which the `magic://` examples come, too.
 - **What the draft of 1993 leaves open.** Empty and fragment-only references, `..` above the root,
   bases without a path and the base's search part: `url-1993` does as the draft of 1997 does.
+- **Dot segments where the path is no hierarchy.** RFC 3986 removes them from every path (section
+  6.2.2.3). In RFC 1738 they are data in gopher, wais and prospero, and so the canonical form keeps
+  them ([decision](decisions/0032-dots-that-are-data.md)). Browsers remove them, and with them the
+  policies that read URLs as browsers do.
+- **A question mark in a file.** It is a part of the name in RFC 1738; RFC 8089 has none, RFC 3986
+  takes it for a query. `canonry.interpret` takes it for a part of the name, and so it does in ftp,
+  gopher and prospero. In nntp and telnet no document allows it: it is refused.
+- **A user or a port in a file.** No document allows them. They are read (`File.user`), and refused
+  with `strict=True`.
+- **A `?` in a user name.** RFC 1738 allows it; in RFC 3986 and in browsers, it ends the authority:
+  in `ftp://a?b@c/`, `a` is the host. We follow these: the host must be the same for everybody.
+- **A user in http.** RFC 1738 has none, RFC 9110 tells to be careful with it (section 4.2.4).
+  `canonry.interpret` reads it, and refuses it with `strict=True`.
+- **What the older grammars exclude.** `strict=True` refuses what every document of the scheme
+  excludes. RFC 1738 alone is stricter: no `~`, no `_` in hosts, no empty port, no IPv6, a slash
+  before `?` in http, two slashes in file. `document="rfc1738"` reads by its letter.
+- **What follows two slashes in `mailto:` and `javascript:`.** A host in the generic syntax, data in
+  their own documents: `canonry.interpret` and the rules of hosts and ports leave it alone.
 - **`?` and `+` in the schemes of 1993.** There, `?` begins a search in gopher, too, and `+` joins
   the words of any search. Since RFC 1738, `?` is part of a gopher selector, searches follow `%09`,
-  and `+` is a character like others: `canonry.interpret` reads them so.
+  and `+` is a character like others. `canonry.interpret` reads them so; `document="url-1993"`
+  reads them as in 1993, and the results have `words`.
 - **A wais document.** In 1993 its length stands before its path: `/database/type/1024/path`. RFC
-  1738 has no length, and no slash in the path. `canonry.interpret` reads both.
-- **rlogin's port.** The draft of 1993 names no default port; we take 513, as IANA's registry does.
+  1738 has no length, and no slash in the path. `canonry.interpret` reads both, and each alone if
+  `document` names it. A search and a document together are in no grammar: only `strict=True`
+  refuses them.
+- **A version in prospero.** In 1993 it follows `%00`, and attributes follow it; in RFC 1738 `%00`
+  is a character of the name, and a version is the field `OBJECT-VERSION`. `canonry.interpret` reads
+  both, and each alone if `document` names it.
+- **Ports of telnet, tn3270 and rlogin.** The draft of 1993 names none. RFC 1738 and RFC 6270 have
+  23 for the first two; no document has one for rlogin, so it has no default.
 - **The base of a MIME part.** The draft of 1997 puts `Content-Base` before `Content-Location`;
   RFC 2557 has only the latter. `canonry.establish_base` accepts both, in the given order.
 - **Ports.** Before RFC 3986 every port that is not the scheme's default is to be looked at twice

@@ -1,5 +1,6 @@
 """The result types of `interpret`: what a URL means in its own scheme."""
 
+import re
 from typing import NamedTuple
 
 from canonry.canon.syntax.uri import URI
@@ -20,6 +21,7 @@ class Web(NamedTuple):
     server: Server
     path: str
     query: str | None
+    words: tuple[str, ...] = ()  # of the search, which "+" joins in the draft of 1993
 
 
 class Ftp(NamedTuple):
@@ -35,6 +37,20 @@ class Ftp(NamedTuple):
     type: str | None  # "a", "i" or "d"
 
 
+class GopherPlus(NamedTuple):
+    """What a Gopher+ string asks for (RFC 1738 sections 3.4.3 to 3.4.9).
+
+    ``asks`` is ``"view"`` for an item's content, ``"form"`` for an item and the form to fill in,
+    ``"item"`` for attributes of an item, ``"directory"`` for those of all items in a directory.
+    """
+
+    asks: str
+    view: str | None = None  # a content type; None is the default view
+    language: str | None = None
+    attributes: tuple[str, ...] = ()  # empty: all of them
+    values: tuple[str, ...] | None = None  # of a form that is filled in
+
+
 class Gopher(NamedTuple):
     """An item of a Gopher server (RFC 4266 section 2.1)."""
 
@@ -43,6 +59,39 @@ class Gopher(NamedTuple):
     selector: str
     search: str | None
     plus: str | None  # the Gopher+ string
+    words: tuple[str, ...] = ()  # of the search, which "+" joins in the draft of 1993
+
+    @property
+    def request(self) -> str:
+        """Return what a client sends, without the line break at its end."""
+        if self.search is None:
+            return self.selector
+        return "\t".join((self.selector, self.search, *([self.plus] if self.plus else [])))
+
+    @property
+    def plus_request(self) -> GopherPlus | None:
+        """Return what the Gopher+ string asks for; None if there is none, or it is no such one."""
+        return None if self.plus is None else _plus_request(self.plus)
+
+
+_ASKS = {"+": "view", "?": "form", "!": "item", "$": "directory"}
+_FILLED = re.compile(r"\t1\r\n\+-1\r\n((?:[^\r\n]*\r\n)*?)\.\r\n", re.DOTALL)
+
+
+def _plus_request(plus: str) -> GopherPlus | None:
+    """Read a decoded Gopher+ string."""
+    asks, rest = _ASKS.get(plus[:1]), plus[1:]
+    if asks == "view":
+        head, tab, tail = rest.partition("\t")
+        filled = _FILLED.fullmatch(tab + tail)
+        if tab and not filled:
+            return None
+        view, _, language = head.partition(" ")
+        values = tuple(filled[1].split("\r\n")[:-1]) if filled else None
+        return GopherPlus(asks, view or None, language or None, values=values)
+    if asks in {"item", "directory"}:
+        return GopherPlus(asks, attributes=tuple(rest.split(" ")) if rest else ())
+    return GopherPlus(asks) if asks and not rest else None
 
 
 class Mailto(NamedTuple):
@@ -87,14 +136,21 @@ class Wais(NamedTuple):
     type: str | None
     path: str | None
     length: int | None = None
+    words: tuple[str, ...] = ()  # of the search, which "+" joins in the draft of 1993
 
 
 class File(NamedTuple):
-    """A file on a host; ``""`` is the local host (RFC 8089 section 2)."""
+    """A file on a host; ``""`` is the local host (RFC 8089 section 2).
+
+    No document allows a user or a port. They are None, except where a URL has them all the same.
+    """
 
     host: str
     drive: str | None  # a letter
     path: str  # decoded, without the drive
+    user: str | None = None
+    password: str | None = None
+    port: int | None = None
 
 
 class Prospero(NamedTuple):
@@ -145,7 +201,10 @@ class Data(NamedTuple):
 
 
 class Ldap(NamedTuple):
-    """A search in an LDAP directory, with the defaults filled in (RFC 4516 section 2)."""
+    """A search in an LDAP directory, with the defaults filled in (RFC 4516 section 2).
+
+    The server's host is empty if the URL leaves the choice to the client.
+    """
 
     server: Server
     dn: str

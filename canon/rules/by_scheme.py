@@ -123,7 +123,10 @@ def _lower_parameter(parameter: str) -> str:
 
 
 def strip_ldap_tail(parts: Parts) -> Parts:
-    """Remove trailing question marks."""
+    """Remove trailing question marks; a fourth one is a part of the extensions."""
     if parts.scheme not in _LDAP or parts.query is None or not parts.host:
+        return parts
+    *fields, extensions = parts.query.split("?", 3)
+    if len(fields) == 3 and extensions:  # noqa: PLR2004 - attributes, scope and filter
         return parts
     return _with(parts, parts.path, parts.query.rstrip("?") or None)

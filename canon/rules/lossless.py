@@ -70,9 +70,14 @@ def lower_scheme(parts: Parts) -> Parts:
     return parts if scheme == (parts.scheme or "") else parts._replace(scheme=scheme)
 
 
+def _has_server(parts: Parts) -> bool:
+    """Return False if what looks like an authority is data, as in ``javascript://A%0Ab()``."""
+    return schemes.of(parts.scheme).authority
+
+
 def lower_host(parts: Parts) -> Parts:
     """Convert the host to lower case, except for the digits of escapes."""
-    if not parts.host or parts.host.islower():
+    if not parts.host or parts.host.islower() or not _has_server(parts):
         return parts
     return _unless_equal(parts, parts._replace(host=percent.upper_hex(parts.host.lower())))
 
@@ -80,7 +85,8 @@ def lower_host(parts: Parts) -> Parts:
 def remove_dots(parts: Parts) -> Parts:
     """Remove ``.`` and ``..`` from a path that starts with a slash.
 
-    Any other path is opaque text, not a hierarchy (``mailto:``, ``urn:``).
+    Any other path is opaque text, not a hierarchy (``mailto:``, ``urn:``), and so is the path of
+    some schemes: there, dots are data (docs/decisions/0032-dots-that-are-data.md).
     """
     return _without_dots(parts, remove_dot_segments)
 
@@ -93,6 +99,8 @@ def remove_inner_dots(parts: Parts) -> Parts:
 def _without_dots(parts: Parts, remove: Callable[[str], str]) -> Parts:
     """Remove dot segments from a path that starts with a slash."""
     if not parts.path.startswith("/") or "/." not in parts.path:
+        return parts
+    if not schemes.of(parts.scheme).steps:
         return parts
     path = remove(parts.path)
     if parts.host is None and path.startswith("//"):
@@ -111,19 +119,19 @@ def idna_host(parts: Parts) -> Parts:
 
 def compress_ipv6(parts: Parts) -> Parts:
     """Convert an IPv6 address to its recommended form."""
-    if not parts.host or not parts.host.startswith("["):
+    if not parts.host or not parts.host.startswith("[") or not _has_server(parts):
         return parts
     return _unless_equal(parts, parts._replace(host=host.compress_ipv6(parts.host)))
 
 
 def drop_empty_port(parts: Parts) -> Parts:
     """Remove a colon that no port follows."""
-    return parts._replace(port=None) if parts.port == "" else parts
+    return parts._replace(port=None) if parts.port == "" and _has_server(parts) else parts
 
 
 def strip_port_zeros(parts: Parts) -> Parts:
     """Remove the leading zeros of a port."""
-    if not parts.port or not parts.port.startswith("0"):
+    if not parts.port or not parts.port.startswith("0") or not _has_server(parts):
         return parts
     return _unless_equal(parts, parts._replace(port=parts.port.lstrip("0") or "0"))
 

@@ -6,6 +6,8 @@ from typing import TypeVar
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from canonry.canon.syntax.schemes import SCHEMES
+
 _T = TypeVar("_T")
 
 TOKENS = [
@@ -52,6 +54,26 @@ forms = st.builds(
     lambda scheme, rest: scheme + "".join(rest),
     st.sampled_from(_FORMS),
     st.lists(st.sampled_from(_SIGNS), max_size=8),
+)
+# What a scheme's own document calls data, and the generic syntax takes for structure.
+_WORDS = ["w7{}7W", "W7{}7", "%577{}7"]
+_DATA = [
+    "/", "/../", "/./", "..", "%2E%2E", "/.%2e/", ".", "//", "?", "?/../", ";", ";a=", "&", "=",
+    "%09", "%00", "%2F", ",", ":", ":080", "@", "[::1]", "+", "1", "*", "%41", "%", "|", "\xe9",
+]  # fmt: skip
+_BEFORE = [
+    *(f"{scheme}://h/" for scheme in SCHEMES if SCHEMES[scheme].authority),
+    *(f"{scheme}:" for scheme in SCHEMES), *(f"{scheme.upper()}://" for scheme in SCHEMES),
+    "news:", "mailto:", "data:,", "urn:ab:", "tel:+1;a=", "gopher://h/1a%09", "file:",
+    "wais://h/d/", "x-foo:",
+]  # fmt: skip
+# URLs of every scheme in which each word is another, so that none can be dropped unseen.
+marked = st.builds(
+    lambda before, pieces: (
+        before + "".join(piece.format(place) for place, piece in enumerate(pieces))
+    ),
+    st.sampled_from(_BEFORE),
+    st.lists(st.sampled_from(_WORDS + _DATA), max_size=9),
 )
 anything = st.one_of(texts, urls, forms, st.text(max_size=40))
 _SOUND = [
