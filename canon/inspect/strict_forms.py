@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.inspect.reading import after_scheme, path_start, whole_path
-from canonry.canon.syntax.grammar import PRODUCTIONS
+from canonry.canon.syntax import percent
+from canonry.canon.syntax.grammar import matches
 from canonry.canon.syntax.parts import Parts
 
 
@@ -39,6 +40,8 @@ def check(parts: Parts, text: str, document: str | None) -> None:
     shapes = _shapes(document)
     shape = shapes.get((parts.scheme or "").lower(), shapes[ANY])
     start = len(parts.scheme or "") + 1
+    if (parts.host or "").startswith("[") and not matches("IP-literal", parts.host or ""):
+        raise InvalidURL(Reason.HOST, text, text.index("["))
     if shape.host is None:
         _check(shape.rest, after_scheme(parts, text), text, start)
     else:
@@ -102,11 +105,11 @@ _HOST_1738 = rf"(?:(?:[A-Za-z0-9]{_TAIL}\.)*[A-Za-z]{_TAIL}|{_NUMBER})"
 _UCHAR_1738 = r"A-Za-z0-9$\-_.+!*'(),"
 # Its successors take characters, hosts and ports from RFC 3986, where "~" is unreserved.
 _UCHAR = _UCHAR_1738 + "~"
-_HOST = rf"(?:{PRODUCTIONS['IP-literal']}|{_any_of(_UCHAR + ';&=')}++)"
-_PORT = PRODUCTIONS["port"]
-_USER = PRODUCTIONS["userinfo"]
-_PCHAR = PRODUCTIONS["pchar"]
-_QUERY = PRODUCTIONS["query"]
+_HOST = rf"(?:\[[^\[\]]++\]|{_any_of(re.escape(percent.REG_NAME))}++)"  # brackets: see `check`
+_PORT = "[0-9]*+"
+_USER = rf"{_any_of(re.escape(percent.USERINFO))}*+"
+_PCHAR = _any_of(re.escape(percent.PCHAR))
+_QUERY = rf"{_any_of(re.escape(percent.QUERY))}*+"
 _SLASHED = rf"(?:{_PCHAR}|/)*+"
 
 

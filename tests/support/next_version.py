@@ -30,7 +30,7 @@ def drop_commas(parts: Parts) -> Parts:
 
 def drop_blank_query(parts: Parts) -> Parts:
     """Leave out a query that is empty, or nothing but separators."""
-    if parts.query is None or parts.query.strip("&"):
+    if parts.query is None or parts.query.strip("&") or parts.scheme not in WEB:
         return parts
     return parts._replace(query=None)
 '''

@@ -1,12 +1,13 @@
 """`interpret` by one document, and strictly: what a grammar excludes, and where."""
 
+import re
 import time
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis.strategies import none, sampled_from
-from support.strategies import anything, forms, marked, raw
+from hypothesis import example, given
+from hypothesis import strategies as st
+from support.strategies import anything, forms, marked, raw, share
 
 import canonry
 from canonry.canon.inspect.forms import (
@@ -61,6 +62,9 @@ def at(host: str, port: int) -> Server:
         ("http://h/[", 9),
         ("http://h/a#b#c", 12),
         ("ftp://h_\xe9/", 8),
+        ("http://[1]/", 7),
+        ("ftp://u@[::g]/", 8),
+        ("news://[::1/a", 7),
         ("telnet://h:x/", 10),
         ("x-foo:a|b", 7),
     ],
@@ -163,7 +167,7 @@ def test_the_draft_of_1993_by_its_letter(url: str, position: int) -> None:
     assert caught.value.position == position
 
 
-@given(url=marked | forms | anything | raw, document=none() | sampled_from(list(DOCUMENTS)))
+@given(url=marked | forms | anything | raw, document=st.none() | st.sampled_from(list(DOCUMENTS)))
 def test_strict_reading_says_the_same_or_refuses(url: str | bytes, document: str | None) -> None:
     try:
         lax = canonry.interpret(url, document=document)
@@ -175,6 +179,76 @@ def test_strict_reading_says_the_same_or_refuses(url: str | bytes, document: str
         assert 0 <= error.position <= len(error.text)  # noqa: PT017 - the only way it may fail
     else:
         assert strict == lax
+
+
+# What the productions of RFC 1738 and of 1993 allow, and we read in another way or not at all.
+_READ_OTHERWISE = re.compile(
+    r"""(?:ftp|telnet)://[^/@]*\?      # a "?" in a user name: for all others the host ends there
+      | gopher:.*%09.*[/?].*%09       # a selector or a search with these, or with tabs of its own
+      | gopher:.*%0[9AaDd]            # 3.4.1: a selector holds no tab and no line break
+      | wais://[^/]*/(?:[?/]|\Z)      # no name of a database
+      | prospero://[^/]*/(?:;|%00|\Z) # no name of an object
+      """,
+    re.VERBOSE,
+)
+
+
+# URLs that the grammar of RFC 1738 mostly allows.
+_MILD = [
+    "a",
+    "1",
+    "-",
+    "/",
+    "/a",
+    "/1",
+    ";",
+    ";a=b",
+    "=",
+    "?",
+    "&",
+    ":",
+    "@h",
+    "%2F",
+    "%09",
+    ".",
+    "*",
+    "~",
+]
+mild = st.builds(
+    lambda scheme, server, rest: f"{scheme}:{server}{''.join(rest)}",
+    st.sampled_from(list(DOCUMENTS["rfc1738"])),
+    st.sampled_from(
+        ["//h", "//h/", "//h/a", "//h/a", "//u:p@h.a-b:1/a", "//1.2.3.4", "///", "a", "a", ""]
+    ),
+    st.lists(st.sampled_from(_MILD), max_size=4),
+)
+
+
+def is_allowed(url: str) -> bool:
+    """Return True if RFC 1738 allows a URL."""
+    try:
+        return canonry.interpret(url, strict=True, document="rfc1738") is not None
+    except canonry.InvalidURL:
+        return False
+
+
+@pytest.mark.parametrize("scheme", DOCUMENTS["rfc1738"])
+def test_enough_urls_are_allowed(scheme: str) -> None:
+    of_scheme = mild.filter(lambda url: url.startswith(f"{scheme}:"))
+    assert 0 < share(of_scheme, is_allowed, 100) < 0.95
+
+
+@given(url=mild | marked | forms)
+@example(url="ftp://u:p@h:1/a/b;type=a")
+@example(url="news:a@h")
+@example(url="prospero://h/a?b;c=d")
+@example(url="wais://h/a/b/c")
+def test_rfc_1738_and_its_productions_agree(url: str) -> None:
+    """`matches` reads the document's grammar as it stands; here are scheme-by-scheme patterns."""
+    scheme = url.partition(":")[0]
+    if scheme not in DOCUMENTS["rfc1738"] or _READ_OTHERWISE.match(url):
+        return
+    assert canonry.matches(f"{scheme}url", url, document="rfc1738") == is_allowed(url)
 
 
 def test_an_unknown_document_is_refused() -> None:
