@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -32,6 +32,7 @@ from canonry.storage.sql.schema import (
     urls,
 )
 from canonry.storage.sql.sqlite_engine import standing
+from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.timestamps import iso, utc
 
 
@@ -107,7 +108,7 @@ def _job(row: RowMapping) -> dict[str, Any]:
 
     Its settings, which are JSON, lose the passwords of its seeds.
     """
-    settings = redaction.redact_all(msgspec.json.decode(row["settings"]))
+    settings = redaction.redact_all(stored_json(row["settings"], "jobs", row["id"]))
     ended = row["ended_at"]
     return {
         **row,
@@ -227,6 +228,7 @@ _URL_COLUMNS = frozenset(
     {"url", "same_as", "located", "found_on", "canonical", "same_body_as", "representative"}
     | {"lesson"}
 )
+_AT_ONCE = 5_000  # rows
 _TIMES = frozenset({"fetched_at", "found_at", "first_seen", "last_seen", "verified_at"})
 
 
@@ -240,6 +242,16 @@ def columns(what: str) -> dict[str, type]:
     return found | dict.fromkeys(_TIMES & found.keys(), datetime)
 
 
+def _prepared(
+    parts: Iterable[Sequence[RowMapping]], known: equivalences.Equivalences, what: str
+) -> Iterator[RowMapping]:
+    """Yield rows; for aliases, all that is asked about some of them is read before."""
+    for part in parts:
+        if what == "aliases":
+            known.prepare({row["from_id"] for row in part})
+        yield from part
+
+
 def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an export as plain data: states by name, digests in hexadecimal, moments.
 
@@ -247,9 +259,8 @@ def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
     which is the URL itself if it belongs to none.
     """
     known = equivalences.Equivalences(connection)
-    result = connection.execute(EXPORTS[what].execution_options(yield_per=5_000))
-    for row in result.mappings():
-        plain = dict(row)
+    result = connection.execute(EXPORTS[what].execution_options(yield_per=_AT_ONCE))
+    for plain in map(dict, _prepared(result.mappings().partitions(), known, what)):
         if what == "aliases":
             plain["representative"] = known.representative(plain.pop("from_id")).url
         for column in _URL_COLUMNS & plain.keys():

@@ -24,7 +24,7 @@ from canonry.crawler.cli.scope_options import (
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import find_policy, warnings_for
-from canonry.crawler.run import workers
+from canonry.crawler.run import unread_pages, workers
 from canonry.crawler.settings import load
 from canonry.storage import report
 from canonry.storage.sql.engine import shown
@@ -149,6 +149,7 @@ def crawl(
         )
     with report.reading(store) as connection:
         found = report.status(connection)
+    found["unread"] = unread_pages.unread_in(found)
     found["seconds"] = round(result.seconds, 3)
     found["finished"] = result.finished and not result.is_fruitless
     found["failed_seeds"] = last_words.as_data(result.failed_seeds)

@@ -132,6 +132,10 @@ def status(found: Mapping[str, Any]) -> None:
         console.print(f"{told}\n", soft_wrap=False)
     table("URLs", ("state", "count"), [(k, n) for k, n in found["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(found["pages_by_status"].items()))
+    if unread := found["unread"]:
+        pages = counted(sum(unread.values()), "page")
+        why = ", ".join(f"{reason} {number:,}" for reason, number in unread.items())
+        console.print(f"{pages} of these answered, but the body was not read: {why}\n")
     if found["repeated_bodies"]:
         pages = counted(found["repeated_bodies"], "page")
         console.print(f"{pages} with the same body as another page\n")

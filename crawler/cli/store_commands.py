@@ -9,6 +9,7 @@ from canonry.crawler.cli.common import (
     store_option,
     with_exit_code,
 )
+from canonry.crawler.run import unread_pages
 from canonry.crawler.run.job import killed_jobs
 from canonry.storage import report
 from canonry.storage.sql.schema import VERSION
@@ -25,6 +26,7 @@ def status(store: str, *, as_json: bool) -> int:
     """
     with report.reading(store) as connection:
         found = report.status(connection)
+    found["unread"] = unread_pages.unread_in(found)
     if found["job"] is not None:
         found["job"] = killed_jobs.corrected(found["job"])
     if as_json:

@@ -18,6 +18,7 @@ from canonry.crawler.settings.sections import HostSettings
 from canonry.storage import StoreError, known_url
 from canonry.storage.facts import read_facts
 from canonry.storage.rows import urls
+from canonry.storage.sql.stored_json import stored_json
 
 # What these keys hold is not in a job.
 _SECRET = frozenset({"headers", "basic_auth", "cookies", "proxy"})
@@ -45,7 +46,7 @@ def last_crawl(connection: Connection) -> LastCrawl | None:
     if row is None:
         return None
     job = killed_jobs.corrected(row)
-    stored = msgspec.json.decode(job["settings"])
+    stored = stored_json(job["settings"], "jobs", job["id"])
     settings, seeds = stored.get("settings", {}), stored.get("seeds", ())
     ended_at = job["ended_at"]
     return LastCrawl(

@@ -22,6 +22,8 @@ from canonry.storage.http_status import OK
 from canonry.storage.records import NOT_A_PAGE
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
+_LISTS = frozenset({"text/plain", "text/xml", "application/xml"})
+_SEEDS = 10  # without links, of which that is told
 _FAULTS_IN_A_ROW = 10  # of our own: then the pages are not the cause
 
 
@@ -59,6 +61,7 @@ class Crawl:
         self._recorder = Recorder(store_session, self._scheduler, clock, log)
         self._tasks: set[asyncio.Task[None]] = set()  # visits and probes
         self._faults = 0  # of our own, in a row
+        self._without_links = 0  # seeds
         self._error: Exception | None = None  # ends the run
         self._stopped = False
 
@@ -117,10 +120,7 @@ class Crawl:
             slow_down = partial(self._scheduler.slow_down, host)
             outcome = await self._visitor.visit(queued, slow_down)
             if _leads_nowhere(outcome):
-                self._notify(
-                    f"No link was found on {redact(queued.url)}, which is a seed and a page "
-                    f"({outcome.page and outcome.page.content_type}): scripts may make its links."
-                )
+                self._tell_of_no_links(outcome)
             self._faults = 0
         except Exception as error:  # noqa: BLE001 - not a fault of the network: one of our own
             if self._survives(queued.url, error):
@@ -131,6 +131,22 @@ class Crawl:
             else:
                 self._scheduler.visited(host, outcome)
                 self._recorder.put(outcome)
+
+    def _tell_of_no_links(self, seed: Outcome) -> None:
+        """Say why nothing follows from a seed that was fetched; of many seeds, for a few."""
+        self._without_links += 1
+        if self._without_links > _SEEDS:
+            return
+        kind = (seed.page and seed.page.content_type) or ""
+        name = f"{redact(seed.queued.url)}, which is a seed and"
+        if _bare(kind) in _PAGES or not kind:
+            said = f"{name} a page ({kind or None}): scripts may make its links."
+        elif _bare(kind) in _LISTS or _bare(kind).endswith("+xml"):
+            said = f"{name} {kind}: it names no URL."
+        else:
+            said = f"{name} {kind}: links are read from HTML, feeds, sitemaps and plain text."
+        more = "" if self._without_links < _SEEDS else " Of further such seeds nothing is said."
+        self._notify(f"No link was found on {said}{more}")
 
     async def _probe(self, host: str, probe: Probe) -> None:
         """Send a probe and learn from the page with which the host answers."""
@@ -173,10 +189,14 @@ class Crawl:
 
 
 def _leads_nowhere(outcome: Outcome) -> bool:
-    """Return True if a seed is a page without any link."""
+    """Return True if a seed answered, and no URL was found in it."""
     page = outcome.page
     if page is None or page.status != OK or outcome.queued.depth or outcome.hops:
         return False
-    kind = (page.content_type or "text/html").partition(";")[0].strip().lower()
     refused = any(link.reason != NOT_A_PAGE for link in outcome.refused)
-    return kind in _PAGES and not (outcome.links or refused)
+    return not (outcome.links or refused)
+
+
+def _bare(content_type: str) -> str:
+    """Return a content type without its parameters."""
+    return content_type.partition(";")[0].strip().lower()

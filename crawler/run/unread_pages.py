@@ -1,12 +1,27 @@
 """Pages whose body was not read: what the store keeps of them."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.response import Response, Unread
+from canonry.crawler.hold_reason import HoldReason
 from canonry.storage import Hop, Outcome, Page, Queued, State
 from canonry.storage.records import UNREAD
+
+_REASONS = (HoldReason.OTHER_TYPE.label, Fault.TOO_LARGE.label)
+
+
+def unread_in(status: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many pages of a store answered and were not read, by reason.
+
+    Args:
+        status: what the store holds, as `canonry.storage.report.status` returns it. Its counts of
+            pages by HTTP status include them.
+    """
+    unread = {**status["held"], **status["failed"]}
+    return {reason: unread[reason] for reason in _REASONS if unread.get(reason)}
 
 
 def unread_outcome(

@@ -8,19 +8,27 @@ page to which many unlike pages lead, such as a login page, or the home page for
 """
 
 import re
-from collections.abc import Collection
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.sql.bulk import rows_of
-from canonry.storage.sql.schema import State, aliases, pages, urls
+from canonry.storage.sql.schema import State, aliases, urls
 
 _MAX_STEPS = 16
 SINK = 10  # so many sources with names unlike the target's make it a sink
 _LOOKED_AT = 200
 _LAST = re.compile(r"://[^/?#]*/?(?:[^?#]*/)?([^/?#]*)/*(?:[?#]|\Z)")
+
+_ROWS = (
+    "SELECT urls.id, urls.url, urls.state, pages.status, pages.title, pages.canonical FROM urls "
+    "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
+)
+_EDGES = "SELECT from_id, to_id, kind, status, count, last_seen, id FROM aliases WHERE from_id"
+_LEADING = "SELECT to_id, kind FROM aliases WHERE to_id"
 
 
 class Alias(NamedTuple):
@@ -50,6 +58,7 @@ class _URLRow(NamedTuple):
     state: int
     status: int | None
     title: str | None
+    canonical: str | None
 
 
 class _Edge(NamedTuple):
@@ -69,6 +78,31 @@ class Equivalences:
         """Bind a connection."""
         self._connection = connection
         self._sinks: dict[int, bool] = {}
+        self._rows: dict[int, _URLRow] = {}
+        self._edges: dict[int, list[_Edge]] = {}
+
+    def prepare(self, rows: Collection[int]) -> None:
+        """Read all that `representative` asks for about some URLs, in a few questions.
+
+        What was read for other URLs before is forgotten.
+        """
+        self._rows, self._edges = {}, {}
+        new = set(rows)
+        for _ in range(_MAX_STEPS + 1):
+            if not new:
+                break
+            part = list(new)
+            for found in rows_of(self._connection, _ROWS, part):
+                self._rows[found[0]] = _URLRow._make(found)
+            self._edges |= {row: [] for row in part}
+            for from_id, *edge, _id in sorted(rows_of(self._connection, _EDGES, part), key=_latest):
+                self._edges[from_id].append(_Edge._make(edge))
+            new = {edge.to_id for row in part for edge in self._edges[row]} - self._rows.keys()
+        ends = {e.to_id for edges in self._edges.values() for e in edges if e.kind == "redirect"}
+        leading: Counter[int] = Counter()
+        for to_id, kind in rows_of(self._connection, _LEADING, list(ends - self._sinks.keys())):
+            leading[to_id] += kind == "redirect"
+        self._sinks |= {row: False for row, number in leading.items() if number < SINK}
 
     def of_many(self, rows: Collection[int]) -> dict[int, EquivalenceClass]:
         """Return the classes of the URLs, among known ones, that lead to others.
@@ -108,21 +142,21 @@ class Equivalences:
 
     def _of(self, row: int) -> _URLRow:
         """Return what is known of a URL."""
-        query = select(urls.c.id, urls.c.url, urls.c.state, pages.c.status, pages.c.title)
-        query = query.join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
-        return _URLRow._make(self._connection.execute(query.where(urls.c.id == row)).one())
+        if row in self._rows:
+            return self._rows[row]
+        [found] = rows_of(self._connection, _ROWS, [row])
+        return _URLRow._make(found)
+
+    def _from(self, row: int) -> list[_Edge]:
+        """Return the edges that begin at a URL, the latest first."""
+        if row in self._edges:
+            return self._edges[row]
+        found = sorted(rows_of(self._connection, _EDGES, [row]), key=_latest)
+        return [_Edge._make(edge) for _from_id, *edge, _id in found]
 
     def _merging(self, here: _URLRow) -> _Edge | None:
         """Return the edge that merges a URL into another, if there is one."""
-        query = select(
-            aliases.c.to_id,
-            aliases.c.kind,
-            aliases.c.status,
-            aliases.c.count,
-            aliases.c.last_seen,
-        ).where(aliases.c.from_id == here.id)
-        found = self._connection.execute(query.order_by(aliases.c.last_seen.desc()))
-        for edge in map(_Edge._make, found.all()):
+        for edge in self._from(here.id):
             if edge.to_id == here.id:
                 continue
             if edge.kind == "redirect" and here.state == State.REDIRECTED:
@@ -142,8 +176,7 @@ class Equivalences:
         there = self._of(target)
         if there.state != State.FETCHED or there.status != OK:
             return False
-        named = self._connection.scalar(select(pages.c.canonical).where(pages.c.url_id == target))
-        if named not in {None, there.url}:
+        if there.canonical not in {None, there.url}:
             return False
         return not (here.title and there.title and here.title != there.title)
 
@@ -156,6 +189,11 @@ class Equivalences:
             names = map(last_segment, self._connection.scalars(leading.limit(_LOOKED_AT)))
             self._sinks[target] = len({name for name in names if name != own}) >= SINK
         return self._sinks[target] and last_segment(source) != last_segment(self._of(target).url)
+
+
+def _latest(edge: Sequence[Any]) -> tuple[float, int]:
+    """Return the order of edges: the latest first; of several, the first in the store."""
+    return -edge[-2], edge[-1]
 
 
 def last_segment(url: str) -> str:

@@ -19,10 +19,11 @@ from sqlalchemy import (
 )
 
 from canonry.canon import redact
-from canonry.canon.learned import Rewrite, to_fields
+from canonry.canon.learned import FAMILIES, Rewrite, to_fields
 from canonry.storage.learned.tracked_rule import Sample, TrackedRule
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.schema import evidence, meta, rules
+from canonry.storage.sql.stored_json import damaged, stored_json
 
 _COUNTERS = (  # columns that are attributes of a rule, under the same names
     "state",
@@ -59,7 +60,7 @@ def _encode(rule: TrackedRule) -> dict[str, Any]:
 
 def _decode(row: RowMapping, samples: Iterable[Sample]) -> TrackedRule:
     """Return the rule that a row holds, with the samples of its evidence."""
-    said = _rewrite(row["host"], row["lesson"])
+    said = _rewrite(row["id"], row["host"], row["lesson"])
     counters = {name: row[name] for name in _COUNTERS}
     rule = TrackedRule(said, hsts=bool(row["hsts"]), **counters)
     for agrees, url, found in samples:
@@ -67,8 +68,19 @@ def _decode(row: RowMapping, samples: Iterable[Sample]) -> TrackedRule:
     return rule
 
 
-def _rewrite(host: str, fields: str) -> Rewrite:
-    return msgspec.convert({"host": host, **msgspec.json.decode(fields)}, Rewrite)
+def _rewrite(rule_id: str, host: str, fields: str) -> Rewrite:
+    """Return what a stored rule says.
+
+    Raises:
+        StoreError: if that is not what any rule can say.
+    """
+    try:
+        said = msgspec.convert({"host": host, **stored_json(fields, "rules", rule_id)}, Rewrite)
+    except msgspec.ValidationError as error:
+        raise damaged("rules", rule_id, error) from None
+    if said.family not in FAMILIES:
+        raise damaged("rules", rule_id, f"there is no family {said.family!r}")
+    return said
 
 
 def generation(connection: Connection) -> int:
@@ -109,9 +121,9 @@ def wide_hosts(connection: Connection) -> set[str]:
 
 def activated_since(connection: Connection, moment: float) -> list[Rewrite]:
     """Return what the rules say that are active and became so after a moment."""
-    query = select(rules.c.host, rules.c.lesson).where(rules.c.state == "active")
+    query = select(rules.c.id, rules.c.host, rules.c.lesson).where(rules.c.state == "active")
     recent = connection.execute(query.where(rules.c.entered_at >= moment))
-    return [_rewrite(host, fields) for host, fields in recent]
+    return [_rewrite(*row) for row in recent]
 
 
 def outcomes(connection: Connection) -> dict[str, list[tuple[int, int]]]:
@@ -120,12 +132,13 @@ def outcomes(connection: Connection) -> dict[str, list[tuple[int, int]]]:
     Rules with few paths are left out, and those for subdomains, which speak for many hosts.
     """
     paths = rules.c.agree + rules.c.disagree
-    query = select(rules.c.lesson, rules.c.agree, rules.c.disagree).where(paths >= _SETTLED)
+    query = select(rules.c.id, rules.c.host, rules.c.lesson, rules.c.agree, rules.c.disagree)
+    query = query.where(paths >= _SETTLED)
     for name in ("below", "subdomains"):  # fields that have their defaults are not written
         query = query.where(~rules.c.lesson.contains(f'"{name}":', autoescape=True))
     found: dict[str, list[tuple[int, int]]] = {}
-    for fields, agree, disagree in connection.execute(query):
-        family = msgspec.json.decode(fields)["family"]
+    for rule_id, host, fields, agree, disagree in connection.execute(query):
+        family = _rewrite(rule_id, host, fields).family
         found.setdefault(family, []).append((agree, disagree))
     return found
 

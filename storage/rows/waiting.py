@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, and_, case, func, select
 
 from canonry.storage.sql.schema import State, hosts, urls
 
@@ -61,6 +61,33 @@ def waits_for(connection: Connection, now: float) -> WaitingHost | None:
         if first is None or until < first.until:
             first = WaitingHost(name, until, _reason(connection, row), number)
     return first
+
+
+class HeldHosts(NamedTuple):
+    """Hosts with queued URLs that are leased to other workers."""
+
+    host: str  # one of them
+    owner: str  # the worker that has leased it
+    hosts: int
+
+
+def held_by_others(connection: Connection, owner: str, now: float) -> HeldHosts | None:
+    """Return the hosts that others hold; None if a host with queued URLs is ours, or free.
+
+    Args:
+        connection: in a transaction.
+        owner: our worker.
+        now: seconds since 1970.
+    """
+    pending = hosts.c.pending > 0
+    theirs = and_(hosts.c.lease_owner != owner, hosts.c.lease_until > now)
+    is_other = case((theirs, 0), else_=1)  # null: nobody has leased it
+    query = select(hosts.c.name, hosts.c.lease_owner, is_other).where(pending)
+    first = connection.execute(query.order_by(is_other.desc(), hosts.c.id).limit(1)).one_or_none()
+    if first is None or first[2]:
+        return None
+    number = connection.scalar(select(func.count()).select_from(hosts).where(pending)) or 0
+    return HeldHosts(first.name, first.lease_owner, number)
 
 
 def _reason(connection: Connection, host: int) -> str | None:

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from canonry.storage.sql.engine import StoreError, shown
 from canonry.storage.sql.sqlite_engine import WRITING, file_of
+from canonry.storage.sql.stored_json import undecodable
 
 _PLAIN = frozenset({"builtins", "msgspec", "struct"})  # modules of errors that nobody planned
 _DAMAGED = (
@@ -42,7 +43,9 @@ def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise _store_error(engine, explained(error, engine.url), advice) from error
+        found = undecodable(engine, error)
+        said = explained(error, engine.url) if found is None else str(found)
+        raise _store_error(engine, said, advice) from error
     except Exception as error:
         if isinstance(error, OSError) or type(error).__module__ not in _PLAIN or _is_whole(engine):
             raise

@@ -1,7 +1,7 @@
 """Crawls of a raw server, inside the process of the test."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ def crawl(
     notices: list[str] | None = None,
     traps: dict[str, object] | None = None,
     fetch: dict[str, object] | None = None,
+    seeds: Sequence[str] = (SEED,),
     **crawl_keys: object,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Crawl a raw server until nothing is left; return the store's status and its pages."""
@@ -62,7 +63,7 @@ def crawl(
                 },
             )
             result = await wiring.crawl(
-                [SEED], store, settings, notify=(notices if notices is not None else []).append
+                seeds, store, settings, notify=(notices if notices is not None else []).append
             )
             assert result.finished
 

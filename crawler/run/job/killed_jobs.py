@@ -1,5 +1,6 @@
 """Jobs whose process was killed: it could not write that they ended."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ from sqlalchemy import Connection, select, update
 
 from canonry.crawler.run.job.lease_owners import is_dead
 from canonry.storage.sql.schema import jobs
+from canonry.storage.sql.stored_json import stored_json
 
 _RUNNING, _ENDED = "running", "interrupted"
 
@@ -16,16 +18,16 @@ def signed(job: str, worker: str) -> str:
     return msgspec.json.encode({**msgspec.json.decode(job), "worker": worker}).decode()
 
 
-def unsigned(job: str) -> Any:  # noqa: ANN401 - JSON
+def unsigned(job: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a job is to do, without the name of the worker."""
-    return {key: value for key, value in msgspec.json.decode(job).items() if key != "worker"}
+    return {key: value for key, value in job.items() if key != "worker"}
 
 
 def corrected(job: dict[str, Any]) -> dict[str, Any]:
     """Return a row of the table of jobs; one that was killed is "interrupted"."""
     if job["state"] != _RUNNING:
         return job
-    worker = msgspec.json.decode(job["settings"]).get("worker", "")
+    worker = stored_json(job["settings"], "jobs", job["id"]).get("worker", "")
     return {**job, "state": _ENDED} if is_dead(worker) else job
 
 

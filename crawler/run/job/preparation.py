@@ -2,8 +2,9 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, select
@@ -24,6 +25,7 @@ from canonry.storage import Candidate, State, Store
 from canonry.storage.rows import budgets, clock_ahead, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
+from canonry.storage.sql.stored_json import stored_json
 
 # The limits that a run may have changed. What they hold, or should hold, is reviewed.
 _LIMITS = frozenset(HoldReason) - {
@@ -130,11 +132,12 @@ def prepare(
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
         last = _last_job(connection)
         killed_jobs.close_in(connection)
-        if last is None or killed_jobs.unsigned(last) != msgspec.json.decode(job):
+        this = msgspec.json.decode(job)
+        if last is None or killed_jobs.unsigned(last) != this:
             known = sum(number for _state, _reason, number in counts.read(connection, "urls"))
             if known > _MANY:
                 notify(f"The limits have changed since the last run: reviewing {known:,} URLs.")
-            others = {HoldReason.OTHER_TYPE} if _types_in(last) != _types_in(job) else set()
+            others = {HoldReason.OTHER_TYPE} if _types_in(last) != _types_in(this) else set()
             _release(connection, url_filter, _LIMITS | others)
             _hold(connection, url_filter)
 
@@ -161,18 +164,17 @@ def _correct_clock(
         )
 
 
-def _last_job(connection: Connection) -> str | None:
+def _last_job(connection: Connection) -> dict[str, Any] | None:
     """Return what the last crawl into this store was to do; None when there was none."""
-    last = select(jobs.c.settings).where(jobs.c.command == "crawl").order_by(jobs.c.id.desc())
-    return connection.scalar(last.limit(1))
+    last = select(jobs.c.settings, jobs.c.id).where(jobs.c.command == "crawl")
+    found = connection.execute(last.order_by(jobs.c.id.desc()).limit(1)).one_or_none()
+    return None if found is None else stored_json(found.settings, "jobs", found.id)
 
 
-def _types_in(job: str | None) -> list[str]:
+def _types_in(job: Mapping[str, Any] | None) -> list[str]:
     """Return the types to which a job is limited: to learn another's, it has to be asked again."""
-    found: list[str] = []
-    if job is not None:
-        settings = msgspec.json.decode(job).get("settings", {})
-        found = settings.get("fetch", {}).get("only_types", [])
+    settings = {} if job is None else job.get("settings", {})
+    found: list[str] = settings.get("fetch", {}).get("only_types", [])
     return found
 
 

@@ -3,7 +3,7 @@
 from canonry.crawler.run.queue.frontier import Frontier
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS, Pace, StoreSession
 from canonry.crawler.run.queue.turns import Turns
-from canonry.storage.rows.waiting import WaitingHost
+from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 
 _HEARTBEAT = LEASE_SECONDS / 4
 
@@ -43,6 +43,10 @@ class HostLeases:
     async def waits_for(self, now: float) -> WaitingHost | None:
         """Return the host for which an idle crawl waits; None where it need not wait."""
         return await self._store_session.waits_for(now, self._pace())
+
+    async def held_by_others(self, now: float) -> HeldHosts | None:
+        """Return the hosts that other workers hold, if none is left for this one."""
+        return await self._store_session.held_by_others(now)
 
     async def leave(self) -> None:
         """Release all hosts, with their pace."""

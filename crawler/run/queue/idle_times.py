@@ -7,6 +7,7 @@ from canonry.storage.timestamps import iso
 
 _NOTABLE = 15.0  # seconds; a shorter wait is not told
 _LOOKS = 1.0  # seconds between two looks into the store
+_PATIENCE = 2.0  # seconds that all hosts are held by others, before that is told
 
 
 class IdleTimes:
@@ -18,6 +19,8 @@ class IdleTimes:
         self._notify = notify
         self._looked_at = 0.0
         self._told = 0.0  # the end of the wait that was told
+        self._others_since: float | None = None  # since when all hosts are held by other workers
+        self._told_others = False
 
     async def tell(self, now: float) -> None:
         """Tell until when a crawl waits that has no request under way, and for which host.
@@ -30,6 +33,7 @@ class IdleTimes:
         self._looked_at = now
         found = await self._leases.waits_for(now)
         if found is None or found.until - now < _NOTABLE:
+            await self._tell_of_others(now)
             return
         self._told = found.until
         until = iso(found.until) or ""
@@ -38,4 +42,24 @@ class IdleTimes:
             f"Nothing to do until {until[:10]} {until[11:19]}Z: then {found.host} is asked again"
             f"{others}; it waits because of {found.reason or 'its delay'}. Ctrl-C stops the crawl; "
             "the same command goes on."
+        )
+
+    async def _tell_of_others(self, now: float) -> None:
+        """Tell once that other workers hold all hosts with queued URLs."""
+        if self._told_others:
+            return
+        held = await self._leases.held_by_others(now)
+        if held is None:
+            self._others_since = None
+            return
+        if self._others_since is None:
+            self._others_since = now
+        if now - self._others_since < _PATIENCE:
+            return
+        self._told_others = True
+        machine, process, *_rest = f"{held.owner}:?".split(":")
+        hosts = held.host if held.hosts == 1 else f"{held.host} and {held.hosts - 1:,} more hosts"
+        self._notify(
+            f"Nothing to do as long as another process crawls {hosts} from the same store (process "
+            f"{process} on {machine}); this one waits for hosts that are free."
         )

@@ -12,7 +12,7 @@ from canonry.crawler.run.job.lease_owners import has_ended
 from canonry.storage import Admission, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
 from canonry.storage.rows import leases, waiting
-from canonry.storage.rows.waiting import WaitingHost
+from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.writer import Writer
 
 LEASE_SECONDS = 60.0
@@ -138,6 +138,15 @@ class StoreSession:
                 return waiting.waits_for(connection, now)
 
         return await self._writer.call(waits_for)
+
+    async def held_by_others(self, now: float) -> HeldHosts | None:
+        """Return the hosts that other workers hold, if there are no others with queued URLs."""
+
+        def held_by_others() -> HeldHosts | None:
+            with self._store.leasing() as connection:
+                return waiting.held_by_others(connection, self._worker, now)
+
+        return await self._writer.call(held_by_others)
 
     async def leave(self, pace: Pace) -> None:
         """Write the pace of our hosts and release them."""

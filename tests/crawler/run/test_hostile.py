@@ -197,6 +197,35 @@ def test_a_seed_without_links_is_told(tmp_path: Path, kind: str) -> None:
     assert message.startswith(f"No link was found on {SEED}, which is a seed and a page ({kind})")
 
 
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("application/pdf", "links are read from HTML, feeds, sitemaps and plain text"),
+        ("application/json; charset=utf-8", "links are read from HTML"),
+        ("text/plain", "it names no URL"),
+        ("application/rss+xml", "it names no URL"),
+    ],
+)
+def test_a_seed_that_is_no_page_is_told(tmp_path: Path, kind: str, reason: str) -> None:
+    said: list[str] = []
+    crawl(tmp_path, lambda _head: ok(b'{"a": 1}', f"Content-Type: {kind}"), notices=said)
+    [message] = said
+    assert message.startswith(f"No link was found on {SEED}, which is a seed and {kind}: {reason}")
+
+
+def test_of_many_seeds_without_links_ten_are_told(tmp_path: Path) -> None:
+    said: list[str] = []
+    seeds = [f"{SEED}{n}" for n in range(14)]
+    crawl(
+        tmp_path,
+        lambda _head: ok(b"%PDF", "Content-Type: application/pdf"),
+        notices=said,
+        seeds=seeds,
+    )
+    assert len(said) == 10
+    assert said[-1].endswith("Of further such seeds nothing is said.")
+
+
 def test_large_pages_are_read_beside_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from click.testing import CliRunner
 from support.crawls import crawl, page, target_of
 from support.servers import Answer, ok
@@ -53,6 +54,16 @@ def test_what_has_another_type_is_held_and_released(tmp_path: Path) -> None:
     assert found["held"] == {}
     assert {row["unread"] for row in rows} == {None}
     assert found["repeated_bodies"] == 3
+
+
+def test_the_status_tells_them_apart_from_pages_that_were_read(tmp_path: Path) -> None:
+    crawl(tmp_path, answer([]), fetch={"only_types": ["html"]})
+    store = ["--store", f"sqlite:///{tmp_path / 'store.db'}"]
+    said = CliRunner().invoke(main, ["status", *store]).output
+    assert "2 pages of these answered, but the body was not read: other-type 2" in said
+    found = msgspec.json.decode(CliRunner().invoke(main, ["status", *store, "--json"]).output)
+    assert found["unread"] == {"other-type": 2}
+    assert found["pages_by_status"] == {"200": 5, "404": 1}
 
 
 def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:

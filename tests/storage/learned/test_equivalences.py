@@ -45,7 +45,13 @@ class Web:
         self.store.close()
         with report.reading(url_of(folder)) as connection:
             known = Equivalences(connection)
-            return {p: known.representative(r).url.removeprefix(A) for p, r in rows.items()}
+            one_by_one = {path: known.representative(row) for path, row in rows.items()}
+            known.prepare(rows.values())
+            assert {path: known.representative(row) for path, row in rows.items()} == one_by_one
+            fresh = Equivalences(connection)
+            fresh.prepare(rows.values())
+            assert {path: fresh.representative(row) for path, row in rows.items()} == one_by_one
+            return {path: end.url.removeprefix(A) for path, end in one_by_one.items()}
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from support.stores import admit, open_store
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.queue.frontier import Frontier
 from canonry.crawler.run.queue.host_leases import HostLeases
+from canonry.crawler.run.queue.idle_times import IdleTimes
 from canonry.crawler.run.queue.politeness import Politeness
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS, StoreSession
 from canonry.crawler.run.queue.turns import Turns
@@ -53,7 +54,7 @@ class Worker:
 @contextmanager
 def workers(folder: Path) -> Iterator[tuple[Worker, Worker]]:
     with ExitStack() as stack:
-        one, other = (Worker(folder, name, stack) for name in ("one", "other"))
+        one, other = (Worker(folder, name, stack) for name in ("here:7:one", "other"))
         admit(one.store, [f"http://{host}.example/{n}" for host in "ab" for n in range(5)])
         yield one, other
 
@@ -86,7 +87,7 @@ def test_expired_leases_that_nobody_took_are_extended(tmp_path: Path) -> None:
     with workers(tmp_path) as (one, other):
         one.refresh(NOW)
         one.refresh(LATER)
-        assert owners(one) == {"one"}
+        assert owners(one) == {"here:7:one"}
         other.refresh(LATER + 1)
         assert other.frontier.loaded == 0
         assert len(one.takes(LATER + 1)) == 2
@@ -112,3 +113,32 @@ def test_the_pace_of_a_lost_host_stays_that_of_its_new_worker(tmp_path: Path) ->
                 level_by_level=False,
             )
         assert {host.ready_at for host in found} == {LATER + 1.0}
+
+
+def test_a_worker_without_hosts_says_once_who_has_them(tmp_path: Path) -> None:
+    said: list[str] = []
+    with workers(tmp_path) as (one, other):
+        one.refresh(NOW)
+        other.refresh(NOW)
+        idle = IdleTimes(other.leases, said.append)
+
+        def tell(now: float) -> None:
+            asyncio.run(idle.tell(now))
+
+        tell(NOW)
+        assert said == []  # a host may be free in a moment
+        tell(NOW + 3)
+        [message] = said
+        assert "another process crawls a.example and 1 more hosts from the same store" in message
+        assert "process 7 on here" in message
+        for later in (10, 20):
+            tell(NOW + later)
+        assert len(said) == 1
+        idle = IdleTimes(one.leases, said.append)
+        for later in (0, 3):
+            tell(NOW + later)
+        assert len(said) == 1  # its own hosts
+        idle = IdleTimes(other.leases, said.append)
+        for later in (1, 4):
+            tell(LATER + later)
+        assert len(said) == 1  # they are free
