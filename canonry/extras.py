@@ -7,6 +7,7 @@ PACKAGES = {
     "arrow": ("pyarrow",),
     "metrics": ("prometheus_client",),
     "postgresql": ("psycopg",),
+    "scrapy": ("scrapy",),
     "spark": ("pyarrow", "pandas", "pyspark"),
     "warc": ("warcio",),
     "yaml": ("yaml",),

@@ -1,6 +1,7 @@
 """Serve the demo site on loopback, and count the requests."""
 
 import asyncio
+import re
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,8 @@ from aiohttp import web
 
 from canonry.crawler.demo.site import OLD, SHOP, WWW, Resource, Site
 
+# Of a client that takes us for a proxy; servers accept it, too (RFC 9112 section 3.2.2).
+_ABSOLUTE = re.compile(r"\Ahttp://[^/?#]*")
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
 
 
@@ -30,7 +33,7 @@ class Served:
     async def answer(self, request: web.BaseRequest) -> web.Response:
         """Respond to a request."""
         await asyncio.sleep(self.pause)
-        target = request.raw_path
+        target = _ABSOLUTE.sub("", request.raw_path) or "/"
         host = request.host.partition(":")[0]
         self.requests += 1
         self.targets[f"{host}{target}"] += 1

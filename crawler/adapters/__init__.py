@@ -1,0 +1,1 @@
+"""Canonry inside other tools: thin adapters, each for one of them."""

@@ -1,0 +1,1 @@
+"""Canonry inside Scrapy: fingerprints, and a dupefilter and a scheduler on a store."""

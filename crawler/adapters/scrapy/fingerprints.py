@@ -1,0 +1,129 @@
+"""Fingerprints of Scrapy's requests: the key of the URL, mixed with method and body."""
+
+import hashlib
+import re
+from typing import NamedTuple, Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.utils.request import fingerprint as scrapys_fingerprint
+
+from canonry.canon import Canonicalizer, InvalidURL
+from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
+from canonry.crawler.admission.url_filter import is_fetched
+from canonry.crawler.opening import find_policy
+
+_BYTES = 16
+_HEAD = re.compile(r"\A[^:/?#]+:(?://[^/?#]*)?")  # scheme and authority
+
+
+class RequestKey(NamedTuple):
+    """What two requests have in common that ask for the same."""
+
+    fingerprint: bytes
+    key: bytes | None  # of a plain GET of a web page: the fingerprint, too; None for all others
+
+
+class RequestKeys:
+    """Makes fingerprints under one policy."""
+
+    def __init__(self, canonicalizer: Canonicalizer) -> None:
+        """Bind the canonicalizer; it has no learned rules, for those change."""
+        self._canonicalizer = canonicalizer
+
+    def fingerprint(self, request: Request) -> bytes:
+        """Return the fingerprint of a request. No request raises an error.
+
+        It is the key of the URL for a GET without a body, else a hash of key, method and body.
+        A request with ``meta["verbatim_url"]`` is hashed with its URL as it stands, and so is one
+        for which Scrapy sends another target than a browser would. A URL that has no canonical
+        form gets Scrapy's own fingerprint.
+        """
+        url = request.url
+        if request.meta.get("verbatim_url"):
+            return _mixed(_encoded(url), request, b"verbatim")
+        try:
+            found = self._canonicalizer(url)
+        except InvalidURL:
+            return _fallback(request)
+        if found.url != url and _target(found.url) != _target(url):
+            return _mixed(_encoded(url), request, b"as it is sent")
+        if request.method == "GET" and not request.body:
+            return found.key
+        return _mixed(found.key, request, b"request")
+
+    def as_browsers(self, request: Request) -> Request:
+        """Return the request that a browser would send: Scrapy leaves dot segments in paths.
+
+        One with ``meta["verbatim_url"]``, or whose target is the same, is returned as it is.
+        """
+        url = request.url
+        if "/." not in url and "/%2" not in url:
+            return request
+        if request.meta.get("verbatim_url"):
+            return request
+        try:
+            found = self._canonicalizer(url).url
+        except InvalidURL:
+            return request
+        if _target(found) == _target(url):
+            return request
+        _, mark, fragment = url.partition("#")
+        return request.replace(url=f"{found}{mark}{fragment}")
+
+    def of(self, request: Request) -> RequestKey:
+        """Return the fingerprint of a request, and its key if it is a plain GET of a web page."""
+        fingerprint = self.fingerprint(request)
+        is_plain = (
+            request.method == "GET"
+            and not request.body
+            and is_fetched(request.url)
+            and fingerprint == self._key(request.url)
+        )
+        return RequestKey(fingerprint, fingerprint if is_plain else None)
+
+    def _key(self, url: str) -> bytes | None:
+        """Return the key of a URL; None if it has none."""
+        try:
+            return self._canonicalizer(url).key
+        except InvalidURL:
+            return None
+
+
+def _mixed(start: bytes, request: Request, person: bytes) -> bytes:
+    """Return a hash of a URL or its key, with a request's method and body."""
+    mixed = hashlib.blake2b(start, digest_size=_BYTES, person=person)
+    mixed.update(b"\0" + _encoded(request.method) + b"\0" + request.body)
+    return mixed.digest()
+
+
+def _target(url: str) -> str:
+    """Return what is sent of a URL to its server: its path and its query."""
+    rest = _HEAD.sub("", url.partition("#")[0], count=1)
+    return rest if rest.startswith("/") else f"/{rest}"
+
+
+def _encoded(text: str) -> bytes:
+    """Return any text as bytes."""
+    return text.encode(errors="surrogatepass")
+
+
+def _fallback(request: Request) -> bytes:
+    """Return Scrapy's own fingerprint; where Scrapy fails, too, one of the URL as it stands."""
+    try:
+        return scrapys_fingerprint(request)
+    except ValueError:
+        return _mixed(_encoded(request.url), request, b"refused")
+
+
+class CanonryFingerprinter:
+    """Scrapy's ``REQUEST_FINGERPRINTER_CLASS``."""
+
+    def __init__(self, policy: str = "web") -> None:
+        """Make fingerprints under a policy: a preset, or a TOML file."""
+        self.fingerprint = RequestKeys(Canonicalizer(find_policy(policy))).fingerprint
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make fingerprints under the policy of the crawler's settings."""
+        return cls(read_settings(crawler.settings).policy)

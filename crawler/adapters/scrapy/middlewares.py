@@ -1,0 +1,91 @@
+"""The middlewares: they show the store what Scrapy's answers tell, and ask nothing themselves."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+
+from canonry.crawler.adapters.scrapy.observations import (
+    Observation,
+    failure_of,
+    hop_to,
+    page_of,
+)
+from canonry.crawler.adapters.scrapy.request_session import RequestSession
+from canonry.storage.http_status import REDIRECTS
+
+
+class _Watching:
+    """What both middlewares have in common."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        """Bind the crawler's session with the store."""
+        self._session = RequestSession.of(crawler)
+        self._stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the middleware of a crawler."""
+        return cls(crawler)
+
+    def _seen(self, request: Request) -> tuple[bytes, Observation] | None:
+        """Return the key of a plain GET, and what is known of the answers to it."""
+        if not self._session.is_open:
+            return None
+        key = self._session.keys.of(request).key
+        if key is None:
+            return None
+        return key, self._session.recorder.observed(key) or Observation(request.url)
+
+
+class CanonryDownloaderMiddleware(_Watching):
+    """Shows the store redirects, hop by hop, and the failures of requests."""
+
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Response:
+        """Keep where a redirect leads; the response goes on unchanged."""
+        del spider
+        location = response.headers.get("Location")
+        if response.status in REDIRECTS and location is not None:
+            hop = hop_to(self._session.canonicalizer, response, "redirect", location)
+            if hop is not None and (seen := self._seen(request)) is not None:
+                key, known = seen
+                self._session.recorder.observe(key, known._replace(hops=(*known.hops, hop)))
+        return response
+
+    def process_exception(
+        self, request: Request, exception: Exception, spider: Spider | None = None
+    ) -> None:
+        """Keep why a request got no response."""
+        del spider
+        if (seen := self._seen(request)) is not None:
+            key, known = seen
+            self._session.recorder.observe(key, known._replace(failure=failure_of(exception)))
+
+
+class CanonrySpiderMiddleware(_Watching):
+    """Shows the store pages; skips start requests that an unfinished crawl has asked before."""
+
+    def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:
+        """Keep what a page says: its digest, its sketch, its title, its canonical link."""
+        del spider
+        request = response.request
+        if request is None or (seen := self._seen(request)) is None:
+            return
+        key, known = seen
+        latency = request.meta.get("download_latency", 0.0)
+        page, canonical = page_of(self._session.canonicalizer, response, latency)
+        hops = known.hops if canonical is None else (*known.hops, canonical)
+        self._session.recorder.observe(key, known._replace(hops=hops, page=page))
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Yield what a spider starts with, less what the crawl that it resumes has asked."""
+        async for one in start:
+            if isinstance(one, Request) and self._session.was_started(one):
+                if self._stats is not None:
+                    self._stats.inc_value("canonry/start_requests/asked_before")
+                continue
+            yield one

@@ -1,0 +1,165 @@
+"""The recorder of requests: what was asked goes to the store's URLs, and to the learning."""
+
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+
+from sqlalchemy import Connection
+
+from canonry.crawler.adapters.scrapy.observations import Observation, outcome_of
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.learn.session import LearningSession
+from canonry.storage import Candidate, Outcome, Store, StoreError
+from canonry.storage.learned import rule_rows
+from canonry.storage.rows import request_queue
+from canonry.storage.rows.request_queue import DoneRequest
+from canonry.storage.rows.request_tables import Standing
+from canonry.storage.seen.seen_set import rows_of_keys
+
+AT_ONCE = 256  # requests in one transaction
+_MOST = 20_000  # URLs with observations whose requests are not done
+_NO_ROW = 0
+_UNKNOWN = -1  # generation of rules
+
+
+class RequestRecorder:
+    """Records requests for one worker. The store's transactions hold the write lock."""
+
+    def __init__(
+        self,
+        store: Store,
+        spider: str,
+        worker: str,
+        learning: LearningSession | None,
+        notify: Callable[[str], None],
+    ) -> None:
+        """Bind a spider's queue.
+
+        Args:
+            store: the store.
+            spider: whose queue it is.
+            worker: the name under which requests are taken.
+            learning: learns from what is recorded; None learns nothing.
+            notify: receives sentences for people.
+        """
+        self.queues = False  # True if the store has the requests, not only their claims
+        self.parked = 0  # queued requests that learned rules hold now
+        self._store = store
+        self._spider = spider
+        self._worker = worker
+        self._learning = learning
+        self._notify = notify
+        self._generation = _UNKNOWN
+        self._observed: OrderedDict[bytes, Observation] = OrderedDict()  # by key
+
+    def observed(self, key: bytes) -> Observation | None:
+        """Return what is known of the answers to a URL whose request is not recorded yet."""
+        return self._observed.get(key)
+
+    def observe(self, key: bytes, observation: Observation) -> None:
+        """Keep what is known of the answers to a URL until its request is recorded."""
+        self._observed[key] = observation
+        if len(self._observed) > _MOST:
+            self._observed.popitem(last=False)
+
+    def _admit(self, connection: Connection, now: float) -> int:
+        """Admit claimed requests as URLs of the store, the oldest first; return how many."""
+        waiting = request_queue.not_admitted(connection, AT_ONCE)
+        if not waiting:
+            return 0
+        candidates = [candidate_of(one.url, one.key, one.depth, one.hops) for one in waiting]
+        admissions = self._store.admit_in(connection, candidates, now)
+        pairs = list(zip(waiting, admissions, strict=True))
+        request_queue.admitted(connection, [(one.row, found.row) for one, found in pairs])
+        # Somebody who knows URLs only, such as `canonry crawl`, has claimed it in the meantime.
+        request_queue.drop(
+            connection,
+            (one.row for one, found in pairs if not found.new and one.standing == Standing.READY),
+        )
+        held = [found.row for _one, found in pairs if found.new]
+        held += [found.replaces for found in admissions if found.replaces is not None]
+        self._park(connection, held)
+        return len(waiting)
+
+    def sweep(self, connection: Connection) -> None:
+        """Take requests out of the queue, and put them back, as learned rules now say."""
+        swept = request_queue.sweep(connection, self._spider)
+        self.parked += swept.parked - swept.released
+
+    def _park(self, connection: Connection, url_rows: Sequence[int]) -> None:
+        """Take the requests for URLs out of the queue that a learned rule holds now."""
+        self.parked += request_queue.park(connection, url_rows)
+
+    def record(self, now: float) -> bool:
+        """Record requests whose responses were processed, and learn from them.
+
+        A fault of learning ends the learning alone.
+
+        Returns:
+            True if there may be more to record.
+        """
+        try:
+            return self._record(now)
+        except StoreError:
+            raise
+        except Exception as error:
+            if self._learning is None:
+                raise
+            trace = "".join(traceback.format_exception(error)).rstrip()
+            self._notify(f"learning failed and is switched off; please report this:\n{trace}")
+            self._learning = None
+            return self._record(now)
+
+    def _record(self, now: float) -> bool:
+        with self._store.transaction() as connection:
+            number = self._admit(connection, now)
+            finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE)
+            outcomes = self._outcomes(connection, finished)
+            admissions = self._store.record_in(connection, outcomes, now)
+            if self._learning is not None and outcomes:
+                learned = self._learning.learn(connection, outcomes, admissions, now)
+                self._park(connection, learned.later)
+            request_queue.forget(connection, finished)
+            generation = rule_rows.generation(connection)
+            if generation != self._generation:
+                self.sweep(connection)
+        self._generation = generation
+        for key in self._settled(outcomes, finished):
+            self._observed.pop(key, None)
+        return max(number, len(finished)) == AT_ONCE
+
+    def _settled(
+        self, outcomes: Sequence[Outcome], finished: Sequence[DoneRequest]
+    ) -> Iterable[bytes]:
+        """Return the keys whose observations were recorded."""
+        if not self.queues:
+            return list(self._observed)
+        urls = {outcome.queued.url for outcome in outcomes}
+        return [one.key for one in finished if one.key is not None and one.url in urls]
+
+    def _outcomes(self, connection: Connection, finished: Sequence[DoneRequest]) -> list[Outcome]:
+        """Return the outcomes of requests, in order; one for each URL."""
+        done = list(finished)
+        if not self.queues:  # Scrapy has the requests: they are done when they are answered
+            done += [
+                DoneRequest(_NO_ROW, None, seen.url, 0, 0, None, key)
+                for key, seen in self._observed.items()
+            ]
+        wanted = {one.key for one in done if one.key is not None}
+        seen = {key: self._observed.get(key, Observation()) for key in wanted}
+        wanted |= {hop.target.key for one in seen.values() for hop in one.hops}
+        rows = rows_of_keys(connection, list(wanted))
+        outcomes: dict[int, Outcome] = {}
+        for one in done:
+            if one.key is None or (row := rows.get(one.key)) is None:
+                continue
+            observation = seen[one.key]
+            if observation.page is None and request_queue.has_others(connection, row):
+                continue  # another try, or a redirect to the same resource, comes next
+            outcomes[row] = outcome_of(one, row, observation, rows)
+        return list(outcomes.values())
+
+
+def candidate_of(url: str, key: bytes, depth: int, hops: int) -> Candidate:
+    """Return a requested URL as a candidate for the store."""
+    return Candidate(url, url, key, host_of(url), depth, hops, listed=True)

@@ -1,0 +1,92 @@
+"""Requests as rows of the store: written as Scrapy's own disk queues write them."""
+
+import pickle
+from typing import Any, cast
+
+from scrapy import Request, Spider
+from scrapy.utils.request import request_from_dict
+
+from canonry.crawler.adapters.scrapy.fingerprints import RequestKey, RequestKeys
+from canonry.crawler.adapters.scrapy.request_session import RequestSession
+from canonry.storage.rows.request_queue import NewRequest
+from canonry.storage.rows.request_tables import Standing
+
+_PROTOCOL = 4  # as in scrapy.squeues
+
+
+class UnserializableError(ValueError):
+    """A request that cannot be written: its callback is no method of the spider, for one."""
+
+
+def encode(request: Request, spider: Spider) -> bytes:
+    """Return a request as bytes.
+
+    Raises:
+        UnserializableError: if it cannot be written.
+    """
+    try:
+        return pickle.dumps(request.to_dict(spider=spider), protocol=_PROTOCOL)
+    except (ValueError, pickle.PicklingError, AttributeError, TypeError) as error:
+        raise UnserializableError(str(error)) from error
+
+
+def decode(body: bytes, spider: Spider) -> Request:
+    """Return the request that `encode` wrote, with the callbacks of a spider.
+
+    Raises:
+        ValueError: if the spider has no such callback any more.
+    """
+    fields = cast("dict[str, Any]", pickle.loads(body))  # noqa: S301 - as Scrapy's disk queues do
+    return request_from_dict(fields, spider=spider)
+
+
+def row_of(
+    session: RequestSession, request: Request, found: RequestKey, *, is_fifo: bool = False
+) -> NewRequest:
+    """Return the row of a request that is claimed, without its body.
+
+    Args:
+        session: of the crawler.
+        request: the request.
+        found: its fingerprint.
+        is_fifo: True if requests of one priority are asked in the order in which they came. Start
+            requests always are, and after the others.
+    """
+    is_start = bool(request.meta.get("is_start_request"))
+    place = session.next_place()
+    return NewRequest(
+        spider=session.spider,
+        rank=-request.priority,
+        place=place if is_fifo or is_start else -place,
+        is_start=int(is_start),
+        fingerprint=found.fingerprint,
+        claim=found.fingerprint,
+        key=found.key,
+        url=request.url,
+        depth=_number(request, "depth"),
+        hops=_number(request, "redirect_times"),
+        body=None,
+    )
+
+
+def claimed_row(session: RequestSession, request: Request, found: RequestKey) -> NewRequest:
+    """Return the row of a request that is claimed and not queued: Scrapy has the queue."""
+    row = row_of(session, request, found)
+    return row._replace(standing=int(Standing.DONE), is_start=0, owner=session.worker)
+
+
+def continues(request: Request, found: RequestKey, keys: RequestKeys) -> bool:
+    """Return True if a redirect leads to the same resource under another spelling.
+
+    It must not be dropped as a duplicate of its own source: the page was not fetched yet.
+    """
+    sources = request.meta.get("redirect_urls")
+    if not sources or list(sources).count(request.url) > 1:  # once more, as cookie walls need it
+        return False
+    return keys.fingerprint(request.replace(url=sources[-1])) == found.fingerprint
+
+
+def _number(request: Request, name: str) -> int:
+    """Return a number in a request's ``meta``; 0 if it is none."""
+    value = request.meta.get(name, 0)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,253 @@
+"""The scheduler: the requests of a spider in the store, each claimed and queued at once."""
+
+import heapq
+import logging
+from collections.abc import Collection
+from typing import NamedTuple, Self
+
+from queuelib import FifoDiskQueue
+from scrapy import Request, Spider
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
+from scrapy.dupefilters import BaseDupeFilter  # noqa: TC002 - the type of a public attribute
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import Deferred
+
+from canonry.crawler.adapters.scrapy import request_rows
+from canonry.crawler.adapters.scrapy.dupe_filter import CanonryDupeFilter
+from canonry.crawler.adapters.scrapy.request_rows import UnserializableError
+from canonry.crawler.adapters.scrapy.request_session import RequestSession
+from canonry.crawler.adapters.scrapy.spared import SAME_URL, Duplicate
+from canonry.storage import StoreError
+from canonry.storage.rows.request_queue import NewRequest
+
+_LOG = logging.getLogger(__name__)
+
+
+class _InMemory(NamedTuple):
+    """A request that cannot be written, in the order in which it is asked."""
+
+    order: tuple[int, int, int]
+    row: NewRequest
+    request: Request
+
+
+class CanonryScheduler(BaseScheduler):
+    """Scrapy's ``SCHEDULER``, on a store of Canonry.
+
+    A request is claimed and queued in one transaction. One that was handed out stays the store's
+    until its response was processed and all that it led to is stored. So a process that is killed
+    loses nothing, and asks again only what it had in flight.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        """Bind the crawler's session with the store."""
+        self._crawler = crawler
+        self._session = RequestSession.of(crawler)
+        filter_class = load_object(crawler.settings["DUPEFILTER_CLASS"])
+        self.df: BaseDupeFilter = build_from_crawler(filter_class, crawler)
+        queue_class = load_object(crawler.settings["SCHEDULER_DISK_QUEUE"])
+        self._is_fifo = issubclass(queue_class, FifoDiskQueue)
+        self._in_flight: dict[Request, int | NewRequest] = {}
+        self._memory: list[_InMemory] = []
+        self._memory_claims: set[bytes] = set()
+        self._is_empty = False  # True if the store had no request ready when it was last asked
+        self._has_failed = False
+        self._warns = crawler.settings.getbool("SCHEDULER_DEBUG")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the scheduler of a crawler."""
+        return cls(crawler)
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        """Open the store; an unfinished crawl of the spider goes on.
+
+        Raises:
+            StoreError: if the store cannot be used.
+        """
+        self._spider = spider
+        self._session.open(spider.name, queues=True)
+        return self.df.open()
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        """Close the store; what was not processed goes back to the queue."""
+        try:
+            if not self._has_failed:
+                self._finish()
+            self._session.close("failed" if self._has_failed else reason)
+        except StoreError as error:
+            self._fail(error)
+        return self.df.close(reason)
+
+    def __len__(self) -> int:
+        """Return how many requests of the spider are queued or in flight."""
+        return self._session.size() + len(self._memory)
+
+    def has_pending_requests(self) -> bool:
+        """Return True if there are requests to ask, here or at another worker of the spider."""
+        if self._memory:
+            return True
+        if self._has_failed:
+            return False
+        try:
+            self._finish()
+            self._is_empty = False
+            return self._session.waits()
+        except StoreError as error:
+            self._fail(error)
+            return False
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Store a request; return False if it is a duplicate, or the store has failed."""
+        if self._has_failed:
+            return False
+        try:
+            return self._enqueue(request)
+        except StoreError as error:
+            self._fail(error)
+            return False
+
+    def _enqueue(self, request: Request) -> bool:
+        """Store a request; return False if it is a duplicate."""
+        session, given = self._session, request
+        request = session.keys.as_browsers(request)
+        found = session.keys.of(request)
+        row = request_rows.row_of(session, request, found, is_fifo=self._is_fifo)
+        if request.dont_filter or request_rows.continues(request, found, session.keys):
+            row = row._replace(claim=None)
+        elif not isinstance(self.df, CanonryDupeFilter):  # the project's own
+            if self.df.request_seen(request):
+                self.df.log(request, self._spider)
+                return False
+            row = row._replace(claim=None)
+        try:
+            row = row._replace(body=request_rows.encode(request, self._spider))
+        except UnserializableError as error:
+            return self._remember(request, row, error)
+        duplicate = session.put(given, row)
+        if duplicate is not None:
+            return self._drop(given, duplicate)
+        self._is_empty = False
+        self._count("enqueued", "canonry")
+        return True
+
+    def _remember(self, request: Request, row: NewRequest, error: UnserializableError) -> bool:
+        """Keep a request in memory that cannot be written; return False if it is a duplicate.
+
+        Its claim is written when it is done: if the process is killed before, the page on which it
+        was found gives it again.
+        """
+        if row.claim is not None:
+            duplicate = self._session.find(request, row)
+            if duplicate is None and row.claim in self._memory_claims:
+                duplicate = Duplicate(SAME_URL, request.url, is_new=False)
+            if duplicate is not None:
+                return self._drop(request, duplicate)
+            self._memory_claims.add(row.claim)
+        if self._warns:
+            self._warns = False
+            message = "Unable to serialize request: %s - reason: %s - no more will be logged"
+            _LOG.warning(message, request, error, extra={"spider": self._spider})
+        heapq.heappush(self._memory, _InMemory((row.rank, row.is_start, row.place), row, request))
+        self._increment("scheduler/unserializable")
+        self._count("enqueued", "memory")
+        return True
+
+    def _drop(self, request: Request, duplicate: Duplicate) -> bool:
+        """Log and count a duplicate."""
+        if isinstance(self.df, CanonryDupeFilter):
+            self.df.keep(request, duplicate)
+        self.df.log(request, self._spider)
+        return False
+
+    def next_request(self) -> Request | None:
+        """Return the best request, and write which ones are done; None if none is ready."""
+        if self._has_failed:
+            return None
+        try:
+            return self._next()
+        except StoreError as error:
+            self._fail(error)
+            return None
+
+    def _next(self) -> Request | None:
+        """Return the best request; those that cannot be written come before all others."""
+        if self._memory:
+            self._finish()
+            one = heapq.heappop(self._memory)
+            self._in_flight[one.request] = one.row
+            self._count("dequeued", "memory")
+            return one.request
+        finished = self._finished()
+        if self._is_empty and not finished:
+            return None
+        taken = self._session.take(finished)
+        self._is_empty = taken is None
+        if taken is None:
+            return None
+        try:
+            request = request_rows.decode(taken.body, self._spider)
+        except ValueError:
+            message = "A stored request cannot be read; it stays in the queue for the next start"
+            _LOG.exception(message, extra={"spider": self._spider})
+            return self._next()
+        self._in_flight[request] = taken.row
+        self._count("dequeued", "canonry")
+        return request
+
+    def _finish(self) -> None:
+        """Write which requests are done."""
+        if finished := self._finished():
+            self._session.finish(finished)
+
+    def _finished(self) -> list[int]:
+        """Return the rows of requests that are done: their responses were processed.
+
+        Requests from memory get their rows now.
+        """
+        in_progress = self._in_progress()
+        done = [request for request in self._in_flight if request not in in_progress]
+        rows: list[int] = []
+        for request in done:
+            row = self._in_flight.pop(request)
+            if isinstance(row, int):
+                rows.append(row)
+                continue
+            self._memory_claims.discard(row.claim or b"")
+            self._session.put_done(row)
+        return rows
+
+    def _in_progress(self) -> Collection[Request]:
+        """Return the requests that Scrapy has not done with.
+
+        The engine keeps one until its callback has ended, and until all requests that came of it
+        were given to the scheduler. No signal says that, in any version of Scrapy.
+        """
+        slot = getattr(getattr(self._crawler, "engine", None), "_slot", None)
+        return self._in_flight if slot is None else slot.inprogress
+
+    def _fail(self, error: StoreError) -> None:
+        """Stop the spider: without the store, requests would be lost. The next start goes on."""
+        if self._has_failed:
+            return
+        self._has_failed = True
+        _LOG.error("The store failed: %s", error, extra={"spider": self._spider})
+        engine = getattr(self._crawler, "engine", None)
+        if engine is None or engine.spider is None:
+            return
+        if hasattr(engine, "close_spider_async"):
+            deferred_from_coro(engine.close_spider_async(reason="canonry_store_failed"))
+        else:  # before Scrapy 2.14
+            engine.close_spider(engine.spider, "canonry_store_failed")
+
+    def _count(self, what: str, where: str) -> None:
+        """Count a request in Scrapy's stats."""
+        self._increment(f"scheduler/{what}/{where}")
+        self._increment(f"scheduler/{what}")
+
+    def _increment(self, name: str) -> None:
+        """Add 1 to one of Scrapy's stats."""
+        if self._crawler.stats is not None:
+            self._crawler.stats.inc_value(name)

@@ -1,0 +1,314 @@
+"""The session of one Scrapy crawler with its store: claims, its spider's queue, and what it saw."""
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from sqlalchemy import Connection, select
+
+from canonry.canon import Canonicalizer
+from canonry.canon.learned import describe
+from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
+from canonry.crawler.adapters.scrapy.fingerprints import RequestKeys
+from canonry.crawler.adapters.scrapy.request_recorder import RequestRecorder, candidate_of
+from canonry.crawler.adapters.scrapy.spared import LEARNED, Duplicate, DuplicateRules
+from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.in_force import StoredRules
+from canonry.crawler.learn.life import thresholds as learning
+from canonry.crawler.learn.session import LearningSession
+from canonry.crawler.opening import find_policy, find_rules, open_store
+from canonry.crawler.run.job.lease_owners import has_ended, own_name
+from canonry.storage import State
+from canonry.storage.learned import rule_rows
+from canonry.storage.rows import request_queue, request_workers
+from canonry.storage.rows.request_queue import NewRequest, TakenRequest
+from canonry.storage.rows.request_tables import Standing, create_tables
+from canonry.storage.seen.seen_set import Recent, rows_of_keys
+from canonry.storage.sql.engine import shown
+from canonry.storage.sql.schema import urls
+
+_LOG = logging.getLogger(__name__)
+_BEAT = 20.0  # seconds between two signs of life
+_SILENT = 120.0  # seconds without one, after which a worker's requests go to others
+_RECORD = 0.5  # seconds between two recordings
+_MOST_OPEN = 128  # claimed requests that wait to be admitted
+_sessions: "WeakKeyDictionary[Crawler, RequestSession]" = WeakKeyDictionary()
+_alive: set[str] = set()  # workers in this process
+
+
+class RequestSession:
+    """A crawler's session with its store. The crawler's components share it."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        """Read the settings; `open` opens the store."""
+        self._settings = read_settings(crawler.settings)
+        self.canonicalizer = Canonicalizer(find_policy(self._settings.policy))
+        self.keys = RequestKeys(self.canonicalizer)
+        self.duplicates = DuplicateRules(self.canonicalizer, crawler.stats)
+        self.is_resumed = False
+        self._uses = 0
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> "RequestSession":
+        """Return the session of a crawler."""
+        if crawler not in _sessions:
+            _sessions[crawler] = cls(crawler)
+        return _sessions[crawler]
+
+    @property
+    def is_open(self) -> bool:
+        """True while the store is open."""
+        return self._uses > 0
+
+    def open(self, spider: str, *, queues: bool) -> None:
+        """Open the store, for one of the components.
+
+        Args:
+            spider: the name of the spider, whose queue this is.
+            queues: True for the scheduler: then the store has the requests, not only their claims.
+
+        Raises:
+            StoreError: if the store cannot be used.
+        """
+        if not self._uses:
+            self._open(spider)
+        self._uses += 1
+        self.recorder.queues |= queues
+
+    def _open(self, spider: str) -> None:
+        """Open the store, and take over what dead workers left."""
+        self.spider = spider
+        self.worker = own_name()
+        self.store = open_store(self._settings.store, self.canonicalizer.policy, _LOG.info)
+        self._rules: LearningSession | StoredRules = StoredRules(self.canonicalizer)
+        learns = None
+        if self._settings.learn:
+            learns = LearningSession(self.canonicalizer, learning.load(None), _LOG.info)
+            self._rules = learns
+        self.store.rules = self._rules
+        self.recorder = RequestRecorder(self.store, spider, self.worker, learns, _LOG.info)
+        self._recent = Recent()
+        self._not_admitted = 0
+        self._recorded_at = self._beat_at = 0.0
+        self._place = 0
+        _alive.add(self.worker)
+        with self.store.transaction() as connection:
+            create_tables(connection)
+            self._import_rules(connection)
+        with self._briefly() as connection:
+            again = self._reclaim(connection)
+            size = request_queue.size(connection, spider)
+            self.is_resumed = size > 0
+            if not self.is_resumed:
+                request_queue.end_crawl(connection, spider)
+            self._newest = request_queue.newest(connection)
+        self.record_all()
+        if self.is_resumed:
+            place = shown(self._settings.store)
+            message = "Resuming crawl: %d requests of %r in %s; %d of them were in flight"
+            _LOG.info(message, size, spider, place, again)
+
+    def _import_rules(self, connection: Connection) -> None:
+        """Import the rules of the settings that the store does not know yet."""
+        if self._settings.rules is None:
+            return
+        given = find_rules(self._settings.rules, self.canonicalizer.policy)
+        new = [one for one in given.rules if not rule_rows.with_prefix(connection, one.id)]
+        rule_store.import_rules(connection, new, self.canonicalizer, time.time())
+        for one in new:
+            _LOG.info("Imported rule %s: %s", one.id, describe(one))
+
+    def close(self, reason: str) -> None:
+        """Close the store after its last component; what is in flight goes back to the queue."""
+        self._uses -= 1
+        if self._uses:
+            return
+        try:
+            self.record_all()
+            with self._briefly() as connection:
+                request_queue.reclaim(connection, [self.worker], self.worker)
+                request_workers.leave(connection, [self.worker])
+                if reason == "finished" and not request_queue.size(connection, self.spider):
+                    request_queue.end_crawl(connection, self.spider)
+        finally:
+            _alive.discard(self.worker)
+            self.store.close()
+        spared = self.duplicates.spared
+        spared[LEARNED] += max(self.recorder.parked, 0)
+        if total := spared.total():
+            each = ", ".join(f"{rule} {n:,}" for rule, n in spared.most_common() if n)
+            _LOG.info("%s fetches spared, by rule: %s", f"{total:,}", each)
+
+    @contextmanager
+    def _briefly(self) -> Iterator[Connection]:
+        """Run a block as a transaction that changes neither learned rules nor URLs."""
+        self.store.rules = None
+        try:
+            with self.store.transaction() as connection:
+                yield connection
+        finally:
+            self.store.rules = self._rules
+
+    def next_place(self) -> int:
+        """Return a number that is greater than all before, also those of earlier processes."""
+        self._place = max(self._place + 1, time.time_ns())
+        return self._place
+
+    def put(self, request: Request, new: NewRequest) -> Duplicate | None:
+        """Claim and queue a request in one transaction; return why if it is a duplicate.
+
+        Of all who claim it, in whatever process, exactly one ever gets None.
+
+        Args:
+            request: the request.
+            new: its row; without a claim it is queued in any case.
+        """
+        claim = new.claim
+        if claim is None:
+            self._put_unclaimed(new)
+            return None
+        if any(claim in known for known in self._recent.generations):
+            return self._duplicate(request, new.key)
+        if new.key is not None and not new.hops and self._rules.rewrite(new.url) is not None:
+            return self._put_under_rules(request, new, new.key)
+        with self._briefly() as connection:
+            is_new = request_queue.put(connection, new)
+        self._recent.update({claim: 0})
+        if not is_new:
+            return self._duplicate(request, new.key)
+        self._not_admitted += 1
+        if self._not_admitted >= _MOST_OPEN:
+            self.record()
+        return None
+
+    def _put_unclaimed(self, new: NewRequest) -> None:
+        """Queue a request, whoever has claimed it."""
+        if self._not_admitted and new.key is not None:
+            self.record_all()  # so that the row of its URL is known, if there is one
+        with self._briefly() as connection:
+            if new.key is not None:
+                row = rows_of_keys(connection, [new.key]).get(new.key)
+                new = new._replace(url_id=row)
+            request_queue.put(connection, new)
+
+    def _put_under_rules(self, request: Request, new: NewRequest, key: bytes) -> Duplicate | None:
+        """Claim and queue a plain GET on a site with learned rules: they may hold it."""
+        candidate = candidate_of(new.url, key, new.depth, new.hops)
+        with self.store.transaction() as connection:
+            if request_queue.is_known(connection, key):
+                held = None
+            else:
+                [admitted] = self.store.admit_in(connection, [candidate], time.time())
+                state = select(urls.c.state).where(urls.c.id == admitted.row)
+                held = connection.scalar(state) == State.HELD
+                standing = int(Standing.PARKED if held else new.standing)
+                row = new._replace(claim=None, url_id=admitted.row, standing=standing)
+                request_queue.put(connection, row)
+                if admitted.replaces is not None:
+                    self.recorder.parked += request_queue.park(connection, [admitted.replaces])
+        self._recent.update({key: 0})
+        if held is None:
+            return self._duplicate(request, key)
+        if not held:
+            return None
+        rewritten = self._rules.rewrite(new.url)
+        with self._briefly() as connection:
+            names = rewritten.rules if rewritten is not None else ()
+            return self.duplicates.held(connection, request, names)
+
+    def _duplicate(self, request: Request, key: bytes | None) -> Duplicate:
+        """Return why a request is a duplicate."""
+        if (found := self.duplicates.remembered(request, key)) is not None:
+            return found
+        with self._briefly() as connection:
+            return self.duplicates.find(connection, request, key)
+
+    def take(self, finished: Sequence[int]) -> TakenRequest | None:
+        """Write which requests are done, and take the next one; None if none is ready."""
+        with self._briefly() as connection:
+            request_queue.finish(connection, finished)
+            self._beat(connection)
+            taken = request_queue.take(connection, self.spider, self.worker)
+        if time.monotonic() - self._recorded_at > _RECORD:
+            self.record()
+        return taken
+
+    def finish(self, rows: Sequence[int]) -> None:
+        """Write which requests are done."""
+        with self._briefly() as connection:
+            request_queue.finish(connection, rows)
+
+    def put_done(self, new: NewRequest) -> None:
+        """Write a request that is done, and that the store has not seen before."""
+        with self._briefly() as connection:
+            done = new._replace(standing=int(Standing.DONE), owner=self.worker)
+            request_queue.put(connection, done)
+        self._not_admitted += 1
+
+    def find(self, request: Request, new: NewRequest) -> Duplicate | None:
+        """Return why a request is a duplicate, and claim nothing; None if it is none."""
+        with self._briefly() as connection:
+            if not request_queue.is_known(connection, new.fingerprint):
+                return None
+            return self.duplicates.find(connection, request, new.key)
+
+    def waits(self) -> bool:
+        """Return True if requests of the spider are ready, or in flight at other workers."""
+        self.record_all()
+        with self._briefly() as connection:
+            self._reclaim(connection)
+            self.recorder.sweep(connection)
+            return request_queue.waits_for_others(connection, self.spider, self.worker)
+
+    def size(self) -> int:
+        """Return how many requests of the spider are ready or in flight."""
+        with self._briefly() as connection:
+            return request_queue.size(connection, self.spider)
+
+    def was_started(self, request: Request) -> bool:
+        """Return True if this crawl, begun by an earlier process, has asked a start request."""
+        if not (self.is_resumed and self.is_open):
+            return False
+        fingerprint = self.keys.fingerprint(request)
+        with self._briefly() as connection:
+            return request_queue.was_started(connection, self.spider, fingerprint, self._newest)
+
+    def record(self) -> bool:
+        """Record what was asked, up to a number of requests; return True if there may be more."""
+        self._recorded_at = time.monotonic()
+        self._not_admitted = 0
+        return self.recorder.record(time.time())
+
+    def record_all(self) -> None:
+        """Record all that was asked."""
+        while self.record():
+            pass
+
+    def _beat(self, connection: Connection) -> None:
+        """Give a sign of life now and then."""
+        now = time.time()
+        if now - self._beat_at > _BEAT:
+            request_workers.beat(connection, self.worker, now)
+            self._beat_at = now
+
+    def _reclaim(self, connection: Connection) -> int:
+        """Take over from workers that have ended; return how many requests were in flight."""
+        self._beat(connection)
+        names = [name for name in request_queue.owners(connection) if name not in _alive]
+        silent = request_workers.silent(connection, names, time.time() - _SILENT)
+        dead = [name for name in names if name in silent or _is_over(name)]
+        request_workers.leave(connection, dead)
+        return request_queue.reclaim(connection, dead, self.worker)
+
+
+def _is_over(name: str) -> bool:
+    """Return True if a worker that is not ours was a process of this machine that has ended.
+
+    In containers, one process after the other has the same number: then it was our predecessor.
+    """
+    return name.split(":")[1] == str(os.getpid()) or has_ended(name)

@@ -1,0 +1,295 @@
+"""Requests of other crawlers: a claim and a queued request are one row, written at once.
+
+Such a crawler keeps more than a URL for a request: a callback, headers, a body. A plain GET is
+admitted as a URL of the store later, together with others; until then its row holds the claim.
+Every function runs in the caller's transaction, which holds the write lock.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from canonry.storage.rows.request_tables import Standing, fingerprints, requests
+from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.sql.bulk import chunks, upsert
+from canonry.storage.sql.schema import State, keys, urls
+
+
+class NewRequest(NamedTuple):
+    """A request to queue."""
+
+    spider: str
+    rank: int
+    place: int
+    is_start: int
+    fingerprint: bytes
+    claim: bytes | None  # the fingerprint; None queues it whoever has claimed it
+    key: bytes | None
+    url: str
+    depth: int
+    hops: int
+    body: bytes | None
+    url_id: int | None = None
+    standing: int = Standing.READY
+    owner: str | None = None
+
+
+class TakenRequest(NamedTuple):
+    """A request that a worker has taken."""
+
+    row: int
+    body: bytes
+
+
+class OpenRequest(NamedTuple):
+    """A claimed plain GET that is not admitted yet."""
+
+    row: int
+    url: str
+    key: bytes
+    depth: int
+    hops: int
+    standing: int
+
+
+class DoneRequest(NamedTuple):
+    """A request whose response was processed."""
+
+    row: int
+    url_id: int | None
+    url: str
+    depth: int
+    hops: int
+    claim: bytes | None
+    key: bytes | None
+
+
+# Built once: building a statement takes longer than running it.
+_c = requests.c
+_it: BindParameter[bytes] = bindparam("fingerprint")
+_KNOWN = select(
+    or_(
+        exists().where(_c.claim == _it),
+        exists().where(keys.c.key == _it),
+        exists().where(fingerprints.c.value == _it),
+    )
+)
+_PUT = insert(requests)
+_best = (
+    select(_c.id)
+    .where(_c.spider == bindparam("its"), _c.standing == Standing.READY)
+    .order_by(_c.rank, _c.is_start, _c.place)
+    .limit(1)
+)
+_TAKE = (
+    update(requests)
+    .where(_c.id == _best.scalar_subquery())
+    .values(standing=int(Standing.LEASED), owner=bindparam("by"))
+    .returning(_c.id, _c.body)
+)
+_FINISH = update(requests).where(_c.id == bindparam("row")).values(standing=int(Standing.DONE))
+_OPEN = (
+    select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _c.standing)
+    .where(_c.url_id.is_(None), _c.key.is_not(None), _c.claim.is_not(None))
+    .order_by(_c.id)
+    .limit(bindparam("most"))
+)
+_ADMITTED = update(requests).where(_c.id == bindparam("row")).values(url_id=bindparam("url_row"))
+_DONE = (
+    select(_c.id, _c.url_id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
+    .where(_c.spider == bindparam("its"), _c.standing == Standing.DONE)
+    .where(_c.owner == bindparam("by"))
+    .order_by(_c.id)
+    .limit(bindparam("most"))
+)
+_KEEP = (
+    update(requests)
+    .where(_c.id == bindparam("row"), _c.is_start == 1)
+    .values(standing=int(Standing.STARTED), body=None, claim=None, owner=None)
+)
+_REMOVE = delete(requests).where(_c.id == bindparam("row"), _c.is_start == 0)
+_waits = or_(_c.standing == Standing.READY, _c.standing == Standing.LEASED)
+_BY_OTHERS = select(
+    exists().where(
+        _c.spider == bindparam("its"), _waits, _c.owner.is_distinct_from(bindparam("by"))
+    )
+)
+_WAS_STARTED = select(
+    exists().where(
+        _c.spider == bindparam("its"),
+        _c.is_start == 1,
+        _c.fingerprint == _it,
+        _c.id <= bindparam("newest"),
+    )
+)
+_held = exists().where(urls.c.id == _c.url_id, urls.c.state == State.HELD)
+_queued = exists().where(urls.c.id == _c.url_id, urls.c.state == State.QUEUED)
+
+
+def is_known(connection: Connection, fingerprint: bytes) -> bool:
+    """Return True if somebody has claimed a fingerprint: as a URL, or as a request."""
+    return bool(connection.scalar(_KNOWN, {"fingerprint": fingerprint}))
+
+
+def put(connection: Connection, new: NewRequest) -> bool:
+    """Queue a request; return False if it is claimed already.
+
+    Of any number of callers with one claim, exactly one is ever answered with True.
+    """
+    if new.claim is not None and is_known(connection, new.claim):
+        return False
+    connection.execute(_PUT, new._asdict())
+    return True
+
+
+def take(connection: Connection, spider: str, owner: str) -> TakenRequest | None:
+    """Take the best request of a spider's queue; None if none is ready."""
+    row = connection.execute(_TAKE, {"its": spider, "by": owner}).first()
+    return None if row is None else TakenRequest(row.id, row.body)
+
+
+def finish(connection: Connection, rows: Iterable[int]) -> None:
+    """Write that the responses of requests were processed: they are not asked again."""
+    if values := [{"row": row} for row in rows]:
+        connection.execute(_FINISH, values)
+
+
+def not_admitted(connection: Connection, most: int) -> list[OpenRequest]:
+    """Return claimed plain GETs that are not admitted yet, the oldest first."""
+    return [OpenRequest(*row) for row in connection.execute(_OPEN, {"most": most})]
+
+
+def admitted(connection: Connection, rows: Sequence[tuple[int, int]]) -> None:
+    """Write which URLs requests were admitted as: pairs of a request's row and a URL's."""
+    if rows:
+        connection.execute(_ADMITTED, [{"row": row, "url_row": url} for row, url in rows])
+
+
+def done(connection: Connection, spider: str, owner: str, most: int) -> list[DoneRequest]:
+    """Return requests of a worker whose responses were processed, the oldest first."""
+    found = connection.execute(_DONE, {"its": spider, "by": owner, "most": most})
+    return [DoneRequest(*row) for row in found]
+
+
+def forget(connection: Connection, finished: Sequence[DoneRequest]) -> None:
+    """Delete requests that are recorded; their claims stay, and start requests are kept."""
+    rows = [{"row": one.row} for one in finished]
+    remember(connection, [one.claim for one in finished if one.claim and one.key is None])
+    if rows:
+        connection.execute(_KEEP, rows)
+        connection.execute(_REMOVE, rows)
+
+
+def remember(connection: Connection, values: Sequence[bytes]) -> int:
+    """Claim fingerprints for good, without queueing anything; return how many were new."""
+    if not values:
+        return 0
+    new = upsert(connection.dialect.name, fingerprints).on_conflict_do_nothing()
+    return sum(connection.execute(new, {"value": value}).rowcount for value in values)
+
+
+def drop(connection: Connection, rows: Iterable[int]) -> None:
+    """Delete requests, and their claims with them."""
+    for part in chunks(list(rows)):
+        connection.execute(delete(requests).where(_c.id.in_(part)))
+
+
+def url_of(connection: Connection, key: bytes) -> tuple[int | None, str] | None:
+    """Return row and URL of who has claimed a key; the row is None if it is not admitted yet."""
+    row = rows_of_keys(connection, [key]).get(key)
+    if row is not None:
+        return row, connection.scalar(select(urls.c.url).where(urls.c.id == row)) or ""
+    waiting = connection.scalar(select(_c.url).where(_c.claim == key))
+    return None if waiting is None else (None, waiting)
+
+
+def has_others(connection: Connection, url_row: int) -> bool:
+    """Return True if requests for a URL are queued or in flight."""
+    query = select(_c.id).where(_c.url_id == url_row, _waits).limit(1)
+    return connection.scalar(query) is not None
+
+
+class Swept(NamedTuple):
+    """How many requests learned rules took out of a queue, and put back."""
+
+    parked: int
+    released: int
+
+
+def park(connection: Connection, url_rows: Iterable[int]) -> int:
+    """Park the queued requests for URLs that a learned rule holds now; return how many."""
+    ready = update(requests).where(_c.standing == Standing.READY)
+    number = 0
+    for part in chunks(list(url_rows)):
+        held = ready.where(_c.url_id.in_(part), _held)
+        number += connection.execute(held.values(standing=int(Standing.PARKED))).rowcount
+    return number
+
+
+def sweep(connection: Connection, spider: str) -> Swept:
+    """Park and release a spider's requests as learned rules now say."""
+    mine = update(requests).where(_c.spider == spider)
+    ready, parked = _c.standing == Standing.READY, _c.standing == Standing.PARKED
+    parking = mine.where(ready, _held).values(standing=int(Standing.PARKED))
+    releasing = mine.where(parked, _queued).values(standing=int(Standing.READY))
+    return Swept(connection.execute(parking).rowcount, connection.execute(releasing).rowcount)
+
+
+def waits_for_others(connection: Connection, spider: str, owner: str) -> bool:
+    """Return True if a spider has requests that are ready, or in flight at another worker."""
+    return bool(connection.scalar(_BY_OTHERS, {"its": spider, "by": owner}))
+
+
+def size(connection: Connection, spider: str) -> int:
+    """Return how many requests of a spider are ready or in flight."""
+    query = select(func.count()).select_from(requests).where(_c.spider == spider, _waits)
+    return connection.scalar(query) or 0
+
+
+def newest(connection: Connection) -> int:
+    """Return the row of the newest request."""
+    return connection.scalar(select(func.max(_c.id))) or 0
+
+
+def was_started(connection: Connection, spider: str, fingerprint: bytes, up_to: int) -> bool:
+    """Return True if a start request stands in a spider's unfinished crawl, in an older row."""
+    given = {"its": spider, "fingerprint": fingerprint, "newest": up_to}
+    return bool(connection.scalar(_WAS_STARTED, given))
+
+
+def end_crawl(connection: Connection, spider: str) -> None:
+    """Delete the start requests that were kept: the next crawl starts anew."""
+    kept = _c.standing == Standing.STARTED
+    connection.execute(delete(requests).where(_c.spider == spider, kept))
+
+
+def owners(connection: Connection) -> set[str]:
+    """Return the workers that have requests."""
+    having = _c.standing.in_([Standing.LEASED, Standing.DONE])
+    return {name for name in connection.scalars(select(_c.owner).where(having).distinct()) if name}
+
+
+def reclaim(connection: Connection, dead: Sequence[str], heir: str) -> int:
+    """Put the requests that dead workers had in flight back in the queue; return how many.
+
+    What they had processed is the heir's to record.
+    """
+    if not dead:
+        return 0
+    theirs = update(requests).where(_c.owner.in_(dead))
+    leased = theirs.where(_c.standing == Standing.LEASED)
+    number = connection.execute(leased.values(standing=int(Standing.READY), owner=None)).rowcount
+    connection.execute(theirs.where(_c.standing == Standing.DONE).values(owner=heir))
+    return number

@@ -1,0 +1,224 @@
+"""Crawls of the released Scrapy with the add-on, each in a process of its own."""
+
+import json
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import select
+from support import databases, spiders
+from support.servers import ok, raw_server
+from support.sites import demo_site, exported, from_thread, wait_for
+
+from canonry.crawler.demo.server import Served
+from canonry.crawler.demo.site import SEED
+from canonry.storage import StoreError, report
+from canonry.storage.rows.request_tables import Standing, requests
+
+ROBOTS = ok(b"User-agent: *\nDisallow: /private/\n", "Content-Type: text/plain")
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """Serve the demo site; Scrapy takes the server for a proxy, so that all hosts lead to it."""
+    with demo_site(products=16, guides=8) as served:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{served.port}")
+        yield served
+
+
+def titles(items: list[dict[str, Any]]) -> set[str]:
+    """Return the titles of pages; on the demo site, a title is a resource."""
+    return {item["title"] for item in items if item.get("title")}
+
+
+def repeated(served: Served) -> set[str]:
+    """Return what was asked more than once, but for redirects to the very same URL."""
+    to_itself = ("/wall/", "/loop/self")
+    twice = {target for target, count in served.targets.items() if count > 1}
+    return {target for target in twice if not any(path in target for path in to_itself)}
+
+
+def in_flight(store: str) -> Counter[str]:
+    """Return the targets, with their hosts, that spiders have taken and not processed."""
+    try:
+        with report.reading(store) as connection:
+            taken = requests.c.standing == Standing.LEASED
+            found = connection.scalars(select(requests.c.url).where(taken)).all()
+    except StoreError:  # the first run was killed before it made one
+        return Counter()
+    parts = [urlsplit(url) for url in found]
+    return Counter(f"{p.hostname}{p.path or '/'}{'?' * bool(p.query)}{p.query}" for p in parts)
+
+
+def in_file(path: Path) -> list[dict[str, Any]]:
+    """Return the items that spiders wrote to a file before they were killed."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+
+
+def test_it_finds_what_scrapy_finds_with_fewer_requests(site: Served, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    plain, before, _ = spiders.run("links", SEED, tmp_path / "plain")
+    site.targets.clear()
+    items, stats, log = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
+    assert titles(plain) <= titles(items)
+    assert stats["downloader/request_count"] < 0.75 * before["downloader/request_count"]
+    by_rule = {n: count for n, count in stats.items() if n.startswith("dupefilter/canonry/")}
+    assert sum(by_rule.values()) == stats["dupefilter/filtered"]
+    assert by_rule["dupefilter/canonry/tracking"] > 0
+    assert " fetches spared, by rule: tracking " in log
+    # As with Scrapy, the start page is asked again where it is linked.
+    assert repeated(site) <= {"shop.example/"}
+    states = Counter(url["state"] for url in exported(tmp_path, "urls"))
+    assert states["queued"] == 0
+    assert states["redirected"] > 0
+    assert titles(exported(tmp_path, "pages")) >= titles(items)
+    kinds = Counter(alias["kind"] for alias in exported(tmp_path, "aliases"))
+    assert min(kinds["redirect"], kinds["canonical"]) > 0
+
+
+def test_a_second_run_asks_for_nothing_but_the_start(site: Served, tmp_path: Path) -> None:
+    first, _, _ = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
+    site.targets.clear()
+    again, stats, _ = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
+    assert len(first) > 30
+    assert titles(again) == {"/"}
+    assert site.targets == {"shop.example/": 1}
+    assert stats["dupefilter/filtered"] > 0
+
+
+def habit(head: bytes, busy: list[int]) -> bytes:
+    """Answer the spider of habits."""
+    target = head.split()[1].decode()
+    html = ok(target.encode(), "Content-Type: text/html")
+    if target == "/robots.txt":
+        return ROBOTS
+    if target == "/busy":
+        busy.append(1)
+        return html if len(busy) > 1 else ok(b"", status="503 Busy")
+    if target == "/gone":
+        return ok(b"", status="404 Not Found")
+    if target == "/moved?utm_source=x":
+        return ok(b"", "Location: /moved", status="301 Moved")
+    if target == "/old":
+        return ok(b"", "Location: /once", status="301 Moved")
+    return html
+
+
+def test_habits_of_spiders_keep_their_meaning(tmp_path: Path) -> None:
+    busy: list[int] = []
+    with from_thread(raw_server(lambda head: habit(head, busy))) as raw:
+        base = f"http://127.0.0.1:{raw.port}"
+        one_by_one = {"CONCURRENT_REQUESTS": 1, "ROBOTSTXT_OBEY": True, "DUPEFILTER_DEBUG": True}
+        items, stats, log = spiders.run(
+            "habits", base, tmp_path, **one_by_one, **spiders.ADDON, LOG_LEVEL="DEBUG"
+        )
+        asked = Counter(line.split()[1].decode() for line in raw.lines)
+    assert [item["number"] for item in items if "number" in item] == [1, 2, 3, 4]
+    assert asked["/form"] == 2  # two bodies
+    assert asked["/again"] == 2  # dont_filter
+    assert asked["/once?utm_source=x"] == 1
+    assert [item["tag"] for item in items if "tag" in item] == [["kept"]]
+    assert asked["/busy"] == 2  # the retry of a 503 is no duplicate
+    assert asked["/moved?utm_source=x"] == asked["/moved"] == 1  # its own source is no duplicate
+    assert asked["/old"] == 1
+    assert asked["/once"] == 0  # it was asked under another name
+    assert asked["/lambda"] == 1  # it cannot be written: it waits in memory
+    assert asked["/robots.txt"] == 1
+    assert asked["/private/x"] == 0
+    failed = {item["failed"]: item["by"] for item in items if "failed" in item}
+    assert failed["/gone"] == "HttpError"
+    assert failed["/private/x"] == "IgnoreRequest"
+    order = [item["path"] for item in items if "path" in item]
+    assert order.index("/high") < order.index("/low") == len(order) - 1
+    assert stats["scheduler/unserializable"] == 1
+    assert "rule: tracking; same as: " in log
+    known = {url["url"].removeprefix(base): url for url in exported(tmp_path, "urls")}
+    assert known["/private/x"]["reason"] == "robots"
+    assert known["/old"]["state"] == "redirected"
+    assert known["/gone"]["state"] == "fetched"
+    assert "/form" not in known
+
+
+def kill_often(
+    command: list[str], folder: Path, served: Served, kills: int, store: str
+) -> Counter[str]:
+    """Run a command again and again; kill each run after some requests, but let the last end.
+
+    Returns:
+        What was in flight when runs were killed.
+    """
+    chance = random.Random(kills)
+    flying: Counter[str] = Counter()
+    for _ in range(kills):
+        goal = served.requests + chance.randrange(1, 40)
+        with (folder / "log").open("ab") as log:
+            run = subprocess.Popen(command, cwd=folder, stderr=log)
+        wait_for(lambda goal=goal, run=run: served.requests >= goal or run.poll() is not None, 60)
+        run.kill()
+        run.wait()
+        flying += in_flight(store)
+    with (folder / "log").open("ab") as log:
+        subprocess.run(command, cwd=folder, stderr=log, timeout=100, check=True)
+    return flying
+
+
+@pytest.mark.every_database
+@pytest.mark.usefixtures("database")
+def test_kills_lose_nothing_and_repeat_only_what_was_in_flight(
+    site: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").mkdir()
+    plain, _, _ = spiders.run("links", SEED, tmp_path / "plain")
+    site.targets.clear()
+    site.pause = 0.01
+    store = databases.url_of(tmp_path)
+    out = tmp_path / "out.jsonl"
+    command = spiders.words(
+        "links", SEED, out, **spiders.ADDON, CANONRY_STORE=store, CANONRY_LEARN=False
+    )
+    flying = kill_often(command, tmp_path, site, kills=4, store=store)
+    assert flying.total() > 4
+    assert titles(plain) <= titles(in_file(out))
+    again = {target: site.targets[target] - 1 for target in repeated(site) - {"shop.example/"}}
+    assert {t: (n, flying[t]) for t, n in again.items() if n > flying[t]} == {}
+    log = (tmp_path / "log").read_text()
+    assert "Resuming crawl: " in log
+    assert "Traceback" not in log
+
+
+@pytest.mark.every_database
+@pytest.mark.usefixtures("database")
+def test_two_processes_of_a_spider_share_its_queue(site: Served, tmp_path: Path) -> None:
+    site.pause = 0.02
+    store = databases.url_of(tmp_path)
+    given = {**spiders.ADDON, "CANONRY_STORE": store, "CANONRY_LEARN": False}
+    runs, outs = [], [tmp_path / "out0", tmp_path / "out1"]
+    for out in outs:
+        with (tmp_path / "log").open("ab") as log:
+            command = spiders.words("links", SEED, out, **given)
+            runs.append(subprocess.Popen(command, cwd=tmp_path, stderr=log))
+    assert [run.wait(100) for run in runs] == [0, 0]
+    counts = [sum("title" in item for item in in_file(out)) for out in outs]
+    assert min(counts) > 10
+    assert repeated(site) <= {"shop.example/"}
+
+
+@pytest.mark.usefixtures("site")
+def test_rules_are_learned(tmp_path: Path) -> None:
+    _, _, log = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
+    assert "is active" in log
+    assert any(rule["state"] == "active" for rule in exported(tmp_path, "rules"))
+
+
+def test_a_wrong_setting_stops_the_crawl_with_what_is_allowed(tmp_path: Path) -> None:
+    wrong = {**spiders.ADDON, "CANONRY_POLICY": "wep"}
+    command = spiders.words("links", "http://127.0.0.1:9/", tmp_path / "out", **wrong)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert b"there is no policy" in done.stderr or b"wep" in done.stderr
+    assert b"web" in done.stderr
+    assert not (tmp_path / "canonry.db").exists()
