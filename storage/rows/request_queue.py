@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.rows.request_tables import Standing, fingerprints, requests
+from canonry.storage.rows.request_tables import RequestState, fingerprints, requests
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.schema import State, keys, urls
@@ -42,7 +42,7 @@ class NewRequest(NamedTuple):
     hops: int
     body: bytes | None
     url_id: int | None = None
-    standing: int = Standing.READY
+    standing: int = RequestState.READY
     owner: str | None = None
 
 
@@ -89,17 +89,17 @@ _KNOWN = select(
 _PUT = insert(requests)
 _best = (
     select(_c.id)
-    .where(_c.spider == bindparam("its"), _c.standing == Standing.READY)
+    .where(_c.spider == bindparam("its"), _c.standing == RequestState.READY)
     .order_by(_c.rank, _c.is_start, _c.place)
     .limit(1)
 )
 _TAKE = (
     update(requests)
     .where(_c.id == _best.scalar_subquery())
-    .values(standing=int(Standing.LEASED), owner=bindparam("by"))
+    .values(standing=int(RequestState.LEASED), owner=bindparam("by"))
     .returning(_c.id, _c.body)
 )
-_FINISH = update(requests).where(_c.id == bindparam("row")).values(standing=int(Standing.DONE))
+_FINISH = update(requests).where(_c.id == bindparam("row")).values(standing=int(RequestState.DONE))
 _OPEN = (
     select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _c.standing)
     .where(_c.url_id.is_(None), _c.key.is_not(None), _c.claim.is_not(None))
@@ -109,7 +109,7 @@ _OPEN = (
 _ADMITTED = update(requests).where(_c.id == bindparam("row")).values(url_id=bindparam("url_row"))
 _DONE = (
     select(_c.id, _c.url_id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
-    .where(_c.spider == bindparam("its"), _c.standing == Standing.DONE)
+    .where(_c.spider == bindparam("its"), _c.standing == RequestState.DONE)
     .where(_c.owner == bindparam("by"))
     .order_by(_c.id)
     .limit(bindparam("most"))
@@ -117,10 +117,10 @@ _DONE = (
 _KEEP = (
     update(requests)
     .where(_c.id == bindparam("row"), _c.is_start == 1)
-    .values(standing=int(Standing.STARTED), body=None, claim=None, owner=None)
+    .values(standing=int(RequestState.STARTED), body=None, claim=None, owner=None)
 )
 _REMOVE = delete(requests).where(_c.id == bindparam("row"), _c.is_start == 0)
-_waits = or_(_c.standing == Standing.READY, _c.standing == Standing.LEASED)
+_waits = or_(_c.standing == RequestState.READY, _c.standing == RequestState.LEASED)
 _BY_OTHERS = select(
     exists().where(
         _c.spider == bindparam("its"), _waits, _c.owner.is_distinct_from(bindparam("by"))
@@ -230,20 +230,20 @@ class Swept(NamedTuple):
 
 def park(connection: Connection, url_rows: Iterable[int]) -> int:
     """Park the queued requests for URLs that a learned rule holds now; return how many."""
-    ready = update(requests).where(_c.standing == Standing.READY)
+    ready = update(requests).where(_c.standing == RequestState.READY)
     number = 0
     for part in chunks(list(url_rows)):
         held = ready.where(_c.url_id.in_(part), _held)
-        number += connection.execute(held.values(standing=int(Standing.PARKED))).rowcount
+        number += connection.execute(held.values(standing=int(RequestState.PARKED))).rowcount
     return number
 
 
 def sweep(connection: Connection, spider: str) -> Swept:
     """Park and release a spider's requests as learned rules now say."""
     mine = update(requests).where(_c.spider == spider)
-    ready, parked = _c.standing == Standing.READY, _c.standing == Standing.PARKED
-    parking = mine.where(ready, _held).values(standing=int(Standing.PARKED))
-    releasing = mine.where(parked, _queued).values(standing=int(Standing.READY))
+    ready, parked = _c.standing == RequestState.READY, _c.standing == RequestState.PARKED
+    parking = mine.where(ready, _held).values(standing=int(RequestState.PARKED))
+    releasing = mine.where(parked, _queued).values(standing=int(RequestState.READY))
     return Swept(connection.execute(parking).rowcount, connection.execute(releasing).rowcount)
 
 
@@ -271,13 +271,13 @@ def was_started(connection: Connection, spider: str, fingerprint: bytes, up_to: 
 
 def end_crawl(connection: Connection, spider: str) -> None:
     """Delete the start requests that were kept: the next crawl starts anew."""
-    kept = _c.standing == Standing.STARTED
+    kept = _c.standing == RequestState.STARTED
     connection.execute(delete(requests).where(_c.spider == spider, kept))
 
 
 def owners(connection: Connection) -> set[str]:
     """Return the workers that have requests."""
-    having = _c.standing.in_([Standing.LEASED, Standing.DONE])
+    having = _c.standing.in_([RequestState.LEASED, RequestState.DONE])
     return {name for name in connection.scalars(select(_c.owner).where(having).distinct()) if name}
 
 
@@ -289,7 +289,9 @@ def reclaim(connection: Connection, dead: Sequence[str], heir: str) -> int:
     if not dead:
         return 0
     theirs = update(requests).where(_c.owner.in_(dead))
-    leased = theirs.where(_c.standing == Standing.LEASED)
-    number = connection.execute(leased.values(standing=int(Standing.READY), owner=None)).rowcount
-    connection.execute(theirs.where(_c.standing == Standing.DONE).values(owner=heir))
+    leased = theirs.where(_c.standing == RequestState.LEASED)
+    number = connection.execute(
+        leased.values(standing=int(RequestState.READY), owner=None)
+    ).rowcount
+    connection.execute(theirs.where(_c.standing == RequestState.DONE).values(owner=heir))
     return number

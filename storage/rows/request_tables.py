@@ -19,7 +19,7 @@ from sqlalchemy import (
 from canonry.storage.sql.schema import Words
 
 
-class Standing(IntEnum):
+class RequestState(IntEnum):
     """Where a request stands; the value is what the table holds."""
 
     READY = 0
@@ -36,7 +36,7 @@ requests = Table(
     _metadata,
     Column("id", _Id, primary_key=True),
     Column("spider", Words, nullable=False, comment="in whose queue it stands"),
-    Column("standing", SmallInteger, nullable=False, comment="see Standing"),
+    Column("standing", SmallInteger, nullable=False, comment="see RequestState"),
     Column("rank", BigInteger, nullable=False, comment="requests with a smaller one go first"),
     Column("place", BigInteger, nullable=False, comment="order among those of one rank"),
     Column("is_start", SmallInteger, nullable=False, comment="1: the spider starts with it"),

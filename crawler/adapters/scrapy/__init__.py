@@ -1,1 +1,5 @@
 """Canonry inside Scrapy: fingerprints, and a dupefilter and a scheduler on a store."""
+
+from canonry.extras import require
+
+require("scrapy", "canonry.scrapy")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from scrapy.settings import BaseSettings
 
-from canonry.crawler.opening import find_policy, find_rules
+from canonry.crawler.opening import DEFAULT_POLICY, find_policy, read_rules
 from canonry.crawler.settings import SettingsError
 from canonry.storage.sql.engine import StoreURLError, read_url
 
@@ -17,7 +17,7 @@ class AdapterSettings(NamedTuple):
     """What the settings of a Scrapy project say about Canonry."""
 
     store: str  # a file, or a SQLAlchemy URL
-    policy: str  # a preset, or a TOML file
+    policy: str | None  # a preset, or a TOML file; None: the store's, web for a new one
     rules: str | None  # a file of learned rules
     learn: bool
 
@@ -37,7 +37,7 @@ def read_settings(settings: BaseSettings) -> AdapterSettings:
     store = _text(settings, "CANONRY_STORE") or str(Path(job, _FILE) if job else _FILE)
     return AdapterSettings(
         store=store,
-        policy=_text(settings, "CANONRY_POLICY") or "web",
+        policy=_text(settings, "CANONRY_POLICY"),
         rules=_text(settings, "CANONRY_RULES"),
         learn=read_switch(settings, "CANONRY_LEARN"),
     )
@@ -51,9 +51,9 @@ def check_settings(settings: BaseSettings) -> None:
         PolicyError, RulesError: for a policy or rules that cannot be used.
     """
     found = read_settings(settings)
-    policy = find_policy(found.policy)
+    policy = find_policy(found.policy or DEFAULT_POLICY)
     if found.rules is not None:
-        find_rules(found.rules, policy)
+        read_rules(found.rules).check_policy(policy.label)
     try:
         read_url(found.store)
     except StoreURLError as error:

@@ -1,6 +1,7 @@
 """Fingerprints of Scrapy's requests: the key of the URL, mixed with method and body."""
 
 import hashlib
+import logging
 import re
 from typing import NamedTuple, Self
 
@@ -8,11 +9,12 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.utils.request import fingerprint as scrapys_fingerprint
 
-from canonry.canon import Canonicalizer, InvalidURL
+from canonry.canon import Canonicalizer, InvalidURL, Policy
 from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
 from canonry.crawler.admission.url_filter import is_fetched
-from canonry.crawler.opening import find_policy
+from canonry.crawler.opening import policy_for
 
+_LOG = logging.getLogger(__name__)
 _BYTES = 16
 _HEAD = re.compile(r"\A[^:/?#]+:(?://[^/?#]*)?")  # scheme and authority
 
@@ -119,11 +121,12 @@ def _fallback(request: Request) -> bytes:
 class CanonryFingerprinter:
     """Scrapy's ``REQUEST_FINGERPRINTER_CLASS``."""
 
-    def __init__(self, policy: str = "web") -> None:
-        """Make fingerprints under a policy: a preset, or a TOML file."""
-        self.fingerprint = RequestKeys(Canonicalizer(find_policy(policy))).fingerprint
+    def __init__(self, policy: Policy) -> None:
+        """Make fingerprints under a policy."""
+        self.fingerprint = RequestKeys(Canonicalizer(policy)).fingerprint
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make fingerprints under the policy of the crawler's settings."""
-        return cls(read_settings(crawler.settings).policy)
+        """Make fingerprints under the policy of the crawler's store."""
+        found = read_settings(crawler.settings)
+        return cls(policy_for(found.store, found.policy, _LOG.debug))

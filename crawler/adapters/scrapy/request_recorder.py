@@ -13,7 +13,7 @@ from canonry.storage import Candidate, Outcome, Store, StoreError
 from canonry.storage.learned import rule_rows
 from canonry.storage.rows import request_queue
 from canonry.storage.rows.request_queue import DoneRequest
-from canonry.storage.rows.request_tables import Standing
+from canonry.storage.rows.request_tables import RequestState
 from canonry.storage.seen.seen_set import rows_of_keys
 
 AT_ONCE = 256  # requests in one transaction
@@ -74,7 +74,11 @@ class RequestRecorder:
         # Somebody who knows URLs only, such as `canonry crawl`, has claimed it in the meantime.
         request_queue.drop(
             connection,
-            (one.row for one, found in pairs if not found.new and one.standing == Standing.READY),
+            (
+                one.row
+                for one, found in pairs
+                if not found.new and one.standing == RequestState.READY
+            ),
         )
         held = [found.row for _one, found in pairs if found.new]
         held += [found.replaces for found in admissions if found.replaces is not None]

@@ -9,7 +9,7 @@ from scrapy.utils.request import request_from_dict
 from canonry.crawler.adapters.scrapy.fingerprints import RequestKey, RequestKeys
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
 from canonry.storage.rows.request_queue import NewRequest
-from canonry.storage.rows.request_tables import Standing
+from canonry.storage.rows.request_tables import RequestState
 
 _PROTOCOL = 4  # as in scrapy.squeues
 
@@ -72,7 +72,7 @@ def row_of(
 def claimed_row(session: RequestSession, request: Request, found: RequestKey) -> NewRequest:
     """Return the row of a request that is claimed and not queued: Scrapy has the queue."""
     row = row_of(session, request, found)
-    return row._replace(standing=int(Standing.DONE), is_start=0, owner=session.worker)
+    return row._replace(standing=int(RequestState.DONE), is_start=0, owner=session.worker)
 
 
 def continues(request: Request, found: RequestKey, keys: RequestKeys) -> bool:

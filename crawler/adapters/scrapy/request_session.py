@@ -21,13 +21,13 @@ from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.in_force import StoredRules
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
-from canonry.crawler.opening import find_policy, find_rules, open_store
+from canonry.crawler.opening import find_rules, open_store, policy_for
 from canonry.crawler.run.job.lease_owners import has_ended, own_name
 from canonry.storage import State
 from canonry.storage.learned import rule_rows
 from canonry.storage.rows import request_queue, request_workers
 from canonry.storage.rows.request_queue import NewRequest, TakenRequest
-from canonry.storage.rows.request_tables import Standing, create_tables
+from canonry.storage.rows.request_tables import RequestState, create_tables
 from canonry.storage.seen.seen_set import Recent, rows_of_keys
 from canonry.storage.sql.engine import shown
 from canonry.storage.sql.schema import urls
@@ -47,7 +47,8 @@ class RequestSession:
     def __init__(self, crawler: Crawler) -> None:
         """Read the settings; `open` opens the store."""
         self._settings = read_settings(crawler.settings)
-        self.canonicalizer = Canonicalizer(find_policy(self._settings.policy))
+        policy = policy_for(self._settings.store, self._settings.policy, _LOG.warning)
+        self.canonicalizer = Canonicalizer(policy)
         self.keys = RequestKeys(self.canonicalizer)
         self.duplicates = DuplicateRules(self.canonicalizer, crawler.stats)
         self.is_resumed = False
@@ -206,7 +207,7 @@ class RequestSession:
                 [admitted] = self.store.admit_in(connection, [candidate], time.time())
                 state = select(urls.c.state).where(urls.c.id == admitted.row)
                 held = connection.scalar(state) == State.HELD
-                standing = int(Standing.PARKED if held else new.standing)
+                standing = int(RequestState.PARKED if held else new.standing)
                 row = new._replace(claim=None, url_id=admitted.row, standing=standing)
                 request_queue.put(connection, row)
                 if admitted.replaces is not None:
@@ -246,7 +247,7 @@ class RequestSession:
     def put_done(self, new: NewRequest) -> None:
         """Write a request that is done, and that the store has not seen before."""
         with self._briefly() as connection:
-            done = new._replace(standing=int(Standing.DONE), owner=self.worker)
+            done = new._replace(standing=int(RequestState.DONE), owner=self.worker)
             request_queue.put(connection, done)
         self._not_admitted += 1
 

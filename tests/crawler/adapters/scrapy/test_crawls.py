@@ -18,9 +18,18 @@ from support.sites import demo_site, exported, from_thread, wait_for
 from canonry.crawler.demo.server import Served
 from canonry.crawler.demo.site import SEED
 from canonry.storage import StoreError, report
-from canonry.storage.rows.request_tables import Standing, requests
+from canonry.storage.rows.request_tables import RequestState, requests
 
 ROBOTS = ok(b"User-agent: *\nDisallow: /private/\n", "Content-Type: text/plain")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[set[str], int]:
+    """Return the titles that Scrapy itself finds, and how many requests it needs."""
+    with demo_site(products=16, guides=8) as served, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("http_proxy", f"http://127.0.0.1:{served.port}")
+        items, stats, _ = spiders.run("links", SEED, tmp_path_factory.mktemp("plain"))
+    return titles(items), stats["downloader/request_count"]
 
 
 @pytest.fixture
@@ -47,7 +56,7 @@ def in_flight(store: str) -> Counter[str]:
     """Return the targets, with their hosts, that spiders have taken and not processed."""
     try:
         with report.reading(store) as connection:
-            taken = requests.c.standing == Standing.LEASED
+            taken = requests.c.standing == RequestState.LEASED
             found = connection.scalars(select(requests.c.url).where(taken)).all()
     except StoreError:  # the first run was killed before it made one
         return Counter()
@@ -60,13 +69,12 @@ def in_file(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
 
 
-def test_it_finds_what_scrapy_finds_with_fewer_requests(site: Served, tmp_path: Path) -> None:
-    (tmp_path / "plain").mkdir()
-    plain, before, _ = spiders.run("links", SEED, tmp_path / "plain")
-    site.targets.clear()
+def test_it_finds_what_scrapy_finds_with_fewer_requests(
+    plain: tuple[set[str], int], site: Served, tmp_path: Path
+) -> None:
     items, stats, log = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
-    assert titles(plain) <= titles(items)
-    assert stats["downloader/request_count"] < 0.75 * before["downloader/request_count"]
+    assert plain[0] <= titles(items)
+    assert stats["downloader/request_count"] < 0.75 * plain[1]
     by_rule = {n: count for n, count in stats.items() if n.startswith("dupefilter/canonry/")}
     assert sum(by_rule.values()) == stats["dupefilter/filtered"]
     assert by_rule["dupefilter/canonry/tracking"] > 0
@@ -170,11 +178,8 @@ def kill_often(
 @pytest.mark.every_database
 @pytest.mark.usefixtures("database")
 def test_kills_lose_nothing_and_repeat_only_what_was_in_flight(
-    site: Served, tmp_path: Path
+    plain: tuple[set[str], int], site: Served, tmp_path: Path
 ) -> None:
-    (tmp_path / "plain").mkdir()
-    plain, _, _ = spiders.run("links", SEED, tmp_path / "plain")
-    site.targets.clear()
     site.pause = 0.01
     store = databases.url_of(tmp_path)
     out = tmp_path / "out.jsonl"
@@ -183,7 +188,7 @@ def test_kills_lose_nothing_and_repeat_only_what_was_in_flight(
     )
     flying = kill_often(command, tmp_path, site, kills=4, store=store)
     assert flying.total() > 4
-    assert titles(plain) <= titles(in_file(out))
+    assert plain[0] <= titles(in_file(out))
     again = {target: site.targets[target] - 1 for target in repeated(site) - {"shop.example/"}}
     assert {t: (n, flying[t]) for t, n in again.items() if n > flying[t]} == {}
     log = (tmp_path / "log").read_text()
