@@ -4,12 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast trial-learning trial-sites check docs bench clean help
+.PHONY: demo test test-fast test-adapters trial-learning trial-sites check docs bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
 	@echo "make test            run the whole test suite"
 	@echo "make test-fast       run the tests that together take under a minute"
+	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
 	@echo "make check           format, lint, types, import contracts, docs"
@@ -34,6 +35,10 @@ test: $(READY)
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
 	    --hypothesis-profile=fast -m "not (postgresql or spark or processes or kills or slow)"
+
+# Not part of the tests: it downloads gigabytes. PEERS="crawlee datatrove" runs only these.
+test-adapters:
+	$(PYTHON) tests/peers.py $(PEERS)
 
 # Not part of the tests: it downloads packages of Debian, and takes minutes.
 trial-learning: $(READY)

@@ -5,6 +5,9 @@ from importlib import import_module
 # The packages of each extra, by the names under which they are imported.
 PACKAGES = {
     "arrow": ("pyarrow",),
+    "crawl4ai": ("crawl4ai",),
+    "crawlee": ("crawlee",),
+    "datatrove": ("datatrove",),
     "metrics": ("prometheus_client",),
     "postgresql": ("psycopg",),
     "scrapy": ("scrapy",),

@@ -30,6 +30,9 @@ COMMANDS = {
         "Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges",
     ),
     "extract": Listed("url_commands", "Print the URLs in a text, or the links of an HTML page"),
+    "migrate": Listed(
+        "migrate_command", "Map the keys that another program gave to URLs to Canonry's"
+    ),
     "policy": Listed("policy_command", "List, show and check policies"),
     "rules": Listed(
         "rules_commands", "Show, revoke, export, import, mine and convert learned rules"

@@ -25,9 +25,10 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GRAMMARS = (ROOT / "docs/grammars.md").read_text(encoding="utf-8")
 DEDUP = (ROOT / "docs/dedup.md").read_text(encoding="utf-8")
+ADAPTERS = (ROOT / "docs/adapters.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "least"), [(README, 9), (DEDUP, 6), (GRAMMARS, 4)])
+@pytest.mark.parametrize(("page", "least"), [(README, 9), (DEDUP, 6), (GRAMMARS, 4), (ADAPTERS, 5)])
 def test_the_library_examples_run(page: str, least: int) -> None:
     examples = doctest.DocTestParser().get_doctest(page, {}, "a page", None, 0)
     assert len(examples.examples) >= least

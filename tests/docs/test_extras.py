@@ -4,6 +4,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable
+from importlib import import_module
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from subprocess import run
@@ -72,8 +73,20 @@ def test_a_missing_package_is_wrong_usage(tmp_path: Path) -> None:
 def test_the_extras_are_those_of_the_distribution() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(PACKAGES) == set(project["optional-dependencies"]) - {"test", "check", "bench"}
-    for extra in PACKAGES:
+    for extra in PACKAGES.keys() - {"crawl4ai", "datatrove"}:  # large: tests/peers.py has them
         require(extra, "this test")
+
+
+@pytest.mark.parametrize("peer", ["crawl4ai", "crawlee", "datatrove"])
+def test_an_adapter_without_its_peer_says_what_to_install(
+    peer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, peer, None)
+    monkeypatch.delitem(sys.modules, f"canonry.{peer}", raising=False)
+    with pytest.raises(
+        MissingExtraError, match=rf"canonry\.{peer} needs {peer}; .* '\.\[{peer}\]'"
+    ):
+        import_module(f"canonry.{peer}")
 
 
 def test_no_hint_relies_on_a_name_on_pypi() -> None:

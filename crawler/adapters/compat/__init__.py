@@ -1,0 +1,6 @@
+"""The keys of other programs, for those who must keep old keys while they move."""
+
+from canonry.crawler.adapters.compat.archive_surt import surt
+from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, fingerprint, map_keys
+
+__all__ = ["OLD_KEYS", "MapRow", "fingerprint", "map_keys", "surt"]

@@ -1,0 +1,69 @@
+"""Run the tests of each adapter with the newest and the oldest release that it claims.
+
+Each release gets a virtual environment of its own, below ``.venv-peers``: some bring hundreds of
+megabytes along. ``python tests/peers.py NAME…`` runs only the peers of these names.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+_TOOLS = ("pytest>=9.0", "pytest-timeout>=2.4", "hypothesis>=6.150")
+_DATATROVE = "tests/crawler/adapters/test_datatrove.py"
+
+
+class Peer(NamedTuple):
+    """A release of another program, and the tests that need it."""
+
+    name: str
+    release: str  # as pip takes it
+    tests: str
+    more: tuple[str, ...] = ()  # what the tests need besides, as pip takes it
+
+
+PEERS = (
+    Peer("crawlee", "crawlee[parsel]", "tests/crawler/adapters/test_crawlee.py"),
+    Peer("crawlee", "crawlee[parsel]==1.11.0", "tests/crawler/adapters/test_crawlee.py"),
+    Peer("crawl4ai", "crawl4ai", "tests/crawler/adapters/test_crawl4ai.py"),
+    Peer("crawl4ai", "crawl4ai==0.9.0", "tests/crawler/adapters/test_crawl4ai.py"),
+    Peer(
+        "datatrove",
+        "datatrove[processing]",
+        "tests/crawler/adapters/test_datatrove.py",
+        ("xxhash",),
+    ),
+    Peer(
+        "datatrove",
+        "datatrove[processing]==0.8.0",
+        "tests/crawler/adapters/test_datatrove.py",
+        ("xxhash",),
+    ),
+)
+
+
+def main() -> int:
+    """Run them all; return the number of those that fail."""
+    failed = []
+    for peer in PEERS:
+        if sys.argv[1:] and peer.name not in sys.argv[1:]:
+            continue
+        folder = ROOT / ".venv-peers" / peer.release.replace("[", "-").replace("]", "")
+        python = str(folder / "bin" / "python")
+        for command in (
+            [sys.executable, "-m", "venv", str(folder)],
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *_TOOLS,
+             *peer.more, "--editable", str(ROOT), peer.release],
+            # Not the conftest of all tests: it needs databases.
+            [python, "-m", "pytest", "-q", "--noconftest", peer.tests],
+        ):  # fmt: skip
+            if subprocess.run(command, cwd=ROOT, check=False).returncode:
+                failed.append(peer.release)
+                break
+    print(f"failed: {', '.join(failed)}" if failed else "all passed")
+    return len(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
