@@ -35,8 +35,8 @@ def establish_base(
             5.1.4) it is the empty text, which `resolve` understands in that dialect.
 
     Returns:
-        An absolute URL as browsers serialize it, without a fragment (section 5.1), or None if no
-        source gives one.
+        An absolute URL as browsers serialize it, without a fragment (section 5.1). If no source
+        gives one, the empty text if that is the default, and None otherwise.
 
     Raises:
         TypeError: a source is neither text nor None.
@@ -50,7 +50,9 @@ def establish_base(
     for value in reversed(headers):
         base = _against(base, value, header=True)
     base = _against(base, embedded)
-    return base and base.partition("#")[0]
+    if base is None:
+        return "" if default == "" else None
+    return base.partition("#")[0]
 
 
 def _against(base: str | None, source: str | bytes | None, *, header: bool = False) -> str | None:

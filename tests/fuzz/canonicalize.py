@@ -31,7 +31,8 @@ def once(data: bytes) -> None:
     for dialect in DIALECTS:
         try:
             target = canonry.resolve(reference, text, dialect=dialect)
-            canonry.interpret(target)
+            read = canonry.interpret(target)
+            assert canonry.interpret(target, strict=True) == read
         except canonry.InvalidURL:
             continue
     canonry.cautions(reference)

@@ -25,6 +25,10 @@ import canonry
         # Nested parts, innermost first: the outer ones resolve a relative Content-Location.
         (None, ["inner/x", None, "http://outer/a/b"], "http://r/", None, "http://outer/a/inner/x"),
         (None, [None, None, None, None], "http://r/", None, "http://r/"),
+        # url-syntax-05 section 5.1.4: the default is the empty text.
+        (None, None, None, "", ""),
+        ("e/", "\ud800", "r/", "", ""),
+        (None, None, "http://r/", "", "http://r/"),
         # RFC 3986 section 5.1: a base has no fragment, wherever it comes from.
         ("http://e/#f", None, None, None, "http://e/"),
         (None, "http://m/?q#f", None, None, "http://m/?q"),
@@ -58,3 +62,12 @@ def test_the_example_of_appendix_d(dialect: str) -> None:
     assert base is not None
     found = canonry.resolve("../x", base, dialect=dialect)
     assert found == "http://www.ics.uci.edu/Test/a/x"
+
+
+def test_the_default_base_of_1997_resolves_absolute_references() -> None:
+    base = canonry.establish_base(default="")
+    assert base is not None
+    assert canonry.resolve("http://a/../b#c", base, dialect="url-syntax-05") == "http://a/../b#c"
+    with pytest.raises(canonry.InvalidURL) as caught:
+        canonry.resolve("b", base, dialect="url-syntax-05")
+    assert caught.value.reason is canonry.Reason.RELATIVE
