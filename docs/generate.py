@@ -288,8 +288,9 @@ Other disagreements:
   there (section 5). RFC 3986 merges them by its steps; so do all dialects here but `whatwg`.
 - **Dot segments in a path without a leading slash.** RFC 3986 removes them from every path (section
   6.2.2.3). In `urn:a/../b` they are data of the scheme, so canonical forms keep them.
-- **A relative BASE.** The drafts of 1997 and 2003 want an absolute URL (appendix D). HTML resolves
-  a relative one against the document's URL, and so do we.
+- **A relative BASE or Content-Base.** The drafts of 1997 and 2003 want an absolute URL (appendix D,
+  section 5.1.1). HTML resolves a relative one against the document's URL, and so do we, in headers,
+  too.
 - **Hosts in brackets.** They are new in RFC 2732. Browsers refuse them with a zone identifier
   (RFC 6874), and so do we.
 """

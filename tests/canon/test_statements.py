@@ -36,6 +36,24 @@ def test_every_ascii_character_is_in_one_class(document: str, names: list[str]) 
     assert sorted(found) == sorted(set(_ASCII) - rest)
 
 
+@pytest.mark.parametrize(("why", "policy", "chars"), cases("unescaped.txt", 2))
+@pytest.mark.parametrize(
+    "before", ["/", "/?", "/#", "u"], ids=["path", "query", "fragment", "user"]
+)
+def test_what_a_normalizer_unescapes(why: str, policy: str, chars: str, before: str) -> None:
+    if before == "/#" and policy in {"web", "search"}:
+        pytest.skip("they drop the fragment")
+    start = "http://u" if before == "u" else f"http://a.example{before}x"
+    end = "@a.example/" if before == "u" else "y"
+    decoded = {
+        char
+        for char in _ASCII
+        if canonry.canonicalize(f"{start}%{ord(char):02x}{end}", policy=policy)
+        == f"{start}{char}{end}"
+    }
+    assert decoded == set(chars.replace("A-Za-z0-9", _ALNUM)), why
+
+
 @pytest.mark.parametrize("row", cases("components.txt", 6), ids=lambda row: row[1])
 def test_components(row: tuple[str, ...]) -> None:
     why, text, *expected = row

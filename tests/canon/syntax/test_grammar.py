@@ -74,6 +74,9 @@ CASES = [
     ("port", "99999", True),
     ("port", "8o", False),
     ("host", "256.256.256.256", True),
+    # Section 3.2.2: a registered name is no DNS name; its labels are free here
+    ("host", "-a-", True),
+    ("reg-name", "a_b..-", True),
     ("IPv4address", "256.0.0.1", False),
     ("IPv4address", "192.0.2.16", True),
     ("IPv4address", "01.2.3.4", False),
