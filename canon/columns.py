@@ -1,8 +1,10 @@
 """Whole columns of URLs at once: lists, NumPy arrays, and Arrow data."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from canonry.canon import arrow_columns
 from canonry.canon.api import compiled
 from canonry.canon.arguments import check_several, check_text
 from canonry.canon.errors import InvalidURL
@@ -80,7 +82,7 @@ def _columns_of(
     check_several("urls", urls, "URLs")
     texts = list(urls)
     made = Columns(reason=[None] * len(texts))
-    if make.native is not None and base is None and set(wanted) <= {"identity", "reason"}:
+    if make.native is not None and base is None and set(wanted) <= {"identity", "reason", "surt"}:
         made = made._replace(identity=make.native.identities(list(texts)))
         for row in (n for n, found in enumerate(made.identity) if found is None):
             found = _row(make, texts[row], base)
@@ -102,6 +104,12 @@ def _row(make: Canonicalizer, url: str | bytes | None, base: str | None) -> Colu
         return Columns(*make(url, base))
     except InvalidURL as error:
         return Columns(reason=error.reason.name)
+
+
+def _facts(make: Canonicalizer, url: str | bytes) -> tuple[str | None, bytes | None, str | None]:
+    """Return the identity, the key, and the reason to refuse a URL."""
+    found = _row(make, url, None)
+    return found.identity, found.key, found.reason
 
 
 def _numpy_columns(lists: Columns) -> Columns:
@@ -132,6 +140,13 @@ def _arrow_table(
     schema = pa.schema([(name, types.get(name, pa.string())) for name in wanted])
     batches = []
     for chunk in pa.chunked_array(urls).chunks:
+        quick = arrow_columns.COLUMNS.issuperset(wanted) and base is None
+        parts = arrow_columns.kernel_columns(make, chunk, partial(_facts, make)) if quick else None
+        if parts is not None:
+            batches += [
+                pa.record_batch([part[name] for name in wanted], schema=schema) for part in parts
+            ]
+            continue
         columns = _columns_of(make, chunk.to_pylist(), base, wanted)
         arrays = [pa.array(getattr(columns, f.name), type=f.type) for f in schema]
         batches.append(pa.record_batch(arrays, schema=schema))

@@ -556,6 +556,87 @@ static PyObject *kernel_lines(PyObject *self, PyObject *given) {
     return made;
 }
 
+/* Return where a value of an Arrow column of texts begins, or with the next one ends. */
+static int64_t place(const byte *offsets, int wide, Py_ssize_t i) {
+    int64_t large;
+    int32_t small;
+    if (wide) memcpy(&large, offsets + 8 * i, sizeof large);
+    else memcpy(&small, offsets + 4 * i, sizeof small), large = small;
+    return large;
+}
+
+/* Write the identity and the key of each value of an Arrow column. Uses no Python objects, so that
+ * it can run without the GIL. Return the identities, all in a row, which are at most INT32_MAX bytes;
+ * NULL if they are more, or if memory runs out. */
+static byte *write_column(const Kernel *k, const byte *data, const byte *offsets, int wide, Py_ssize_t count,
+                          int32_t *ends, byte *keys, byte *known) {
+    size_t size = ROOM, used = 0;
+    byte *out = PyMem_RawMalloc(size), *more;
+    ends[0] = 0;
+    for (Py_ssize_t i = 0; out && i < count; i++) {
+        const byte *s = data + place(offsets, wide, i);
+        Py_ssize_t n = (Py_ssize_t)(place(offsets, wide, i + 1) - place(offsets, wide, i)), at;
+        size_t most = used + 3 * (size_t)n + 8;
+        if (most > size) {
+            size = most > 2 * size ? most : 2 * size;
+            if (!(more = PyMem_RawRealloc(out, size))) PyMem_RawFree(out);
+            if (!(out = more)) break;
+        }
+        if (n >= 8 && s[n - 1] > ' ' && (at = write_url(k, s, n, 1, out + used)) >= 0) {
+            put_key(k, out + used, at, keys + DIGEST * i);
+            known[i] = 1;
+            used += (size_t)at;
+        }
+        if (used > INT32_MAX) {
+            PyMem_RawFree(out);
+            return NULL;
+        }
+        ends[i + 1] = (int32_t)used;
+    }
+    return out;
+}
+
+/* Return, for an Arrow column of texts: the bytes of their identities, the offsets of these, the keys,
+ * and a byte for each text that says whether both are known; None if the identities are too long. */
+static PyObject *kernel_column(PyObject *self, PyObject *args) {
+    Py_buffer data, offsets;
+    int wide;
+    PyObject *made = NULL, *ends = NULL, *keys = NULL, *known = NULL;
+    if (!PyArg_ParseTuple(args, "y*y*p", &data, &offsets, &wide)) return NULL;
+    Py_ssize_t each = wide ? 8 : 4, count = offsets.len / each - 1;
+    int64_t last = count < 0 ? -1 : place(offsets.buf, wide, 0);
+    for (Py_ssize_t i = 1; last >= 0 && i <= count; i++) {
+        int64_t next = place(offsets.buf, wide, i);
+        last = next < last ? -1 : next;
+    }
+    if (offsets.len % each || last < 0 || last > data.len) {
+        PyErr_SetString(PyExc_ValueError, "offsets have to increase, and to stay in the data");
+        goto end;
+    }
+    ends = PyBytes_FromStringAndSize(NULL, 4 * (count + 1));
+    keys = PyBytes_FromStringAndSize(NULL, DIGEST * count);
+    known = PyBytes_FromStringAndSize(NULL, count);
+    if (ends && keys && known) {
+        byte *text, *key = (byte *)PyBytes_AS_STRING(keys), *flag = (byte *)PyBytes_AS_STRING(known);
+        int32_t *end = (int32_t *)(void *)PyBytes_AS_STRING(ends);
+        memset(key, 0, (size_t)(DIGEST * count));
+        memset(flag, 0, (size_t)count);
+        Py_BEGIN_ALLOW_THREADS
+        text = write_column((Kernel *)self, data.buf, offsets.buf, wide, count, end, key, flag);
+        Py_END_ALLOW_THREADS
+        if (text) made = Py_BuildValue("y#OOO", text, (Py_ssize_t)end[count], ends, keys, known);
+        else made = Py_NewRef(Py_None);
+        PyMem_RawFree(text);
+    }
+end:
+    Py_XDECREF(ends);
+    Py_XDECREF(keys);
+    Py_XDECREF(known);
+    PyBuffer_Release(&data);
+    PyBuffer_Release(&offsets);
+    return made;
+}
+
 /* Return an array of names that point into a tuple of bytes. */
 static Name *names_of(PyObject *tuple, Py_ssize_t *count) {
     *count = PyTuple_GET_SIZE(tuple);
@@ -648,6 +729,7 @@ static PyMethodDef methods[] = {
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", kernel_canonicals, METH_O, "Return the Canonical, or None, of each in a list."},
     {"lines", kernel_lines, METH_O, "Return the keys of lines, hashes of those not canonical, and which keys are known."},
+    {"column", kernel_column, METH_VARARGS, "Return the identities and keys of an Arrow column."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -26,7 +26,7 @@ COMMANDS = {
     "demo": Listed("demo_command", "Crawl a generated site, and compare the result with the truth"),
     "explain": Listed("url_commands", "Show which rules change a URL, and why"),
     "export": Listed(
-        "export_command",
+        "store_commands",
         "Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges",
     ),
     "extract": Listed("url_commands", "Print the URLs in a text, or the links of an HTML page"),

@@ -1,4 +1,12 @@
-"""The commands about a store: ``status``, ``upgrade``."""
+"""The commands about a store: ``status``, ``export``, ``upgrade``."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import Any
 
 import click
 
@@ -7,12 +15,24 @@ from canonry.crawler.cli.common import (
     json_option,
     print_json,
     store_option,
+    unless_dash,
     with_exit_code,
 )
 from canonry.crawler.run import unread_pages
+from canonry.crawler.files import output, tables
+from canonry.crawler.inquiry.rule_names import RuleNames
 from canonry.crawler.run.job import killed_jobs
+from canonry.crawler.settings import SettingsError
 from canonry.storage import report
+from canonry.storage.clusters import cluster_export, export_log, merged_pairs
+from canonry.storage.clusters.cluster_export import Reading
+from canonry.storage.clusters.cluster_rows import ClusterRow
+from canonry.storage.clusters.merged_pairs import MergedPair
 from canonry.storage.sql.schema import VERSION
+
+_OTHER_TABLES = frozenset({".tsv", ".tab", ".xls", ".xlsx", ".ods"})
+_WRITTEN = 5_000  # rows at once
+WHAT = sorted([*report.EXPORTS, "clusters", "merges"])
 
 
 @click.command()
@@ -34,6 +54,136 @@ def status(store: str, *, as_json: bool) -> int:
     else:
         render.status(found)
     return 0
+
+
+@click.command()
+@click.argument("what", type=click.Choice(WHAT))
+@store_option
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice([name for name in tables.OUTPUT_FORMATS if name != "text"]),
+    help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else jsonl]",
+)
+@click.option(
+    "-o",
+    "out",
+    metavar="FILE",
+    callback=unless_dash,
+    help="Write to FILE, which appears when it is complete; .gz compresses.  [default: stdout]",
+)
+@click.option(
+    "--since",
+    metavar="CURSOR|TIME",
+    help="Of clusters, only what changed since an export: its cursor, a time, or 'start' for all. "
+    "The store notes what was exported, and the cursor for the next time is printed.",
+)
+@click.option(
+    "--cursor",
+    "cursor_file",
+    metavar="FILE",
+    help="Read the cursor for --since from FILE, and write the next one to it. Without the file, "
+    "all clusters are exported.",
+)
+@click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    help="The store's policy, if neither a preset nor its last crawl names it.",
+)
+@with_exit_code
+def export(
+    what: str,
+    store: str,
+    output_format: str | None,
+    out: str | None,
+    since: str | None,
+    cursor_file: str | None,
+    policy: str | None,
+) -> int:
+    """Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges.
+
+    Pages and URLs come with the page that they were found on, and each alias with the
+    representative of its class: the URL that it leads to in the end. The refused URLs are those
+    that are held or have failed, with the reason. Times are in UTC.
+
+    A cluster is a resource: the page that represents it, and the URLs that are the same, each with
+    the reason. With --since or --cursor, clusters are what a search index needs to follow a store:
+    rows to insert or replace, and rows to delete. The merges are those URLs one by one, with the
+    rules and the evidence.
+    """
+    since = _since(what, since, cursor_file)
+    chosen = output_format or _format_of(out)
+    with ExitStack() as stack:
+        target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
+        with _found(what, store, policy, since) as (rows, columns, reading):
+            table = tables.table(target, chosen, columns)
+            stream = iter(rows)
+            while some := list(islice(stream, _WRITTEN)):
+                table.write(some)
+            table.close()
+        if reading is not None:
+            since = export_log.write(store, reading.last, reading.changes, time.time())
+    if reading is not None and since is not None:
+        _keep(since, cursor_file)
+    return 0
+
+
+@contextmanager
+def _found(
+    what: str, store: str, policy: str | None, since: str | None
+) -> Iterator[tuple[Iterable[Sequence[Any]], Mapping[str, type], Reading | None]]:
+    """Open a store; return the rows of an export, their columns, and what its reader has."""
+    with report.reading(store) as connection:
+        if what == "clusters":
+            reading = None if since is None else Reading.begin(connection, since)
+            names = RuleNames(connection, policy)
+            clusters = cluster_export.clusters(connection, names, reading)
+            yield clusters, tables.column_types(ClusterRow), reading
+        elif what == "merges":
+            names = RuleNames(connection, policy)
+            pairs = merged_pairs.pairs(connection, names, names.evidence)
+            yield pairs, tables.column_types(MergedPair), None
+        else:
+            rows = (list(row.values()) for row in report.rows(connection, what))
+            yield rows, report.columns(what), None
+
+
+def _since(what: str, since: str | None, cursor_file: str | None) -> str | None:
+    """Return where an export begins; None if no cursor is wanted.
+
+    Raises:
+        SettingsError: if the options do not go together.
+    """
+    given = "--since" if since is not None else "--cursor" if cursor_file is not None else None
+    if given is not None and what != "clusters":
+        raise SettingsError(f"{given}: only clusters are exported by their changes, not {what}")
+    if since is not None and cursor_file is not None:
+        raise SettingsError("--since and --cursor: both say where to begin; give one of them")
+    if cursor_file is None:
+        return since
+    path = Path(cursor_file)
+    return path.read_text(encoding="utf-8").strip() if path.exists() else export_log.START
+
+
+def _keep(cursor: str, file: str | None) -> None:
+    """Write a cursor to its file, or show it."""
+    if file is None:
+        render.notify(f"the next export has what changes from now on: --since {cursor}")
+        return
+    with output.atomic(file) as kept:
+        kept.write(f"{cursor}\n".encode())
+
+
+def _format_of(out: str | None) -> str:
+    """Return the format that the name of an output asks for.
+
+    Raises:
+        SettingsError: for the ending of a kind of table that is not written.
+    """
+    named = tables.format_of(out)
+    if named == "text" and out is not None and PurePath(out).suffix.lower() in _OTHER_TABLES:
+        raise SettingsError(f"-o {out}: exports are .jsonl, .csv or .parquet; or give --format")
+    return "jsonl" if named == "text" else named
 
 
 @click.command()

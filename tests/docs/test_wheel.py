@@ -82,3 +82,33 @@ def test_the_wheel_survives_a_users_own_modules(wheel: Path, tmp_path: Path) -> 
             check=False,
         )
         assert (done.returncode, done.stdout) == (0, printed), done.stderr
+
+
+def test_the_adapters_work_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    """The plugins are found by their entry points, the modules by their names."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")  # noqa: S202 - our own wheel
+    query = "select canonry_host('http://A.example:81/') as h"
+    frames = (
+        "import canonry.polars, canonry.pandas, canonry.sql, polars, pandas\n"
+        "print(polars.Series(['HTTP://A']).canonry.identity()[0],"
+        " pandas.Series(['HTTP://A']).canonry.host()[0], canonry.sql.register.__name__)"
+    )
+    for words, printed in (
+        (["-m", "sqlite_utils", "memory", query], '[{"h": "a.example"}]\n'),
+        (["-c", frames], "http://a/ a register\n"),
+    ):
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, printed), done.stderr
+    datasette = [sys.executable, "-m", "datasette", "plugins"]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    shown = subprocess.run(datasette, cwd=tmp_path, env=env, capture_output=True, check=True)
+    assert b"canonry" in shown.stdout

@@ -1,0 +1,1 @@
+"""Functions for the SQL of SQLite and DuckDB, and plugins for Datasette and sqlite-utils."""

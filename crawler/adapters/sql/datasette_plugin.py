@@ -1,0 +1,13 @@
+"""The plugin for Datasette: its SQL has our functions."""
+
+import sqlite3
+
+from datasette import hookimpl
+
+from canonry.crawler.adapters.sql.registration import register
+
+
+@hookimpl
+def prepare_connection(conn: sqlite3.Connection) -> None:
+    """Add the functions to a connection."""
+    register(conn)
