@@ -572,6 +572,8 @@ static byte *write_column(const Kernel *k, const byte *data, const byte *offsets
                           int32_t *ends, byte *keys, byte *known) {
     size_t size = ROOM, used = 0;
     byte *out = PyMem_RawMalloc(size), *more;
+    Lanes lanes;
+    lanes.used = 0;
     ends[0] = 0;
     for (Py_ssize_t i = 0; out && i < count; i++) {
         const byte *s = data + place(offsets, wide, i);
@@ -583,7 +585,7 @@ static byte *write_column(const Kernel *k, const byte *data, const byte *offsets
             if (!(out = more)) break;
         }
         if (n >= 8 && s[n - 1] > ' ' && (at = write_url(k, s, n, 1, out + used)) >= 0) {
-            put_key(k, out + used, at, keys + DIGEST * i);
+            hash_later(&lanes, k->keyed, BLOCK, out + used, at, keys + DIGEST * i, DIGEST);
             known[i] = 1;
             used += (size_t)at;
         }
@@ -593,6 +595,7 @@ static byte *write_column(const Kernel *k, const byte *data, const byte *offsets
         }
         ends[i + 1] = (int32_t)used;
     }
+    flush_lanes(&lanes);
     return out;
 }
 

@@ -13,7 +13,7 @@ from canonry.crawler.cli.common import (
     store_option,
     with_exit_code,
 )
-from canonry.crawler.cli.scope_options import (
+from canonry.crawler.cli.scope_command import (
     config_option,
     exclude_option,
     include_option,

@@ -1,4 +1,6 @@
-"""The command ``scope``: tests which URLs a crawl would follow."""
+"""The command ``scope``, and the options that say where a crawl begins and where it may go."""
+
+from collections.abc import Sequence
 
 import click
 
@@ -7,17 +9,45 @@ from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.cli import render
 from canonry.crawler.cli.common import FAILED, json_option, print_json, with_exit_code
-from canonry.crawler.cli.scope_options import (
-    config_option,
-    exclude_option,
-    include_option,
-    read_lists,
-    scope_option,
-    seeds_option,
-)
+from canonry.crawler.files.lines import Cut
+from canonry.crawler.files.seed_lists import ListedSeed, read_seed_lists
 from canonry.crawler.opening import find_policy
 from canonry.crawler.run.job.preparation import read_seeds
 from canonry.crawler.settings import load
+
+config_option = click.option(
+    "--config",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Read settings from FILE (TOML).",
+)
+scope_option = click.option(
+    "--scope",
+    type=click.Choice(["host", "domain", "prefix", "any"]),
+    help="Links to follow: on the seeds' hosts, on their registrable domains, below the seeds' "
+    "directories, or any.  [default: host]",
+)
+seeds_option = click.option(
+    "--seeds",
+    "seed_lists",
+    multiple=True,
+    metavar="FILE|-",
+    help="Also read seeds from FILE, or from standard input: one on each line. Blank lines and "
+    "lines that begin with # are skipped. Can be repeated.",
+)
+include_option = click.option(
+    "--include",
+    multiple=True,
+    metavar="PATTERN",
+    help="Follow only links that match PATTERN: '*/docs/*', '/docs/*' (path and query), or a "
+    "regular expression as in 're:[?&]id=[0-9]+$'. Can be repeated: one has to match.",
+)
+exclude_option = click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATTERN",
+    help="Follow no links that match PATTERN, which is as for --include and wins. Can be repeated.",
+)
 
 
 @click.group()
@@ -96,3 +126,16 @@ def _judge(url_filter: URLFilter, text: str) -> dict[str, str | bool | None]:
         "setting": found.setting,
         "value": redact(found.value),
     }
+
+
+def read_lists(files: Sequence[str]) -> tuple[list[ListedSeed], list[Cut]]:
+    """Return the seeds of lists, and where a list breaks off, which is told."""
+    listed: list[ListedSeed] = []
+    cuts: list[Cut] = []
+    for found in read_seed_lists(files):
+        if isinstance(found, Cut):
+            cuts.append(found)
+            render.notify(f"canonry: --seeds {found}; the seeds before that are used")
+        else:
+            listed.append(found)
+    return listed, cuts

@@ -18,9 +18,9 @@ from canonry.crawler.cli.common import (
     unless_dash,
     with_exit_code,
 )
-from canonry.crawler.run import unread_pages
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
+from canonry.crawler.run import unread_pages
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.settings import SettingsError
 from canonry.storage import report
