@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from canonry.canon import InvalidURL, PolicyError, RulesError
-from canonry.crawler.cli import render
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError
 from canonry.storage import StoreError, StoreURLError

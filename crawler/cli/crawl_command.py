@@ -5,7 +5,6 @@ from typing import Any
 import click
 import msgspec
 
-from canonry.crawler.cli import last_words, live, render
 from canonry.crawler.cli.common import (
     FAILED,
     json_option,
@@ -21,6 +20,7 @@ from canonry.crawler.cli.scope_command import (
     scope_option,
     seeds_option,
 )
+from canonry.crawler.cli.terminal import last_words, live, render
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import find_policy, warnings_for

@@ -10,7 +10,6 @@ from canonry.crawler import opening
 from canonry.crawler.batch import job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
-from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
     FAILED,
     json_option,
@@ -20,6 +19,7 @@ from canonry.crawler.cli.common import (
     rules_option,
     with_exit_code,
 )
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.files import inputs, tables
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
 from canonry.crawler.settings import SettingsError

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from canonry.crawler.cli import render
 from canonry.crawler.cli.common import FAILED, json_option, print_json, with_exit_code
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.demo.run import Result, run
 from canonry.crawler.demo.site import HOSTS
 

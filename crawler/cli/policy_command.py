@@ -8,8 +8,8 @@ from rich.markup import escape
 
 from canonry.canon import Policy, PolicyError
 from canonry.canon.policies import differences, extended, preset, released
-from canonry.crawler.cli import render
 from canonry.crawler.cli.common import USAGE, json_option, print_json, with_exit_code
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.opening import find_policy
 
 

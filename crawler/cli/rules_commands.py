@@ -12,7 +12,6 @@ import msgspec
 from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import RULE_STATES, describe, without_port
 from canonry.crawler import opening
-from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
     json_option,
     out_option,
@@ -21,6 +20,7 @@ from canonry.crawler.cli.common import (
     store_option,
     with_exit_code,
 )
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine, rule_store

@@ -7,8 +7,8 @@ import click
 from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.cli import render
 from canonry.crawler.cli.common import FAILED, json_option, print_json, with_exit_code
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.files.lines import Cut
 from canonry.crawler.files.seed_lists import ListedSeed, read_seed_lists
 from canonry.crawler.opening import find_policy

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from canonry.crawler.cli import render
 from canonry.crawler.cli.common import (
     json_option,
     print_json,
@@ -18,6 +17,7 @@ from canonry.crawler.cli.common import (
     unless_dash,
     with_exit_code,
 )
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
 from canonry.crawler.run import unread_pages

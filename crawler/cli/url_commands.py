@@ -13,7 +13,7 @@ import msgspec
 from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon import extract as canon_extract
 from canonry.crawler import opening
-from canonry.crawler.cli import render, why_command
+from canonry.crawler.cli import why_command
 from canonry.crawler.cli.common import (
     FAILED,
     base_option,
@@ -23,6 +23,7 @@ from canonry.crawler.cli.common import (
     rules_option,
     with_exit_code,
 )
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.compression import Stream
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines

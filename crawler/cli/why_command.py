@@ -7,8 +7,8 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from canonry.crawler.cli import render
 from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.inquiry.ask import ask
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.storage import report

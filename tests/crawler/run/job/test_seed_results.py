@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from support.crawls import page, target_of
 from support.servers import Answer, ok, raw_server
 
-from canonry.crawler.cli import last_words
 from canonry.crawler.cli.commands import main
+from canonry.crawler.cli.terminal import last_words
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run import wiring
 from canonry.crawler.run.job.seed_results import FailedSeed

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from support.crawls import page, target_of
 from support.servers import Answer, ok, raw_server
 
-from canonry.crawler.cli import live
 from canonry.crawler.cli.commands import main
+from canonry.crawler.cli.terminal import live
 from canonry.crawler.run import wiring
 from canonry.crawler.settings import load
 from canonry.storage import report

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from canonry.crawler.cli import render
-from canonry.crawler.cli.live import Panel, Speed
+from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.live import Panel, Speed
 from canonry.crawler.observe.progress import Progress
 
 PROGRESS = Progress(

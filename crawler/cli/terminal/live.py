@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from canonry.crawler.cli import render
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.observe.progress import Progress, Rate
 from canonry.storage import StoreError, report
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.crawler.cli import render
+from canonry.crawler.cli.terminal import render
 from canonry.storage import report
 
 MERGED = [

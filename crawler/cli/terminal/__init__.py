@@ -1,0 +1,1 @@
+"""What people see in a terminal: messages, tables, a live display, the end of a crawl."""
