@@ -1,0 +1,183 @@
+"""Any crawler of one's own: its URLs are claimed from a store, in three calls."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import select
+
+from canonry.canon import Canonical, Canonicalizer, Policy, Refused
+from canonry.canon.redaction import redact
+from canonry.crawler import opening
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.admission.url_filter import is_fetched
+from canonry.crawler.learn.in_force import StoredRules
+from canonry.storage import Admission, Candidate, Hop, Outcome, Page, Queued, State
+from canonry.storage.sql.schema import urls as url_rows
+
+_FIRST_REDIRECT, _FIRST_ERROR = 300, 400
+
+
+def _silent(_message: str) -> None:
+    """Notify nobody."""
+
+
+class ClaimedURLs:
+    """The URLs of a crawler, each resource claimed once; a context manager.
+
+    What `claim` has returned is in the store, durably, until `finish` is told what became of it.
+    The store's learned rules apply. One thread at a time may call an object; any number of
+    processes may have one on the same store.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        policy: str | Policy = "web",
+        notify: Callable[[str], None] = _silent,
+    ) -> None:
+        """Open a store; create it if there is none.
+
+        Args:
+            store: a path or a SQLAlchemy URL.
+            policy: which rules make the identity.
+            notify: receives sentences for people, such as which URL is refused and why.
+
+        Raises:
+            StoreError: if the store was made under another policy, or is none.
+        """
+        self._make = Canonicalizer(policy)
+        self._notify = notify
+        self._store = opening.open_store(store, self._make.policy, notify)
+        self._store.rules = StoredRules(self._make)
+        self._rows: dict[str, Queued] = {}  # of the URLs that were handed out here
+
+    def __enter__(self) -> Self:
+        """Return the object."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def claim(self, urls: Iterable[str], found_on: str | None = None) -> list[str]:
+        """Claim URLs; return those to request: nobody has claimed them under any name.
+
+        Args:
+            urls: absolute URLs, or references to ``found_on``.
+            found_on: the URL of the page that they stand on.
+        """
+        found = [one for one in self._make.many(urls, found_on) if self._is_usable(one)]
+        source = self._rows.get(found_on or "")
+        given = [self._candidate(one, source) for one in found if isinstance(one, Canonical)]
+        answers = self._store.admit(given, time.time())
+        return self._handed_out(given, answers)
+
+    def unfinished(self, limit: int = 1_000) -> list[str]:
+        """Return claimed URLs of which nobody knows what became: after a crash, those in flight.
+
+        Args:
+            limit: the largest number of URLs.
+        """
+        known = [queued.row for queued in self._rows.values()]
+        query = (
+            select(url_rows.c.id, url_rows.c.url, url_rows.c.depth, url_rows.c.hops)
+            .where(url_rows.c.state == State.QUEUED)
+            .order_by(url_rows.c.id)
+            .limit(limit + len(known))
+        )
+        with self._store.leasing() as connection:
+            rows = connection.execute(query).all()
+        here = set(known)
+        some = [Queued(row, url, depth, hops, 0) for row, url, depth, hops in rows]
+        new = [queued for queued in some if queued.row not in here][:limit]
+        self._rows |= {queued.url: queued for queued in new}
+        return [queued.url for queued in new]
+
+    def finish(
+        self,
+        url: str,
+        status: int | None,
+        *,
+        location: str | None = None,
+        body: bytes = b"",
+        content_type: str | None = None,
+        title: str | None = None,
+    ) -> list[str]:
+        """Tell what became of a URL; return the target of its redirect, if it is to be requested.
+
+        The target is claimed in the same transaction. Tell each hop by itself: a client that
+        follows redirects hides them.
+
+        Args:
+            url: as `claim`, `unfinished` or `finish` returned it.
+            status: of the answer; None if there was none.
+            location: the header ``Location`` of a redirect.
+            body: of the answer, for its digest and size.
+            content_type: of the answer.
+            title: of the page.
+
+        Raises:
+            ValueError: the URL was not handed out here, or is finished already.
+        """
+        queued = self._rows.get(url)
+        if queued is None:
+            raise ValueError(f"{redact(url)}: not handed out here, or finished already")
+        target = None
+        if location is not None and _FIRST_REDIRECT <= (status or 0) < _FIRST_ERROR:
+            [target] = self._make.many([location], url)
+        if isinstance(target, Canonical) and self._is_usable(target):
+            if target.key == self._make(url).key and target.url != url:
+                # Its target is the same resource under another name, which has to be requested.
+                self._rows[target.url] = self._rows.pop(url)
+                return [target.url]
+            hops = (Hop("redirect", status or 0, self._candidate(target, queued, hops=1)),)
+            outcome = Outcome(queued, State.REDIRECTED, hops=hops)
+        elif status is None or status >= _FIRST_ERROR or location is not None:
+            reason = f"http-{status}" if status else "no-answer"
+            outcome = Outcome(queued, State.FAILED, reason)
+        else:
+            digest = hashlib.blake2b(body, digest_size=16).digest()
+            page = Page(status, 0.0, content_type, len(body), digest, title, None, 0)
+            outcome = Outcome(queued, State.FETCHED, page=page)
+        [answers] = self._store.record([outcome], time.time())
+        del self._rows[url]
+        return self._handed_out([hop.target for hop in outcome.hops], answers)
+
+    def close(self) -> None:
+        """Close the store; what is unfinished stays so."""
+        self._store.close()
+
+    def _is_usable(self, found: Canonical | Refused) -> bool:
+        """Return False for what no crawler can request, and notify people of it."""
+        if isinstance(found, Refused):
+            self._notify(f"refused: {found.reason.value}: {redact(found.text)[:200]}")
+            return False
+        return is_fetched(found.url)
+
+    @staticmethod
+    def _candidate(found: Canonical, source: Queued | None, hops: int = 0) -> Candidate:
+        """Return a URL for the store."""
+        return Candidate(
+            url=found.url,
+            spelling=found.url,
+            key=found.key,
+            host=host_of(found.url),
+            depth=0 if source is None else source.depth + (not hops),
+            hops=0 if source is None else (source.hops + 1) * hops,
+            source=None if source is None else source.row,
+            listed=source is None,
+        )
+
+    def _handed_out(self, given: list[Candidate], answers: list[Admission]) -> list[str]:
+        """Remember the rows of new URLs, and return these."""
+        new = [(one, answer) for one, answer in zip(given, answers, strict=True) if answer.new]
+        self._rows |= {one.url: Queued(to.row, one.url, one.depth, one.hops, 0) for one, to in new}
+        return [one.url for one, _ in new]
