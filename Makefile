@@ -67,6 +67,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/dedup.py
 	$(BIN)/python benchmarks/crawl.py
 	$(BIN)/python benchmarks/clusters.py
+	$(BIN)/python benchmarks/frames.py
 	$(BIN)/python benchmarks/learning.py --seeds 1
 
 clean:

@@ -1,0 +1,14 @@
+"""The examples of docs/frames.md run."""
+
+import doctest
+from pathlib import Path
+
+PAGE = (Path(__file__).parents[2] / "docs/frames.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_run() -> None:
+    examples = doctest.DocTestParser().get_doctest(PAGE, {}, "frames.md", None, 0)
+    assert len(examples.examples) > 20
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(examples, out=report.append)
+    assert result.failed == 0, "".join(report)
