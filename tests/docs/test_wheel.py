@@ -68,6 +68,10 @@ def test_the_wheel_survives_a_users_own_modules(wheel: Path, tmp_path: Path) -> 
     code = "import canonry; print(canonry.__file__, canonry.canonicalize('HTTP://a'))"
     for words, printed in (
         (["-c", code], f"{tmp_path / 'site/canonry/__init__.py'} http://a/\n"),
+        (
+            ["-c", f"from canonry.compat import w3lib; print(w3lib.canonicalize_url({url!r}))"],
+            "http://a.example/~\n",
+        ),
         (["-m", "canonry", "canon", url], "http://a.example/~\n"),
         (["-m", "canonry", "dedup", "in.txt", "--store", store], "http://a.example/\n"),
     ):
