@@ -65,6 +65,17 @@ def another_policy(made: str, given: str) -> str:
     )
 
 
+def check_policy_of(connection: Connection, policy: str) -> None:
+    """Refuse to go on with a store whose policy another process has changed meanwhile.
+
+    Raises:
+        StoreError: if its policy is another one than when it was opened.
+    """
+    now = connection.exec_driver_sql("SELECT value FROM meta WHERE name = 'policy'").scalar()
+    if now != policy:
+        raise StoreError(f"its policy was {policy} and is {now} now; run the command again")
+
+
 def recorded_policy(url: str) -> str | None:
     """Return ``name/version`` of a store's policy; None if there is no store that can be read.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, insert, update
 
-from canonry.storage.facts import establish
+from canonry.storage.facts import check_policy_of, establish
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.learned import classes
 from canonry.storage.records import (
@@ -83,6 +83,7 @@ class Store:
         except BaseException:
             self._engine.dispose()
             raise
+        self._policy = policy
         self._merges = MergeCounter()
         self.merging_rules = merging_rules
         self.rules: classes.RuleSource | None = None  # learned rules; None applies none
@@ -102,6 +103,8 @@ class Store:
                 _no_collecting(),
                 self._engine.begin() as connection,
             ):
+                with naming(self._engine):
+                    check_policy_of(connection, self._policy)
                 if self.rules is not None:
                     self.rules.refresh(connection)
                 yield connection

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from canonry.crawler import policy_upgrade
 from canonry.crawler.cli.common import (
     json_option,
     print_json,
@@ -20,6 +21,7 @@ from canonry.crawler.cli.common import (
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
+from canonry.crawler.opening import find_policy
 from canonry.crawler.run import unread_pages
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.settings import SettingsError
@@ -28,6 +30,8 @@ from canonry.storage.clusters import cluster_export, export_log, merged_pairs
 from canonry.storage.clusters.cluster_export import Reading
 from canonry.storage.clusters.cluster_rows import ClusterRow
 from canonry.storage.clusters.merged_pairs import MergedPair
+from canonry.storage.facts import read_facts
+from canonry.storage.sql.engine import shown
 from canonry.storage.sql.schema import VERSION
 
 _OTHER_TABLES = frozenset({".tsv", ".tab", ".xls", ".xlsx", ".ods"})
@@ -188,17 +192,74 @@ def _format_of(out: str | None) -> str:
 
 @click.command()
 @store_option
+@click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    help="Also change the keys to this policy: a preset (its current version), or a TOML file.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="With --policy: count what would change, and change nothing."
+)
+@json_option
 @with_exit_code
-def upgrade(store: str) -> int:
-    """Upgrade a store that an earlier version of Canonry made.
+def upgrade(store: str, policy: str | None, *, dry_run: bool, as_json: bool) -> int:
+    """Upgrade a store that an earlier version of Canonry made, or change its policy.
 
-    The upgrade loses no data and changes no keys. Stop all crawls that use the store first.
+    Without --policy, it loses no data and changes no keys. With --policy, URLs that are one under
+    the new policy are merged; pages, classes, learned rules and the queue stay right. If the
+    process is killed, the store is as it was, and the same command goes on from there. Stop all
+    crawls that use the store first.
     """
+    if dry_run and policy is None:
+        raise SettingsError("--dry-run needs --policy: an upgrade alone changes no keys")
+    if not dry_run:
+        _upgrade_schema(store, also_policy=policy is not None)
+    made = policy_upgrade.made_under(store)
+    if policy is None:
+        if newer := policy_upgrade.newer_than(made):
+            name = newer.partition("@")[0]
+            render.notify(
+                f"its keys are of policy {made}; to change them to {newer}: "
+                f"canonry upgrade --policy {name} --store {shown(store)}"
+            )
+        return 0
+    found = find_policy(policy)
+    if found.label == made:
+        with report.reading(store) as connection:
+            changed = read_facts(connection)["fingerprint"] != found.fingerprint
+        if changed:
+            raise SettingsError(
+                f"policy {made} has changed since the store was made, but not its version; "
+                "raise its version"
+            )
+        render.notify(f"its policy is {made} already; no key was changed")
+        return 0
+    with policy_upgrade.telling(render.notify) as progress:
+        if dry_run:
+            foreseen = policy_upgrade.foresee_change(store, found, progress)
+            if as_json:
+                print_json({"from": made, "to": found.label} | foreseen.as_dict())
+            else:
+                render.forecast(made, found.label, foreseen)
+            return 0
+        done = policy_upgrade.change_policy(store, found, render.notify, progress)
+    if as_json:
+        print_json({"from": made, "to": found.label, **done._asdict()})
+    render.notify(
+        f"policy {made} is now {found.label}: {done.urls:,} URLs, of which {done.merged:,} were "
+        f"merged with others; {render.counted(done.split, 'target')} became URLs of their own"
+    )
+    return 0
+
+
+def _upgrade_schema(store: str, *, also_policy: bool) -> None:
+    """Upgrade the schema of a store, and say what was done."""
     from canonry.storage import migrations  # noqa: PLC0415 - loads Alembic
 
     before = migrations.upgrade(store, render.notify)
+    if before == VERSION and also_policy:
+        return
     if before == VERSION:
         render.notify(f"the store has schema {VERSION} already; nothing was changed")
     else:
         render.notify(f"schema {before} is now schema {VERSION}")
-    return 0

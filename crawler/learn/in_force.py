@@ -41,6 +41,7 @@ class RulesInForce:
         """
         label = canonicalizer.policy.label
         known = [rule for rule in rules if rule.state in IN_FORCE]
+        self.known = tuple(known)
         self._canonicalizer = canonicalizer
         self.active = RuleSet([rule for rule in known if rule.state == "active"], label, SOURCE)
         self._by_id = {rule.id: rule for rule in self.active.active}

@@ -80,10 +80,10 @@ def admit(
     claims = seen.claim(connection, [candidate.key for candidate in candidates], first)
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
-        host_ids = _host_ids(connection, dict.fromkeys(c.host for c, _row in new))
+        ids = host_ids(connection, dict.fromkeys(c.host for c, _row in new))
         placed = Placement([], set(), [])
         if rules is not None:
-            placed = place(connection, new, rules, now, host_ids.__getitem__)
+            placed = place(connection, new, rules, now, ids.__getitem__)
             new = _apply(placed, new)
         replaced = {one.same_as: one.row for one in placed.replaced}
         if budgets_of is not None:  # who takes another's place in the queue has its budget
@@ -97,7 +97,7 @@ def admit(
                 row,
                 url,
                 None if spelling == url else spelling.replace("\0", "%00"),
-                host_ids[host],
+                ids[host],
                 _QUEUED if held is None else _HELD,
                 held,
                 depth,
@@ -155,7 +155,7 @@ def _apply(placed: Placement, new: Sequence[tuple[Candidate, int]]) -> list[tupl
     ]
 
 
-def _host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+def host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """Return the rows of hosts; insert those that are missing."""
     wanted = list(names)
     known: dict[str, int] = {}

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.exc import DatabaseError
 
 from canonry.storage.seen import snapshot
@@ -110,10 +110,23 @@ class FilterFile:
             self._notify(f"the filter was not saved ({reason}); the next start rebuilds it")
 
 
+def discard(engine: Engine, store_id: str) -> None:
+    """Delete the file of a store whose keys were replaced; the next start makes it anew."""
+    path = _path(engine, store_id)
+    if path is not None:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
 def _saves(connection: Connection) -> list[str]:
     """Return the ids of the latest saves that the store knows, the newest last."""
     held = connection.scalar(select(meta.c.value).where(meta.c.name == _SAVES))
     return held.split() if held else []
+
+
+def distrust_all(connection: Connection) -> None:
+    """Forget all saves, also those of other machines: no file holds the keys of the table."""
+    connection.execute(delete(meta).where(meta.c.name == _SAVES))
 
 
 def _add_save(connection: Connection, save_id: str) -> None:

@@ -22,6 +22,7 @@ from canonry.canon.pipeline import common_ends
 from canonry.crawler.batch.summary import Summary
 from canonry.storage import report
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.policy_change import Forecast
 from canonry.storage.timestamps import iso
 
 _NARROW = 72  # characters of a URL in a table
@@ -263,3 +264,19 @@ def dedup(summary: Summary, seconds: float) -> None:
     )
     for cut in summary.cut:
         notify(f"canonry: {cut}; the output has what was read before")
+
+
+def forecast(made: str, label: str, found: Forecast) -> None:
+    """Show what a change of a store's policy would do."""
+    stay = found.urls - found.merged + found.split
+    out().print(f"{made} -> {label}: {found.urls:,} URLs would be {stay:,}; nothing was changed")
+    own = "targets of redirects and canonical links would be queued as URLs of their own"
+    apart = "merged links would be other URLs; they are not known, and queued when found again"
+    for number, what, examples in (
+        (found.merged, "URLs would become one with another", found.merged_examples),
+        (found.split, own, found.split_examples),
+        (found.apart, apart, found.apart_examples),
+    ):
+        out().print(f"\n{number:,} {what}")
+        for one in examples:
+            out().print(escape(f"  {one.url}  =  {one.other}  ({one.rules})"))

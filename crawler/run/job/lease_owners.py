@@ -40,6 +40,11 @@ def has_ended(name: str) -> bool:
     return False
 
 
+def is_alive_here(name: str) -> bool:
+    """Return True if an owner is another process of this machine, and lives."""
+    return _process(name) not in {None, os.getpid()} and not has_ended(name)
+
+
 def _process(name: str) -> int | None:
     """Return the process of an owner on this machine; None for others."""
     machine, _, rest = name.partition(":")

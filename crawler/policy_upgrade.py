@@ -1,0 +1,157 @@
+"""Changing the policy of a store: which policies, whether a crawl is in the way, learned rules."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from canonry.canon import Canonicalizer, Policy, PolicyError
+from canonry.canon.pipeline import merging_rules
+from canonry.crawler import opening
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.admission.url_filter import is_fetched
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.run.job.lease_owners import has_ended, is_alive_here
+from canonry.storage import StoreError
+from canonry.storage.facts import recorded_policy
+from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.learned.classes import LEARNED, release
+from canonry.storage.policy_change import (
+    Changed,
+    Forecast,
+    NewPolicy,
+    Target,
+    change,
+    forecast,
+)
+from canonry.storage.sql.engine import shown
+from canonry.storage.sql.schema import State, aliases, hosts, jobs, urls
+
+Progress = Callable[[int, int], None]
+
+
+def made_under(store: str) -> str:
+    """Return ``name/version`` of the policy of a store's keys.
+
+    Raises:
+        StoreError: if there is no store that can be read.
+    """
+    found = recorded_policy(store)
+    if found is None:
+        raise StoreError(f"store {shown(store)}: there is no store that can be read")
+    return found
+
+
+def newer_than(made: str) -> str:
+    """Return the current version of a preset that has changed since; "" if there is none."""
+    with suppress(StoreError, PolicyError):
+        return opening.newer_version(opening.policy_of_label(made, None))
+    return ""
+
+
+def change_policy(
+    store: str, policy: Policy, notify: Callable[[str], None], progress: Progress
+) -> Changed:
+    """Change the policy of a store; see `canonry.storage.policy_change`.
+
+    Args:
+        store: a SQLAlchemy URL.
+        policy: the new one.
+        notify: receives sentences for people.
+        progress: receives how many URLs have new keys, and how many there are.
+
+    Raises:
+        StoreError: if a crawl uses the store, or the database fails.
+    """
+    done = change(store, _new_policy(store, policy), notify, progress)
+    opening.open_store(store, policy, notify).close()  # makes the filter anew, and saves it
+    return done
+
+
+def foresee_change(store: str, policy: Policy, progress: Progress) -> Forecast:
+    """Return what `change_policy` would do, without writing to the store."""
+    return forecast(store, _new_policy(store, policy), progress)
+
+
+def _new_policy(store: str, policy: Policy) -> NewPolicy:
+    """Return what the store needs to know of the change."""
+    make, old = Canonicalizer(policy), None
+    with suppress(StoreError, PolicyError):  # the file of a user's old policy may be gone
+        old = Canonicalizer(opening.policy_of_label(made_under(store), None))
+    return NewPolicy(
+        new=make,
+        old=old,
+        read=partial(_target, make),
+        merging_rules=partial(merging_rules, make),
+        check=_check_unused,
+        learned=partial(_apply_rules, make),
+    )
+
+
+def _target(make: Canonicalizer, text: str) -> Target:
+    """Return what a text means as a URL of its own."""
+    url = make(text).url
+    return Target(url, host_of(url), None if is_fetched(url) else HoldReason.SCHEME.label)
+
+
+def _check_unused(connection: Connection) -> None:
+    """Refuse a store that a crawl uses.
+
+    A crawl on another machine that has no lease now is not seen. It notices the change at its next
+    step, and stops.
+
+    Raises:
+        StoreError: naming the crawl.
+    """
+    running = select(jobs.c.settings).where(jobs.c.state == "running")
+    workers = [msgspec.json.decode(text).get("worker", "") for text in connection.scalars(running)]
+    leased = select(hosts.c.lease_owner).where(hosts.c.lease_until > time.time()).distinct()
+    owners = [owner for owner in connection.scalars(leased) if owner and not has_ended(owner)]
+    using = [worker for worker in workers if is_alive_here(worker)] + owners
+    if using:
+        raise StoreError(f"a crawl uses it ({using[0]}); stop that first, or wait for its end")
+
+
+def _apply_rules(make: Canonicalizer, connection: Connection) -> None:
+    """Choose representatives anew, by the learned rules and the new keys.
+
+    Only the URLs of hosts that rules join are in memory at once.
+    """
+    in_force = RulesInForce.load(connection, make)
+    done: set[str] = set()
+    for rule in in_force.known:
+        names = in_force.hosts_of(connection, rule.rewrite)
+        if not names <= done:
+            rekeying.rekey(connection, names, in_force.rewrite, in_force.rewrite_held, time.time())
+            done |= names
+    for rows in _held_by_nothing(connection):
+        release(connection, rows)
+    rule_rows.advance(connection)
+
+
+def _held_by_nothing(connection: Connection) -> Iterator[list[int]]:
+    """Yield the URLs that were held for one that they are now one with."""
+    leads = select(aliases.c.id).where(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule")
+    query = select(urls.c.id).where(urls.c.state == State.HELD, urls.c.reason == LEARNED)
+    query = query.where(~leads.exists()).limit(10_000)
+    while rows := list(connection.scalars(query)):
+        yield rows
+
+
+@contextmanager
+def telling(notify: Callable[[str], None], every: float = 5.0) -> Iterator[Progress]:
+    """Give a function that tells how far the work is, now and then."""
+    last = start = time.monotonic()
+
+    def progress(done: int, number: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= every:
+            last = now
+            notify(f"{done:,} of {number:,} URLs, {done / (now - start):,.0f} a second")
+
+    yield progress

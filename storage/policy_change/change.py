@@ -1,0 +1,155 @@
+"""Changing the policy of a store: the keys are made step by step, then everything at once.
+
+First the new key of every URL is written into a work table, in many transactions. What a process
+that is killed has written stays, and the next one goes on there; meanwhile the store is as it was.
+Then one transaction merges the URLs that have one key now, and puts the new keys in place.
+"""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Column, Connection, Engine, func, select
+
+from canonry.canon import Canonicalizer
+from canonry.storage.facts import read_facts
+from canonry.storage.policy_change import swap, worktables
+from canonry.storage.policy_change.examples import Forecast, foresee
+from canonry.storage.policy_change.new_keys import Policies, fill, fill_links, fill_urls
+from canonry.storage.rows import pages
+from canonry.storage.seen.filter_file import discard
+from canonry.storage.sql.database_faults import explaining, naming
+from canonry.storage.sql.engine import StoreError, open_engine
+from canonry.storage.sql.schema import urls
+
+_Fill = Callable[[Connection, Connection, Policies], int]
+
+
+class NewPolicy(NamedTuple):
+    """What the crawler knows of a change."""
+
+    new: Canonicalizer
+    old: Canonicalizer | None  # None: its file is not known
+    read: swap.Read  # what to request for a target that becomes a URL of its own
+    merging_rules: Callable[[str, str], str]  # the rules that merge two spellings
+    check: Callable[[Connection], None]  # raises if a crawl uses the store
+    learned: Callable[[Connection], None]  # applies learned rules to the new keys
+
+
+class Changed(NamedTuple):
+    """What a change did."""
+
+    urls: int  # before
+    merged: int  # URLs that became one with another
+    split: int  # targets that became URLs of their own
+    continued: bool  # an earlier try had begun
+
+
+def change(
+    url: str, given: NewPolicy, notify: Callable[[str], None], progress: Callable[[int, int], None]
+) -> Changed:
+    """Change the policy of a store, whole or not at all.
+
+    Args:
+        url: a SQLAlchemy URL.
+        given: the policies, and what the crawler knows.
+        notify: receives sentences for people.
+        progress: receives how many URLs have new keys, and how many there are.
+
+    Raises:
+        StoreError: if a crawl uses the store, or the database fails.
+    """
+    engine = open_engine(url, create=False)
+    policy = given.new.policy
+    policies = Policies(given.new, given.old)
+    try:
+        with explaining(engine, "nothing is lost: the same command goes on from here"):
+            with engine.begin() as connection, naming(engine):
+                given.check(connection)
+                continued = worktables.prepare(connection, f"{policy.label} {policy.fingerprint}")
+                number = _number(connection)
+                before = _number(connection, worktables.new_keys.c.url_id)
+            if before:
+                notify(f"going on after {before:,} URLs")
+            for more in fill(lambda step: _step(engine, step, policies)):
+                progress(before + more, number)
+            notify("all keys are made; putting them in place")
+            with engine.begin() as connection, naming(engine):
+                store_id = read_facts(connection)["id"]
+                done = _finish(connection, given, policies, continued=continued)
+        discard(engine, store_id)
+        return done
+    finally:
+        engine.dispose()
+
+
+def _number(connection: Connection, column: Column[int] = urls.c.id) -> int:
+    """Return the number of rows of a column's table."""
+    return connection.scalar(select(func.count(column))) or 0
+
+
+def _step(engine: Engine, step: _Fill, policies: Policies) -> int:
+    """Run one step in a transaction of its own."""
+    with engine.begin() as connection:
+        return step(connection, connection, policies)
+
+
+def _finish(
+    connection: Connection, given: NewPolicy, policies: Policies, *, continued: bool
+) -> Changed:
+    """Put everything in place, in one transaction."""
+    given.check(connection)
+    for step in (fill_urls, fill_links):  # what was found since
+        while step(connection, connection, policies):
+            pass
+    number = _number(connection)
+    worktables.finish(connection)
+    new = swap.split(connection, given.read)
+    merged = swap.merge(connection)
+    tally = pages.Tally()
+    for pair in swap.pairs(connection):
+        if rules := given.merging_rules(pair.spelling, pair.same_as):
+            tally.add(rules, pair.spelling, pair.same_as)
+    pages.put_merges(connection, tally)
+    policy = given.new.policy
+    swap.apply(connection, policy.label, policy.fingerprint)
+    given.learned(connection)
+    worktables.drop(connection)
+    return Changed(number, merged, new, continued)
+
+
+def forecast(
+    url: str, given: NewPolicy, progress: Callable[[int, int], None], examples: int = 10
+) -> Forecast:
+    """Count what a change would do, without writing to the store; a crawl may use it meanwhile.
+
+    The keys go to a temporary file.
+
+    Args:
+        url: a SQLAlchemy URL.
+        given: the policies, and what the crawler knows.
+        progress: as for `change`.
+        examples: how many to return of each kind.
+
+    Raises:
+        StoreError: if there is no store, or the database fails.
+    """
+    engine = open_engine(url, read_only=True)
+    policies = Policies(given.new, given.old)
+    with tempfile.TemporaryDirectory(prefix="canonry-") as folder:
+        work = open_engine(f"sqlite:///{Path(folder) / 'keys.db'}")
+        try:
+            with explaining(engine), engine.begin() as source, work.begin() as target:
+                with naming(engine):
+                    if read_facts(source)["policy"] == given.new.policy.label:
+                        raise StoreError(f"its policy is {given.new.policy.label} already")
+                worktables.create(target)
+                number = _number(source)
+                for done in fill(lambda step: step(source, target, policies)):
+                    progress(done, number)
+                worktables.index(target)
+                return foresee(source, target, given.new, given.merging_rules, examples)
+        finally:
+            work.dispose()
+            engine.dispose()

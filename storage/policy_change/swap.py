@@ -1,0 +1,212 @@
+"""The last step of a change of policy: all rows and keys become those of the new one, at once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, Select, delete, func, select, update
+
+from canonry.storage.policy_change import edges, recount, worktables
+from canonry.storage.records import ORDINARY, TARGET
+from canonry.storage.rows.urls import COLUMNS, host_ids
+from canonry.storage.seen.filter_file import distrust_all
+from canonry.storage.sql.bulk import insert_rows, next_id
+from canonry.storage.sql.schema import (
+    State,
+    aliases,
+    classes,
+    exports,
+    keys,
+    members,
+    meta,
+    urls,
+)
+
+_BATCH = 10_000
+
+# Who stays of several URLs that become one: a page that is there, else a URL that is to be fetched,
+# so that no page is lost; then what says most.
+_RANK = """
+CASE WHEN urls.state = 1 AND coalesce(pages.status, 0) < 400 THEN 0 WHEN urls.state = 0 THEN 1
+WHEN urls.state = 2 THEN 2 WHEN urls.state = 1 THEN 3
+WHEN urls.state = 4 AND urls.reason <> 'learned' THEN 4 WHEN urls.state = 4 THEN 5 ELSE 6 END
+"""
+_MERGE = f"""
+INSERT INTO rekey_merged (old_id, new_id)
+SELECT url_id, one FROM (
+    SELECT rekey_urls.url_id, first_value(rekey_urls.url_id) OVER (
+        PARTITION BY rekey_urls.key ORDER BY {_RANK}, rekey_urls.url_id) AS one
+    FROM rekey_urls JOIN urls ON urls.id = rekey_urls.url_id
+    LEFT JOIN pages ON pages.url_id = urls.id
+    WHERE rekey_urls.key IN (SELECT key FROM rekey_urls GROUP BY key HAVING count(*) > 1)
+) AS chosen WHERE url_id <> one
+"""  # noqa: S608 - no values of others
+# The nearest way from a seed to any of them is the way to the one that stays.
+_BEST = """
+INSERT INTO rekey_best (one, depth, hops, source_id, found_at, priority)
+SELECT one, depth, hops, source_id, earliest, first FROM (
+    SELECT members.one, urls.depth, urls.hops, urls.source_id,
+        row_number() OVER (PARTITION BY members.one ORDER BY depth, hops, urls.id) AS place,
+        min(urls.found_at) OVER (PARTITION BY members.one) AS earliest,
+        min(CASE WHEN urls.state = 0 THEN urls.priority END) OVER (PARTITION BY members.one)
+            AS first
+    FROM (SELECT new_id AS one, old_id AS id FROM rekey_merged
+          UNION SELECT new_id, new_id FROM rekey_merged) AS members
+    JOIN urls ON urls.id = members.id
+) AS ranked WHERE place = 1
+"""
+_TAKE_BEST = """
+UPDATE urls SET depth = rekey_best.depth, hops = rekey_best.hops,
+    source_id = rekey_best.source_id, found_at = rekey_best.found_at,
+    priority = CASE WHEN urls.state = 0 THEN coalesce(rekey_best.priority, urls.priority)
+        ELSE urls.priority END
+FROM rekey_best WHERE rekey_best.one = urls.id
+"""
+_CLEAN = (
+    "DELETE FROM pages WHERE url_id IN (SELECT old_id FROM rekey_merged)",
+    """UPDATE urls SET source_id = (SELECT new_id FROM rekey_merged WHERE old_id = source_id)
+    WHERE source_id IN (SELECT old_id FROM rekey_merged)""",
+    "UPDATE urls SET source_id = NULL WHERE source_id = id",
+    "DELETE FROM urls WHERE id IN (SELECT old_id FROM rekey_merged)",
+)
+_KEYS = """
+INSERT INTO keys (id, key, url_id)
+SELECT row_number() OVER (ORDER BY key), key, url_id FROM rekey_urls
+WHERE url_id NOT IN (SELECT old_id FROM rekey_merged)
+"""
+
+
+class Target(NamedTuple):
+    """A target that becomes a URL of its own."""
+
+    url: str  # to request
+    host: str
+    held: str | None  # the reason, if no crawl may fetch it
+
+
+Read = Callable[[str], Target]  # from the text of a URL to its target
+
+
+class Pair(NamedTuple):
+    """A URL that becomes one with another, as both were written."""
+
+    spelling: str
+    same_as: str
+
+
+def split(connection: Connection, read: Read) -> int:
+    """Give a row to each target of an alias that is no known URL under the new policy.
+
+    Such a target was one with a known URL. So it was never fetched: it joins the queue.
+
+    Args:
+        connection: in the transaction of the change.
+        read: returns what to request for the text of a target.
+
+    Returns:
+        How many there were.
+    """
+    found = 0
+    while rows := connection.execute(_unknown_targets(_BATCH)).all():
+        found += _add(connection, rows, read)
+    return found
+
+
+def _unknown_targets(most: int) -> Select[Any]:
+    """Return the query for keys of targets that no row has, each with its first alias."""
+    links, new_keys = worktables.links, worktables.new_keys
+    known = select(new_keys.c.key).where(new_keys.c.key == links.c.key)
+    query = select(links.c.key, func.min(links.c.alias_id).label("alias_id"))
+    query = query.join(aliases, aliases.c.id == links.c.alias_id)
+    return query.where(links.c.key.is_not(None), ~known.exists()).group_by(links.c.key).limit(most)
+
+
+def _add(connection: Connection, found: Sequence[Row[*tuple[Any, ...]]], read: Read) -> int:
+    """Insert the rows of targets, and their keys."""
+    by_alias = {row.alias_id: bytes(row.key) for row in found}
+    query = select(
+        *(aliases.c.id, aliases.c.located, aliases.c.kind, aliases.c.from_id, aliases.c.first_seen),
+        *(urls.c.depth, urls.c.hops),
+    ).join(urls, urls.c.id == aliases.c.from_id)
+    rows: list[Row[*tuple[Any, ...]]] = []
+    for start in range(0, len(found), 500):
+        some = [row.alias_id for row in found[start : start + 500]]
+        rows += connection.execute(query.where(aliases.c.id.in_(some))).all()
+    new = [(row, read(row.located)) for row in rows]
+    ids = host_ids(connection, dict.fromkeys(target.host for _row, target in new))
+    first = next_id(connection, urls)
+    values, new_rows = [], []
+    for at, (row, target) in enumerate(new, first):
+        redirected = row.kind == "redirect"
+        values.append(
+            (
+                at,
+                target.url,
+                None if target.url == row.located else row.located,
+                ids[target.host],
+                int(State.QUEUED if target.held is None else State.HELD),
+                target.held,
+                row.depth,
+                row.hops + redirected,
+                row.from_id,
+                ORDINARY + TARGET * redirected,
+                0,
+                0.0,
+                row.first_seen,
+            )
+        )
+        new_rows.append((at, by_alias[row.id]))
+    insert_rows(connection, urls, COLUMNS, values)
+    insert_rows(connection, worktables.new_keys, ("url_id", "key"), new_rows)
+    return len(new)
+
+
+def merge(connection: Connection) -> int:
+    """Find the URLs that become one with another; return how many there are."""
+    connection.exec_driver_sql(_MERGE)
+    return connection.scalar(select(func.count()).select_from(worktables.merged)) or 0
+
+
+def pairs(connection: Connection) -> Iterator[Pair]:
+    """Yield the URLs that become one with another, before their rows are deleted."""
+    old, one = urls.alias("old"), urls.alias("one")
+    done = 0
+    while True:
+        query = (
+            select(
+                worktables.merged.c.old_id,
+                func.coalesce(old.c.spelling, old.c.url).label("spelling"),
+                func.coalesce(one.c.spelling, one.c.url).label("same_as"),
+            )
+            .join(old, old.c.id == worktables.merged.c.old_id)
+            .join(one, one.c.id == worktables.merged.c.new_id)
+            .where(worktables.merged.c.old_id > done)
+            .order_by(worktables.merged.c.old_id)
+        )
+        rows = connection.execute(query.limit(_BATCH)).all()
+        if not rows:
+            return
+        yield from (Pair(row.spelling, row.same_as) for row in rows)
+        done = rows[-1].old_id
+
+
+def apply(connection: Connection, policy: str, fingerprint: str) -> None:
+    """Write the new keys, and what became one; learned classes are left out.
+
+    Args:
+        connection: in a transaction that holds the write lock, in which `merge` has run.
+        policy: ``name/version`` of the new policy.
+        fingerprint: of its content.
+    """
+    connection.exec_driver_sql(_BEST)
+    edges.move(connection)
+    connection.exec_driver_sql(_TAKE_BEST)
+    for table in (classes, exports, members):  # readers of exports start again: others are one now
+        connection.execute(delete(table))
+    for statement in _CLEAN:
+        connection.exec_driver_sql(statement)
+    connection.execute(delete(keys))
+    connection.exec_driver_sql(_KEYS)
+    recount.recount(connection)
+    for name, value in (("policy", policy), ("fingerprint", fingerprint)):
+        connection.execute(update(meta).where(meta.c.name == name).values(value=value))
+    distrust_all(connection)

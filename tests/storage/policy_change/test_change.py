@@ -1,0 +1,369 @@
+"""A store changes its policy: URLs that are one are merged, those that are two are split."""
+
+import random
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+from support.databases import url_of
+from support.stores import (
+    MAKE,
+    admit,
+    assert_counts_are_right,
+    candidate,
+    lease,
+    open_store,
+    visited,
+)
+
+from canonry.canon import Canonicalizer, LearnedRule
+from canonry.canon.pipeline import merging_rules
+from canonry.canon.policies import from_toml, preset
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.learn import rule_store
+from canonry.crawler.policy_upgrade import change_policy, foresee_change
+from canonry.storage import Candidate, Hop, Page, State, Store, StoreError, report
+from canonry.storage.policy_change import Changed
+from canonry.storage.rows import leases
+
+pytestmark = pytest.mark.every_database
+
+H = "http://h.example"
+_SOURCES = "SELECT url, id, source_id FROM urls"
+SEARCH = Canonicalizer("search")
+
+
+def page(status: int = 200, digest: bytes = b"d" * 16) -> Page:
+    """Return a page."""
+    return Page(status, 0.1, "text/html", 10, digest, None, None, 0)
+
+
+def change_to(folder: Path, policy: str = "search") -> Changed:
+    """Change the policy of the store in a folder."""
+    foreseen = foresee_change(url_of(folder), preset(policy), lambda _done, _number: None)
+    done = change_policy(url_of(folder), preset(policy), print, lambda _done, _number: None)
+    assert (foreseen.merged, foreseen.split) == (done.merged, done.split), "as it was foreseen"
+    return done
+
+
+def rows(connection: Connection, question: str) -> list[tuple[object, ...]]:
+    """Return the rows that a query finds."""
+    return [tuple(row) for row in connection.exec_driver_sql(question)]
+
+
+def read(folder: Path, question: str) -> list[tuple[object, ...]]:
+    """Return rows of the store in a folder, after its counts were checked."""
+    with report.reading(url_of(folder)) as connection:
+        assert_counts_are_right(connection)
+        return rows(connection, question)
+
+
+def states(folder: Path) -> dict[str, str]:
+    """Return the state of each URL, and the reason for which it is held."""
+    found = read(folder, "SELECT url, state, reason FROM urls ORDER BY id")
+    return {
+        str(url).removeprefix(H): State(int(str(state))).name.lower() + (f" {why}" if why else "")
+        for url, state, why in found
+    }
+
+
+def search_candidate(url: str) -> Candidate:
+    """Return a URL as the URL filter would give it under "search"."""
+    found = SEARCH(url)
+    return Candidate(found.url, url, found.key, host_of(found.url), 0)
+
+
+def test_a_changed_store_is_as_one_that_was_made_so(tmp_path: Path) -> None:
+    rng = random.Random(4)
+    texts = [
+        f"http://h{rng.randrange(9)}.example/{rng.choice(['', '/', 'a/'])}"
+        f"{rng.choice(['', 'index.html', 'x', 'x?b=1&a=2', 'x?a=2&b=1', '?'])}"
+        f"{rng.choice(['', '#f'])}"
+        for _ in range(600)
+    ]
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    store = open_store(old)
+    known = admit(store, texts)
+    store.close()
+    done = change_to(old)
+    store = open_store(new, "search")
+    store.admit([search_candidate(text) for text in texts], 0.0)
+    store.close()
+    question = "SELECT keys.key FROM keys JOIN urls ON urls.id = url_id ORDER BY keys.key"
+    assert read(old, question) == read(new, question)
+    assert done.urls == sum(answer.new for answer in known)
+    assert done.merged == done.urls - len(read(new, question)) > 10
+    store = open_store(old, "search")
+    assert not any(a.new for a in store.admit([search_candidate(text) for text in texts], 0.0))
+    store.close()
+    with pytest.raises(StoreError, match="under policy search/1, not web/1"):
+        open_store(old)
+
+
+def test_the_best_of_several_urls_stays(tmp_path: Path) -> None:
+    """A page that is there; else a URL that is to be fetched, so that no page is lost."""
+    store = open_store(tmp_path)
+    names = [f"{H}/{one}{slash}x" for one in "abcde" for slash in ("", "/")]
+    found = dict(zip(names, admit(store, names, depth=3), strict=True))
+
+    def row(name: str) -> int:
+        return found[f"{H}/{name}"].row
+
+    outcomes = [
+        visited(row("ax"), State.FAILED, "dns"),
+        visited(row("a/x"), State.FETCHED, page=page()),
+        visited(row("bx"), State.FETCHED, page=page(404)),
+        visited(row("cx"), State.FETCHED, page=page()),
+        visited(row("c/x"), State.FETCHED, page=page()),
+        visited(row("dx"), State.HELD, "robots"),
+        visited(row("d/x"), State.FAILED, "dns"),
+        visited(row("ex"), State.REDIRECTED, hops=[Hop("redirect", 301, candidate(f"{H}/e/x"))]),
+    ]
+    store.record(outcomes, 5.0)
+    # Another depth, and another source.
+    store.admit([candidate(f"{H}/a//x", 1), candidate(f"{H}/c//x", 1)], 1.0)
+    store.close()
+    assert states(tmp_path)["/a//x"] == "queued"
+    mine = """
+name = "mine"
+version = 1
+extends = "web@1"
+[add]
+practice = ["duplicate-slashes"]
+"""
+    policy = from_toml(mine.replace("duplicate-slashes", "all-slashes"), "mine.toml")
+    change_policy(url_of(tmp_path), policy, print, lambda _done, _number: None)
+    after = states(tmp_path)
+    assert after == {
+        "/ax": "failed dns",
+        "/a/x": "fetched",
+        "/bx": "fetched",
+        "/b/x": "queued",
+        "/cx": "fetched",
+        "/c/x": "fetched",
+        "/dx": "held robots",
+        "/d/x": "failed dns",
+        "/ex": "redirected",
+        "/e/x": "queued",
+    }
+    depths = dict(read(tmp_path, "SELECT url, depth FROM urls"))  # type: ignore[arg-type]
+    assert (depths[f"{H}/a/x"], depths[f"{H}/b/x"]) == (1, 3)
+    merged = read(tmp_path, "SELECT rules, count FROM merges")
+    assert merged == [("all-slashes", 2)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "stays"),
+    [
+        ("fetched", "queued", "fetched"),
+        ("failed", "fetched", "fetched"),
+        ("missing", "queued", "queued"),
+        ("redirected", "queued", "queued"),
+        ("missing", "redirected", "redirected"),
+        ("robots", "queued", "queued"),
+        ("failed", "robots", "held robots"),
+        ("fetched", "fetched", "fetched"),
+    ],
+)
+def test_which_of_two_stays(tmp_path: Path, one: str, other: str, stays: str) -> None:
+    store = open_store(tmp_path)
+    names = [f"{H}/a", f"{H}//a", f"{H}/linked"]
+    first, second, linked = admit(store, names)
+    store.admit([candidate(f"{H}/linked/{n}")._replace(source=second.row) for n in (1, 2)], 1.0)
+    ends = {
+        "fetched": (State.FETCHED, None, page(), ()),
+        "missing": (State.FETCHED, None, page(404), ()),
+        "failed": (State.FAILED, "dns", None, ()),
+        "robots": (State.HELD, "robots", None, ()),
+        "redirected": (
+            State.REDIRECTED,
+            None,
+            None,
+            (Hop("redirect", 301, candidate(f"{H}/linked")),),
+        ),
+    }
+    for answer, what in ((first, one), (second, other)):
+        if what != "queued":
+            state, reason, body, hops = ends[what]
+            store.record([visited(answer.row, state, reason, page=body, hops=hops)], 2.0)
+    store.close()
+    assert change_to(tmp_path).merged == 1
+    found = states(tmp_path)
+    kept = "/a" if "/a" in found else "//a"
+    assert found[kept] == stays
+    assert len(found) == 4
+    known = {str(url): (row, source) for url, row, source in read(tmp_path, _SOURCES)}
+    row = known[f"{H}{kept}"][0]
+    assert [known[f"{H}/linked/{n}"][1] for n in (1, 2)] == [row, row]
+    alive = {first.row, second.row, linked.row, linked.row + 1, linked.row + 2}
+    gone = ({first.row, second.row} - {row}).pop()
+    ends_of = read(tmp_path, "SELECT from_id, to_id FROM aliases")
+    assert all({start, end} <= alive - {gone} for start, end in ends_of)
+    pages_of = read(tmp_path, "SELECT url_id FROM pages")
+    assert all(url_id != gone for (url_id,) in pages_of)
+
+
+def test_edges_that_become_one_are_added_up(tmp_path: Path) -> None:
+    """Also if an edge takes the place of one that itself leads elsewhere now."""
+    store = open_store(tmp_path)
+    names = [f"{H}/a", f"{H}//a", f"{H}/b", f"{H}//b", f"{H}/c"]
+    a, a2, b, b2, c = admit(store, names)
+    to = {name: Hop("redirect", 301, candidate(f"{H}{name}")) for name in ("/b", "//b", "/c")}
+    for row, target, at in ((a, "/b", 1.0), (a2, "//b", 2.0), (a2, "/b", 3.0), (b, "//b", 4.0)):
+        hops = [to[target]]
+        store.record([visited(row.row, State.REDIRECTED, hops=hops)], at)
+    store.record([visited(b2.row, State.REDIRECTED, hops=[to["/c"]])], 5.0)
+    store.close()
+    change_to(tmp_path)
+    found = read(
+        tmp_path, "SELECT from_id, to_id, first_seen, last_seen, count FROM aliases ORDER BY id"
+    )
+    assert found == [
+        (a.row, b.row, 1.0, 3.0, 3),
+        (b.row, b.row, 4.0, 4.0, 1),
+        (b.row, c.row, 5.0, 5.0, 1),
+    ]
+
+
+def test_targets_that_become_distinct_get_a_row_and_are_queued(tmp_path: Path) -> None:
+    store = open_store(tmp_path, "search")
+    given = [search_candidate(url) for url in (f"{H}/old", f"{H}/x?b=1&a=2")]
+    old, known = store.admit(given, 0.0)
+    hop = Hop("redirect", 301, search_candidate(f"{H}/x?a=2&b=1"))
+    store.record([visited(old.row, State.REDIRECTED, hops=[hop])], 7.0)
+    store.record([visited(known.row, State.FETCHED, page=page())], 8.0)
+    store.close()
+    assert change_to(tmp_path, "web").split == 1
+    assert states(tmp_path) == {
+        "/old": "redirected",
+        "/x?b=1&a=2": "fetched",
+        "/x?a=2&b=1": "queued",
+    }
+    new = read(tmp_path, "SELECT id, depth, hops, source_id FROM urls WHERE state = 0")
+    assert new == [(known.row + 1, 0, 1, old.row)]
+    assert read(tmp_path, "SELECT from_id, to_id FROM aliases") == [(old.row, known.row + 1)]
+    with report.reading(url_of(tmp_path)) as connection:
+        assert rows(connection, "SELECT url_id FROM keys ORDER BY url_id") == [(1,), (2,), (3,)]
+    store = open_store(tmp_path)
+    [host] = lease(store)
+    assert [queued.url for queued in host.urls] == [f"{H}/x?a=2&b=1"]
+    store.close()
+
+
+def test_learned_rules_and_what_they_hold_stay(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    names = [f"{H}{path}" for path in ("/a", "/a/", "/b//c", "/b/c/", "/d/")]
+    admit(store, names[:1])
+    store.admit([candidate(name)._replace(source=1, depth=1) for name in names[1:]], 1.0)
+    rule = LearnedRule(host="h.example", family="trailing-slash", new="bare")
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [rule], MAKE, 2.0)
+    store.close()
+    assert states(tmp_path) == {
+        "/a": "queued",
+        "/a/": "held learned",
+        "/b//c": "queued",
+        "/b/c/": "queued",
+        "/d/": "queued",
+    }
+    change_to(tmp_path)
+    assert states(tmp_path) == {
+        "/a": "queued",
+        "/a/": "held learned",
+        "/b//c": "queued",
+        "/b/c/": "held learned",
+        "/d/": "queued",
+    }
+    edges = read(tmp_path, "SELECT from_id, to_id, kind, located FROM aliases ORDER BY from_id")
+    assert edges == [(2, 1, "rule", f"{H}/a"), (4, 3, "rule", f"{H}/b/c")]
+    store = open_store(tmp_path, "search")
+    with store.transaction() as connection:
+        found = rule_store.find(connection, rule.id)
+        assert found.state == "active"
+        released = rule_store.revoke(connection, found, SEARCH, 3.0).released
+    store.close()
+    assert released == [2, 4]
+    assert set(states(tmp_path).values()) == {"queued"}
+
+
+def test_a_url_that_is_one_with_its_representative_is_no_longer_held(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, [f"{H}/a"])
+    store.admit([candidate(f"{H}/a/")._replace(source=1, depth=1)], 1.0)
+    rule = LearnedRule(host="h.example", family="trailing-slash", new="bare")
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [rule], MAKE, 2.0)
+    store.close()
+    change_policy(url_of(tmp_path), preset("archive"), print, lambda _done, _number: None)
+    assert states(tmp_path) == {"/a": "queued"}
+    assert read(tmp_path, "SELECT count(*) FROM aliases") == [(0,)]
+
+
+def test_a_store_that_a_crawl_uses_is_refused(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, [f"{H}/a", f"{H}//a"])
+    lease(store, "elsewhere:1:x", now=time.time())
+    with pytest.raises(StoreError, match=r"a crawl uses it \(elsewhere:1:x\); stop that first"):
+        change_policy(url_of(tmp_path), preset("search"), print, lambda _done, _number: None)
+    with store.transaction() as connection:
+        leases.release(connection, ["elsewhere:1:x"])
+    store.close()
+    assert change_to(tmp_path).merged == 1
+
+
+def test_a_process_that_has_it_open_notices(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, [f"{H}/a"])
+    change_to(tmp_path)
+    with pytest.raises(StoreError, match="its policy was web/1 and is search/1 now"):
+        admit(store, [f"{H}/b"])
+    store.close()
+    assert states(tmp_path) == {"/a": "queued"}
+    store = open_store(tmp_path, "search")
+    assert [a.new for a in store.admit([search_candidate(f"{H}/{n}") for n in "ab"], 0.0)] == [
+        False,
+        True,
+    ]
+    store.close()
+
+
+def test_fragments_that_were_in_the_keys_stay_there(tmp_path: Path) -> None:
+    """Under a policy that keeps fragments, the key is that of the spelling."""
+    text = 'name = "mine"\nversion = {}\nextends = "rfc3986@1"\n[add]\npractice = {}\n'
+    one, two = (
+        from_toml(text.format(n, practice), "mine.toml")
+        for n, practice in ((1, '["empty-query"]'), (2, '["empty-query", "duplicate-slashes"]'))
+    )
+    made, after = Canonicalizer(one), Canonicalizer(two)
+    store = Store(url_of(tmp_path), policy=one.label, fingerprint=one.fingerprint)
+    spelled = [f"{H}/a#x", f"{H}/a#y", f"{H}/a"]
+    keys = [made(text) for text in spelled]
+    store.admit(
+        [
+            Candidate(found.url, text, found.key, "h.example", 0)
+            for text, found in zip(spelled, keys, strict=True)
+        ],
+        0.0,
+    )
+    store.close()
+    change_policy(url_of(tmp_path), two, print, lambda _done, _number: None)
+    found = {bytes(key) for (key,) in read(tmp_path, "SELECT key FROM keys")}  # type: ignore[arg-type]
+    assert found == {after(text).key for text in spelled}
+
+
+def test_a_forecast_writes_nothing_and_gives_examples(tmp_path: Path) -> None:
+    store = open_store(tmp_path, "search")
+    store.merging_rules = partial(merging_rules, SEARCH)
+    store.admit([search_candidate(f"{H}/a?b=1&a=2"), search_candidate(f"{H}/a?a=2&b=1")], 0.0)
+    store.close()
+    before = read(tmp_path, "SELECT name, value FROM meta ORDER BY name")
+    found = foresee_change(url_of(tmp_path), preset("web"), lambda _done, _number: None)
+    assert read(tmp_path, "SELECT name, value FROM meta ORDER BY name") == before
+    assert (found.urls, found.merged, found.split, found.apart) == (1, 0, 0, 1)
+    assert [tuple(one) for one in found.apart_examples] == [
+        (f"{H}/a?a=2&b=1", f"{H}/a?b=1&a=2", "sorted-query")
+    ]
