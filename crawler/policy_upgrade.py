@@ -31,7 +31,7 @@ from canonry.storage.policy_change import (
 from canonry.storage.sql.engine import shown
 from canonry.storage.sql.schema import State, aliases, hosts, jobs, urls
 
-Progress = Callable[[int, int], None]
+_Progress = Callable[[int, int], None]
 
 
 def made_under(store: str) -> str:
@@ -54,7 +54,7 @@ def newer_than(made: str) -> str:
 
 
 def change_policy(
-    store: str, policy: Policy, notify: Callable[[str], None], progress: Progress
+    store: str, policy: Policy, notify: Callable[[str], None], progress: _Progress
 ) -> Changed:
     """Change the policy of a store; see `canonry.storage.policy_change`.
 
@@ -72,7 +72,7 @@ def change_policy(
     return done
 
 
-def foresee_change(store: str, policy: Policy, progress: Progress) -> Forecast:
+def foresee_change(store: str, policy: Policy, progress: _Progress) -> Forecast:
     """Return what `change_policy` would do, without writing to the store."""
     return forecast(store, _new_policy(store, policy), progress)
 
@@ -143,7 +143,7 @@ def _held_by_nothing(connection: Connection) -> Iterator[list[int]]:
 
 
 @contextmanager
-def telling(notify: Callable[[str], None], every: float = 5.0) -> Iterator[Progress]:
+def telling(notify: Callable[[str], None], every: float = 5.0) -> Iterator[_Progress]:
     """Give a function that tells how far the work is, now and then."""
     last = start = time.monotonic()
 

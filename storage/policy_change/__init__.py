@@ -1,6 +1,6 @@
 """A change of a store's policy: new keys for all URLs, and one row for those that are one now."""
 
-from canonry.storage.policy_change.change import Changed, NewPolicy, change, forecast
+from canonry.storage.policy_change.changing import Changed, NewPolicy, change, forecast
 from canonry.storage.policy_change.examples import Example, Forecast
 from canonry.storage.policy_change.swap import Target
 

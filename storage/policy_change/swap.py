@@ -86,7 +86,7 @@ class Target(NamedTuple):
 Read = Callable[[str], Target]  # from the text of a URL to its target
 
 
-class Pair(NamedTuple):
+class MergedURL(NamedTuple):
     """A URL that becomes one with another, as both were written."""
 
     spelling: str
@@ -166,7 +166,7 @@ def merge(connection: Connection) -> int:
     return connection.scalar(select(func.count()).select_from(worktables.merged)) or 0
 
 
-def pairs(connection: Connection) -> Iterator[Pair]:
+def pairs(connection: Connection) -> Iterator[MergedURL]:
     """Yield the URLs that become one with another, before their rows are deleted."""
     old, one = urls.alias("old"), urls.alias("one")
     done = 0
@@ -185,7 +185,7 @@ def pairs(connection: Connection) -> Iterator[Pair]:
         rows = connection.execute(query.limit(_BATCH)).all()
         if not rows:
             return
-        yield from (Pair(row.spelling, row.same_as) for row in rows)
+        yield from (MergedURL(row.spelling, row.same_as) for row in rows)
         done = rows[-1].old_id
 
 
