@@ -42,13 +42,15 @@ class ClaimedURLs:
 
         Args:
             store: a path or a SQLAlchemy URL.
-            policy: which rules make the identity.
+            policy: which rules make the identity; a preset without a version means the version that
+                the store was made with.
             notify: receives sentences for people, such as which URL is refused and why.
 
         Raises:
             StoreError: if the store was made under another policy, or is none.
         """
-        self._make = Canonicalizer(policy)
+        named = opening.policy_for(store, policy, notify) if isinstance(policy, str) else policy
+        self._make = Canonicalizer(named)
         self._notify = notify
         self._store = opening.open_store(store, self._make.policy, notify)
         self._store.rules = StoredRules(self._make)
