@@ -96,7 +96,8 @@ def stays(name: str) -> bool:
 def _as_written(name: str) -> str | None:
     """Return the name of a parameter as canonical URLs write it; None if it is none there."""
     try:
-        query = Parts.of(canonicalize(f"http://h/?{name}=1")).query
+        # Not under a policy that removes tracking parameters: these have names, too.
+        query = Parts.of(canonicalize(f"http://h/?{name}=1", policy="rfc3986")).query
     except InvalidURL:
         return None
     return query.removesuffix("=1") if query and query.endswith("=1") else None

@@ -100,6 +100,8 @@ def pywb(prefix: object, lookup: object, **more: object) -> dict[str, object]:
          ["h.com+/ query-selection  p,q"]),
         (zyte("normalizer", "h.com"), "part", ["WWW"],
          ["h.com+/ trailing-slash /i", "h.com+/ trailing-slash /i", "www.h.com/ www /i"]),
+        (zyte("queryRemoval", "h.com", "utm_source"), "whole", [],
+         ["h.com+/ parameter-anywhere utm_source"]),
         (zyte("normalizer", ""), "none", ["EVERY_HOST"], []),
         (zyte("subpathRemoval", "h.com", 0), "none", ["SEGMENTS"], []),
         (zyte("queryRemoval", "h.com/*/dp", "a"), "none", ["PATH"], []),
