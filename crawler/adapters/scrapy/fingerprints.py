@@ -41,18 +41,22 @@ class RequestKeys:
         for which Scrapy sends another target than a browser would. A URL that has no canonical
         form gets Scrapy's own fingerprint.
         """
+        return self.of(request)[0]
+
+    def of(self, request: Request) -> RequestKey:
+        """Return the fingerprint of a request, and its key if it is a plain GET of a web page."""
         url = request.url
         if request.meta.get("verbatim_url"):
-            return _mixed(_encoded(url), request, b"verbatim")
+            return RequestKey(_mixed(_encoded(url), request, b"verbatim"), None)
         try:
-            found = self._canonicalizer(url)
+            requested, _identity, key = self._canonicalizer(url)
         except InvalidURL:
-            return _fallback(request)
-        if found.url != url and _target(found.url) != _target(url):
-            return _mixed(_encoded(url), request, b"as it is sent")
-        if request.method == "GET" and not request.body:
-            return found.key
-        return _mixed(found.key, request, b"request")
+            return RequestKey(_fallback(request), None)
+        if requested != url and _target(requested) != _target(url):
+            return RequestKey(_mixed(_encoded(url), request, b"as it is sent"), None)
+        if request.method != "GET" or request.body:
+            return RequestKey(_mixed(key, request, b"request"), None)
+        return RequestKey(key, key if is_fetched(url) else None)
 
     def as_browsers(self, request: Request) -> Request:
         """Return the request that a browser would send: Scrapy leaves dot segments in paths.
@@ -72,24 +76,6 @@ class RequestKeys:
             return request
         _, mark, fragment = url.partition("#")
         return request.replace(url=f"{found}{mark}{fragment}")
-
-    def of(self, request: Request) -> RequestKey:
-        """Return the fingerprint of a request, and its key if it is a plain GET of a web page."""
-        fingerprint = self.fingerprint(request)
-        is_plain = (
-            request.method == "GET"
-            and not request.body
-            and is_fetched(request.url)
-            and fingerprint == self._key(request.url)
-        )
-        return RequestKey(fingerprint, fingerprint if is_plain else None)
-
-    def _key(self, url: str) -> bytes | None:
-        """Return the key of a URL; None if it has none."""
-        try:
-            return self._canonicalizer(url).key
-        except InvalidURL:
-            return None
 
 
 def _mixed(start: bytes, request: Request, person: bytes) -> bytes:

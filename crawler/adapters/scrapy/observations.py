@@ -19,7 +19,7 @@ from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State
 from canonry.storage.http_status import FIRST_ERROR, OK, RETRIED
 from canonry.storage.rows.request_queue import DoneRequest
 
-_LARGEST = 1 << 20  # bytes of a body that is read for its title and its canonical link
+_HEAD = 1 << 14  # bytes that are read for title and canonical link: both stand in the <head>
 
 
 class Observation(NamedTuple):
@@ -72,7 +72,7 @@ def page_of(
         digest=hashlib.blake2b(body, digest_size=16).digest(),
         title=document.title if document else None,
         canonical=named.target.url if named else None,
-        links=len(document.links) + len(document.unfollowed) if document else 0,
+        links=len(document.links) + len(document.unfollowed) if document else 0,  # of its head
         charset=document.charset if document else None,
         etag=headers.get("ETag") if is_ok else None,
         modified=headers.get("Last-Modified") if is_ok else None,
@@ -83,9 +83,9 @@ def page_of(
 
 def _document(body: bytes, headers: Mapping[str, str], response: Response) -> Document | None:
     """Return what a page without an error says about other URLs."""
-    if response.status >= FIRST_ERROR or len(body) > _LARGEST:
+    if response.status >= FIRST_ERROR:
         return None
-    return read_document(body, headers, response.url, max_unpacked=_LARGEST)
+    return read_document(body[:_HEAD], headers, response.url, max_unpacked=_HEAD)
 
 
 def _canonical(document: Document | None, response: Response) -> str | None:

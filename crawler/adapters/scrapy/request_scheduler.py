@@ -2,11 +2,12 @@
 
 import heapq
 import logging
-from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple, Self
 
 from queuelib import FifoDiskQueue
 from scrapy import Request, Spider
+from scrapy.core.engine import ExecutionEngine
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter  # noqa: TC002 - the type of a public attribute
@@ -114,13 +115,18 @@ class CanonryScheduler(BaseScheduler):
         session, given = self._session, request
         request = session.keys.as_browsers(request)
         found = session.keys.of(request)
-        row = request_rows.row_of(session, request, found, is_fifo=self._is_fifo)
-        if request.dont_filter or request_rows.continues(request, found, session.keys):
-            row = row._replace(claim=None)
-        elif not isinstance(self.df, CanonryDupeFilter):  # the project's own
+        claims = not request.dont_filter
+        if claims and "redirect_urls" in request.meta:
+            claims = not request_rows.continues(request, found, session.keys)
+        if claims and not isinstance(self.df, CanonryDupeFilter):  # the project's own
             if self.df.request_seen(request):
                 self.df.log(request, self._spider)
                 return False
+            claims = False
+        if claims and session.is_recent(found.fingerprint):  # most links are: nothing is made
+            return self._drop(given, session.duplicate(given, found.key))
+        row = request_rows.row_of(session, request, found, is_fifo=self._is_fifo)
+        if not claims:
             row = row._replace(claim=None)
         try:
             row = row._replace(body=request_rows.encode(request, self._spider))
@@ -207,10 +213,8 @@ class CanonryScheduler(BaseScheduler):
 
         Requests from memory get their rows now.
         """
-        in_progress = self._in_progress()
-        done = [request for request in self._in_flight if request not in in_progress]
         rows: list[int] = []
-        for request in done:
+        for request in self._in_flight.keys() - self._in_progress():
             row = self._in_flight.pop(request)
             if isinstance(row, int):
                 rows.append(row)
@@ -219,14 +223,14 @@ class CanonryScheduler(BaseScheduler):
             self._session.put_done(row)
         return rows
 
-    def _in_progress(self) -> Collection[Request]:
+    def _in_progress(self) -> AbstractSet[Request]:
         """Return the requests that Scrapy has not done with.
 
         The engine keeps one until its callback has ended, and until all requests that came of it
         were given to the scheduler. No signal says that, in any version of Scrapy.
         """
-        slot = getattr(getattr(self._crawler, "engine", None), "_slot", None)
-        return self._in_flight if slot is None else slot.inprogress
+        slot = getattr(_engine_of(self._crawler), "_slot", None)
+        return self._in_flight.keys() if slot is None else slot.inprogress
 
     def _fail(self, error: StoreError) -> None:
         """Stop the spider: without the store, requests would be lost. The next start goes on."""
@@ -234,7 +238,7 @@ class CanonryScheduler(BaseScheduler):
             return
         self._has_failed = True
         _LOG.error("The store failed: %s", error, extra={"spider": self._spider})
-        engine = getattr(self._crawler, "engine", None)
+        engine = _engine_of(self._crawler)
         if engine is None or engine.spider is None:
             return
         if hasattr(engine, "close_spider_async"):
@@ -251,3 +255,11 @@ class CanonryScheduler(BaseScheduler):
         """Add 1 to one of Scrapy's stats."""
         if self._crawler.stats is not None:
             self._crawler.stats.inc_value(name)
+
+
+def _engine_of(crawler: Crawler) -> ExecutionEngine | None:
+    """Return a crawler's engine; None before it is made: newer ones raise then."""
+    try:
+        return crawler.engine
+    except RuntimeError:
+        return None

@@ -35,7 +35,7 @@ from canonry.storage.sql.schema import urls
 _LOG = logging.getLogger(__name__)
 _BEAT = 20.0  # seconds between two signs of life
 _SILENT = 120.0  # seconds without one, after which a worker's requests go to others
-_RECORD = 0.5  # seconds between two recordings
+_RECORD = 2.0  # seconds between two recordings
 _MOST_OPEN = 128  # claimed requests that wait to be admitted
 _sessions: "WeakKeyDictionary[Crawler, RequestSession]" = WeakKeyDictionary()
 _alive: set[str] = set()  # workers in this process
@@ -173,15 +173,16 @@ class RequestSession:
         if claim is None:
             self._put_unclaimed(new)
             return None
-        if any(claim in known for known in self._recent.generations):
-            return self._duplicate(request, new.key)
+        if self.is_recent(claim):
+            return self.duplicate(request, new.key)
         if new.key is not None and not new.hops and self._rules.rewrite(new.url) is not None:
             return self._put_under_rules(request, new, new.key)
         with self._briefly() as connection:
             is_new = request_queue.put(connection, new)
         self._recent.update({claim: 0})
         if not is_new:
-            return self._duplicate(request, new.key)
+            return self.duplicate(request, new.key)
+        self.duplicates.keep_first(request, new.key)
         self._not_admitted += 1
         if self._not_admitted >= _MOST_OPEN:
             self.record()
@@ -214,7 +215,7 @@ class RequestSession:
                     self.recorder.parked += request_queue.park(connection, [admitted.replaces])
         self._recent.update({key: 0})
         if held is None:
-            return self._duplicate(request, key)
+            return self.duplicate(request, key)
         if not held:
             return None
         rewritten = self._rules.rewrite(new.url)
@@ -222,7 +223,12 @@ class RequestSession:
             names = rewritten.rules if rewritten is not None else ()
             return self.duplicates.held(connection, request, names)
 
-    def _duplicate(self, request: Request, key: bytes | None) -> Duplicate:
+    def is_recent(self, claim: bytes) -> bool:
+        """Return True if a claim is among those that were seen last; False decides nothing."""
+        young, old = self._recent.generations
+        return claim in young or claim in old
+
+    def duplicate(self, request: Request, key: bytes | None) -> Duplicate:
         """Return why a request is a duplicate."""
         if (found := self.duplicates.remembered(request, key)) is not None:
             return found

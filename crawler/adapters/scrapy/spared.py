@@ -46,6 +46,16 @@ class DuplicateRules:
         name = self._names.get(request.url) if key is not None else None
         return None if name is None else self._counted(request, Duplicate(name, "", is_new=False))
 
+    def keep_first(self, request: Request, key: bytes | None) -> None:
+        """Remember a request that is no duplicate: its URL again is the same one."""
+        if key is not None:
+            self._remember(request.url, SAME_URL)
+
+    def _remember(self, url: str, name: str) -> None:
+        if len(self._names) >= _REMEMBERED:
+            self._names.clear()
+        self._names[url] = name
+
     def find(self, connection: Connection, request: Request, key: bytes | None) -> Duplicate:
         """Return why a request is a duplicate; count it."""
         if key is None:
@@ -75,9 +85,7 @@ class DuplicateRules:
 
     def _counted(self, request: Request, found: Duplicate) -> Duplicate:
         if found.rule != SAME_REQUEST:
-            if len(self._names) >= _REMEMBERED:
-                self._names.clear()
-            self._names[request.url] = found.rule
+            self._remember(request.url, found.rule)
         if found.is_new:
             self.spared[found.rule] += 1
         if self._stats is not None:
