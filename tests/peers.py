@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 _TOOLS = ("pytest>=9.0", "pytest-timeout>=2.4", "hypothesis>=6.150")
+_SQL = "tests/crawler/adapters/sql"
+_FRAMES = "tests/crawler/adapters/frames"
 _DATATROVE = "tests/crawler/adapters/test_datatrove.py"
 
 
@@ -44,6 +46,12 @@ PEERS = (
         "tests/crawler/adapters/test_datatrove.py",
         ("xxhash",),
     ),
+    Peer("sql", "duckdb", _SQL, ("pyarrow", "datasette", "sqlite-utils")),
+    Peer(
+        "sql", "duckdb==1.4.0", _SQL, ("pyarrow==20.0.0", "datasette==0.65.1", "sqlite-utils==3.38")
+    ),
+    Peer("frames", "polars", _FRAMES, ("pyarrow", "pandas")),
+    Peer("frames", "polars==1.30.0", _FRAMES, ("pyarrow==20.0.0", "pandas==2.2.3")),
 )
 
 
