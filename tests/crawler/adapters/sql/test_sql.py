@@ -12,6 +12,7 @@ import sqlite_utils
 from datasette.app import Datasette
 from datasette.plugins import pm as of_datasette
 from hypothesis import given, settings
+from sqlite_utils.plugins import get_plugins
 from sqlite_utils.plugins import pm as of_sqlite_utils
 from support.strategies import anything
 
@@ -149,6 +150,7 @@ def test_datasette_has_the_functions() -> None:
 
 
 def test_sqlite_utils_has_the_functions() -> None:
+    get_plugins()  # loads those of entry points, as where Canonry was installed anew
     is_new = not of_sqlite_utils.is_registered(sqlite_utils_plugin)
     if is_new:
         of_sqlite_utils.register(sqlite_utils_plugin)
