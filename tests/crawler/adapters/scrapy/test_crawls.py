@@ -1,6 +1,7 @@
 """Crawls of the released Scrapy with the add-on, each in a process of its own."""
 
 import json
+import os
 import random
 import subprocess
 from collections import Counter
@@ -20,6 +21,7 @@ from canonry.crawler.demo.site import SEED
 from canonry.storage import StoreError, report
 from canonry.storage.rows.request_tables import RequestState, requests
 
+KILLS = int(os.environ.get("CANONRY_TEST_KILLS", "4"))  # more for a long look, with --timeout=0
 ROBOTS = ok(b"User-agent: *\nDisallow: /private/\n", "Content-Type: text/plain")
 
 
@@ -163,7 +165,7 @@ def kill_often(
     chance = random.Random(kills)
     flying: Counter[str] = Counter()
     for _ in range(kills):
-        goal = served.requests + chance.randrange(1, 40)
+        goal = served.requests + chance.randrange(1, max(4, 160 // kills))
         with (folder / "log").open("ab") as log:
             run = subprocess.Popen(command, cwd=folder, stderr=log)
         wait_for(lambda goal=goal, run=run: served.requests >= goal or run.poll() is not None, 60)
@@ -186,7 +188,7 @@ def test_kills_lose_nothing_and_repeat_only_what_was_in_flight(
     command = spiders.words(
         "links", SEED, out, **spiders.ADDON, CANONRY_STORE=store, CANONRY_LEARN=False
     )
-    flying = kill_often(command, tmp_path, site, kills=4, store=store)
+    flying = kill_often(command, tmp_path, site, KILLS, store)
     assert flying.total() > 4
     assert plain[0] <= titles(in_file(out))
     again = {target: site.targets[target] - 1 for target in repeated(site) - {"shop.example/"}}
