@@ -17,6 +17,7 @@ from canonry.storage.rows import request_queue
 SAME_URL = "same-url"  # asked before, under the very same URL
 SAME_REQUEST = "same-request"  # the same method, URL and body
 LEARNED = "learned"  # then a slash and the family of the rule
+_FRAGMENT = "fragment"  # the rule; Scrapy itself ignores fragments, so no fetch is spared
 _REMEMBERED = 1 << 17
 
 
@@ -39,11 +40,16 @@ class DuplicateRules:
         self._canonicalizer = canonicalizer
         self._stats = stats
         self._names: dict[str, str] = {}
+        self._drops_fragments = _FRAGMENT in canonicalizer.policy.practice
         self.spared: Counter[str] = Counter()
 
     def remembered(self, request: Request, key: bytes | None) -> Duplicate | None:
         """Return why a request is a duplicate, if it was one before; count it."""
         name = self._names.get(request.url) if key is not None else None
+        if name is None and key is not None and self._drops_fragments:
+            page, mark, _ = request.url.partition("#")
+            if mark and self._names.get(page) == SAME_URL:  # links into a page that was asked
+                name = _FRAGMENT
         return None if name is None else self._counted(request, Duplicate(name, "", is_new=False))
 
     def keep_first(self, request: Request, key: bytes | None) -> None:

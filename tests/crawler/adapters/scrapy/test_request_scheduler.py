@@ -190,3 +190,15 @@ def test_a_session_is_shared_and_closed_once(tmp_path: Path) -> None:
     assert session.is_open
     session.close("shutdown")
     assert not session.is_open
+
+
+def test_links_into_a_page_are_duplicates_and_spare_nothing(tmp_path: Path) -> None:
+    """Also where the page was asked with a fragment, or is spelled in another way."""
+    with opened(url_of(tmp_path)) as scheduler:
+        assert enqueue(scheduler, "/a", "/a#1", "/a#2", "/a#1") == [True, False, False, False]
+        assert enqueue(scheduler, "/b#1") == [True]
+        assert enqueue(scheduler, "/b", "/b#2", "/x/../a#1") == [False] * 3
+        stats = scheduler._crawler.stats  # noqa: SLF001 - the crawler's
+        assert stats is not None
+        assert stats.get_value("dupefilter/canonry/fragment") == 5
+        assert stats.get_value("canonry/spared/fragment") is None
