@@ -27,8 +27,7 @@ def kernel_columns(
     """
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    # A kernel that was compiled before this file was written does not have it.
-    if make.native is None or not hasattr(make.native, "column"):
+    if make.native is None:
         return None
     kinds = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
     if chunk.type not in kinds:
