@@ -8,8 +8,7 @@ from typing import Self
 
 from sqlalchemy import select
 
-from canonry.canon import Canonical, Canonicalizer, Policy, Refused
-from canonry.canon.redaction import redact
+from canonry.canon import Canonical, Canonicalizer, Policy, Refused, redact
 from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched

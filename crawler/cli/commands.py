@@ -39,7 +39,10 @@ COMMANDS = {
     ),
     "scope": Listed("scope_command", "Test which URLs a crawl would follow"),
     "status": Listed("store_commands", "Show what a store holds"),
-    "upgrade": Listed("store_commands", "Upgrade a store that an earlier version of Canonry made"),
+    "upgrade": Listed(
+        "store_commands",
+        "Upgrade a store that an earlier version of Canonry made, or change its policy",
+    ),
     "why": Listed(
         "why_command",
         "Show all that a store knows of a URL: its state, the reason, and what would change it",

@@ -1,10 +1,9 @@
 """THE table of functions for one URL at a time, as SQL calls them."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
-from canonry.canon import InvalidURL
-from canonry.canon.api import compiled
-from canonry.canon.pipeline.canonicalizer import Canonicalizer
+from canonry.canon import Canonicalizer, InvalidURL
 from canonry.crawler.adapters.hosts import host_of_identity
 
 Value = str | bytes | int | float | None  # what SQLite passes
@@ -26,6 +25,12 @@ SCALARS: dict[str, Callable[[Canonicalizer, str | bytes], str | bytes | None]] =
 }
 
 
+@lru_cache(maxsize=32)
+def _compiled(policy: str) -> Canonicalizer:
+    """Return the canonicalizer of a preset, compiled once."""
+    return Canonicalizer(policy)
+
+
 def scalar(name: str) -> Callable[..., str | bytes | None]:
     """Return a function of a URL and, if it is given, the name of a policy.
 
@@ -36,7 +41,7 @@ def scalar(name: str) -> Callable[..., str | bytes | None]:
     def function(url: Value, policy: str | None = "web") -> str | bytes | None:
         if url is None or policy is None:
             return None
-        make = compiled(policy)
+        make = _compiled(policy)
         try:
             return apply(make, url if isinstance(url, str | bytes) else str(url))
         except InvalidURL:
@@ -49,7 +54,7 @@ def reason(url: Value, policy: str | None = "web") -> str | None:
     """Return the name of the reason why a URL is refused; None if it is not, or is missing."""
     if url is None or policy is None:
         return None
-    make = compiled(policy)
+    make = _compiled(policy)
     try:
         make.identity(url if isinstance(url, str | bytes) else str(url))
     except InvalidURL as error:

@@ -5,7 +5,7 @@ import os
 import random
 import signal
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -99,12 +99,13 @@ def test_the_demo_sees_pages_that_are_fetched_twice(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_the_demo_sees_a_rule_that_does_not_act(monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy names the rule, but the crawl works without it."""
-    named = wiring.find_policy
+    named = wiring.policy_for
 
-    def without(name: str) -> Policy:
-        return structs.replace(named(name), practice=named(name).practice - {"session-id"})
+    def without(store: str, name: str | None, notify: Callable[[str], None]) -> Policy:
+        policy = named(store, name, notify)
+        return structs.replace(policy, practice=policy.practice - {"session-id"})
 
-    monkeypatch.setattr(wiring, "find_policy", without)
+    monkeypatch.setattr(wiring, "policy_for", without)
     [result] = demo.run(["search"])
     assert set(result.again_for_want_of) == {"session-id"}
     assert not result.is_right
