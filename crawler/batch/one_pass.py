@@ -24,7 +24,7 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
 
-_SHARE = 7 / 8  # of the memory, for the keys
+_SHARE = 3 / 4  # of the memory, for keys; the rest is for blocks and for Python itself
 
 
 def fits(plan: Plan, start: Start) -> bool:
