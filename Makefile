@@ -17,7 +17,8 @@ help:
 	@echo "make docs            write the generated pages"
 	@echo "make bench           measure against other libraries"
 
-$(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c crawler/content/_sketch.c
+$(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c crawler/content/_sketch.c \
+    crawler/batch/_key_set.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
