@@ -253,7 +253,8 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     merged = b"".join(b"HTTP://h.example/%d\n" % n for n in range(2000))
     (tmp_path / "in.gz").write_bytes(gzip.compress(lines + merged, 1))
     script = (
-        "from canonry.crawler.batch import checkpoint; checkpoint._SAVE_EVERY = 0.1;"
+        "from canonry.crawler.batch import checkpoint; from canonry.crawler.files import blocks;"
+        "checkpoint._SAVE_EVERY = checkpoint._SAVING = 0.0; blocks._BLOCK = 1 << 16;"
         "import canonry.crawler.cli.commands as c; print('begun', flush=True); c.main()"
     )
     words = ["dedup", "in.gz", "-o", "out.txt", "--groups", "groups", "--memory", "16MiB"]
