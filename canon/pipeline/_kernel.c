@@ -53,6 +53,16 @@ static inline uint64_t load(const byte *p) { /* little-endian on every machine *
     v[c] += v[d];                    \
     v[b] = rotate(v[b] ^ v[c], 63);
 
+#define ROUND(s)                             \
+    MIX(0, 4, 8, 12, m[s[0]], m[s[1]])       \
+    MIX(1, 5, 9, 13, m[s[2]], m[s[3]])       \
+    MIX(2, 6, 10, 14, m[s[4]], m[s[5]])      \
+    MIX(3, 7, 11, 15, m[s[6]], m[s[7]])      \
+    MIX(0, 5, 10, 15, m[s[8]], m[s[9]])      \
+    MIX(1, 6, 11, 12, m[s[10]], m[s[11]])    \
+    MIX(2, 7, 8, 13, m[s[12]], m[s[13]])     \
+    MIX(3, 4, 9, 14, m[s[14]], m[s[15]])
+
 static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int last) {
     uint64_t v[16], m[16];
     for (int i = 0; i < 16; i++) m[i] = load(block + 8 * i);
@@ -62,14 +72,7 @@ static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int
 #pragma GCC unroll 12 /* makes SIGMA's indices compile-time constants */
     for (int round = 0; round < 12; round++) {
         const byte *s = SIGMA[round % 10];
-        MIX(0, 4, 8, 12, m[s[0]], m[s[1]])
-        MIX(1, 5, 9, 13, m[s[2]], m[s[3]])
-        MIX(2, 6, 10, 14, m[s[4]], m[s[5]])
-        MIX(3, 7, 11, 15, m[s[6]], m[s[7]])
-        MIX(0, 5, 10, 15, m[s[8]], m[s[9]])
-        MIX(1, 6, 11, 12, m[s[10]], m[s[11]])
-        MIX(2, 7, 8, 13, m[s[12]], m[s[13]])
-        MIX(3, 4, 9, 14, m[s[14]], m[s[15]])
+        ROUND(s)
     }
     for (int i = 0; i < 8; i++) h[i] ^= v[i] ^ v[i + 8];
 }
@@ -100,14 +103,7 @@ __attribute__((target("avx2"))) static void compress_lanes(Lanes *l) {
 #pragma GCC unroll 12
     for (int round = 0; round < 12; round++) {
         const byte *s = SIGMA[round % 10];
-        MIX(0, 4, 8, 12, m[s[0]], m[s[1]])
-        MIX(1, 5, 9, 13, m[s[2]], m[s[3]])
-        MIX(2, 6, 10, 14, m[s[4]], m[s[5]])
-        MIX(3, 7, 11, 15, m[s[6]], m[s[7]])
-        MIX(0, 5, 10, 15, m[s[8]], m[s[9]])
-        MIX(1, 6, 11, 12, m[s[10]], m[s[11]])
-        MIX(2, 7, 8, 13, m[s[12]], m[s[13]])
-        MIX(3, 4, 9, 14, m[s[14]], m[s[15]])
+        ROUND(s)
     }
 #undef rotate
     for (int i = 0; i < 8; i++) {
