@@ -68,7 +68,10 @@ class FirstPass:
         self._workplace = workplace
         self._folder = workplace.folder
         self._checkpoint, self._partitions = start
-        self._rest = keying.in_order(self._unkeyed(), plan) if rest is None else rest
+        if rest is None:
+            again = plan.blocks(self._checkpoint.summary, workplace.open)
+            rest = keying.in_order(after(again, self._checkpoint.lines), plan)
+        self._rest = rest
 
     def run(self) -> Fates:
         """Key what is not keyed yet, and decide what is not decided yet."""
@@ -103,16 +106,6 @@ class FirstPass:
         self._partitions.spill()
         self._checkpoint.sizes = self._partitions.sizes()
         self._workplace.save(self._checkpoint)
-
-    def _unkeyed(self) -> Iterator[Block]:
-        """Yield the blocks that are not keyed yet."""
-        done = self._checkpoint.lines
-        for block in self._plan.blocks(self._checkpoint.summary, self._workplace.open):
-            if done <= 0:
-                yield block
-            done -= block.size if done > 0 else 0
-            if done < 0:
-                raise OSError("the input is not cut as it was; run it again without --resume")
 
     def _decide(self) -> Fates:
         """Decide the fate of every line, and find the first line of each repeated one."""
@@ -156,6 +149,20 @@ class FirstPass:
         firsts, sizes = np.unique(repeats.first, return_counts=True)
         found = [(int(n) + 1, int(f)) for f, n in zip(firsts, sizes, strict=True)]
         self._checkpoint.largest = heapq.nlargest(_LARGEST, [*self._checkpoint.largest, *found])
+
+
+def after(blocks: Iterator[Block], lines: int) -> Iterator[Block]:
+    """Yield the blocks after so many lines.
+
+    Raises:
+        OSError: no block ends there, so the input has changed.
+    """
+    for block in blocks:
+        if lines <= 0:
+            yield block
+        lines -= block.size if lines > 0 else 0
+        if lines < 0:
+            raise OSError("the input is not cut as it was; run it again without --resume")
 
 
 def count_block(checkpoint: Checkpoint, block: Block, found: keying.Keyed) -> None:

@@ -7,7 +7,6 @@ files, nine bytes for each line.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 
 from canonry.crawler.batch import first_pass, one_pass
 from canonry.crawler.batch.checkpoint import Workplace
@@ -20,7 +19,6 @@ from canonry.crawler.batch.second_pass import Deduplicated, SecondPass
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import is_stream
 from canonry.crawler.files.block_spool import BlockSpool
-from canonry.crawler.files.blocks import Block
 
 
 def dedup(plan: Plan, workplace: Workplace, results: Results) -> Deduplicated:
@@ -61,13 +59,8 @@ def _dedup(
     if spool is not None:
         rest = spool.copied(rest)
     fates = FirstPass(plan, workplace, start, rest).run()
-    again = _after(plan, fates, place) if spool is None else spool.blocks()
+    if spool is not None:
+        again = spool.blocks()
+    else:
+        again = first_pass.after(plan.blocks(fates.checkpoint.summary), place)
     return SecondPass(plan, workplace, fates, texts).run(again, place, engine.counted, results)
-
-
-def _after(plan: Plan, fates: first_pass.Fates, place: int) -> Iterator[Block]:
-    """Yield the blocks of files after so many lines."""
-    for block in plan.blocks(fates.checkpoint.summary):
-        if place <= 0:
-            yield block
-        place -= block.size if place > 0 else 0

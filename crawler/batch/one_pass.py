@@ -105,7 +105,7 @@ class OnePass:
             self._save()
         else:
             self._spread()
-        self._checkpoint.decided = self._checkpoint.lines
+            self._checkpoint.decided = self._checkpoint.lines
         self._keys = KeySet(1)
 
     def _save(self) -> None:
