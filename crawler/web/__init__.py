@@ -1,0 +1,1 @@
+"""The live page: what a crawl does, what was merged, and why."""
