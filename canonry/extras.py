@@ -16,6 +16,7 @@ PACKAGES = {
     "scrapy": ("scrapy",),
     "spark": ("pyarrow", "pandas", "pyspark"),
     "warc": ("warcio",),
+    "web": ("aiohttp_sse", "jinja2"),
     "yaml": ("yaml",),
 }
 
