@@ -35,7 +35,7 @@ COMMANDS = {
     ),
     "policy": Listed("policy_command", "List, show and check policies"),
     "rules": Listed(
-        "rules_commands", "Show, revoke, export, import, mine and convert learned rules"
+        "rules_commands", "Show, revoke, reinstate, export, import, mine and convert learned rules"
     ),
     "scope": Listed("scope_command", "Test which URLs a crawl would follow"),
     "status": Listed("store_commands", "Show what a store holds"),

@@ -1,4 +1,4 @@
-"""The commands ``canonry rules``: show, revoke, export, import, mine and convert rules."""
+"""The commands ``canonry rules``: show, revoke, reinstate, export, import, mine, convert rules."""
 
 import sys
 import time
@@ -23,7 +23,7 @@ from canonry.crawler.cli.common import (
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks, lines, output
-from canonry.crawler.learn import mine, rule_store
+from canonry.crawler.learn import mine, reinstatement, rule_store
 from canonry.crawler.learn.life import experience
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rule_listing import listing
@@ -37,7 +37,7 @@ from canonry.storage.timestamps import iso
 
 @click.group()
 def rules() -> None:
-    """Show, revoke, export, import, mine and convert learned rules.
+    """Show, revoke, reinstate, export, import, mine and convert learned rules.
 
     A rule says which URLs of a host are the same. It is learned from evidence, spares fetches
     while it holds, and is revoked if the host proves it wrong: docs/learning.md.
@@ -130,8 +130,8 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
 def revoke(rule: str, store: str, policy: str | None) -> int:
     """Revoke a rule for good; the URLs that it held go back to the queue.
 
-    The rule is not learned again; only 'canonry rules import' can bring it back. A running crawl
-    follows at its next step.
+    The rule is not learned again; 'canonry rules reinstate' brings it back. A running crawl follows
+    at its next step.
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
         found = rule_store.find(connection, rule)
@@ -140,6 +140,32 @@ def revoke(rule: str, store: str, policy: str | None) -> int:
         f"rule {found.id} is revoked: {describe(found.rewrite)}; "
         f"{len(done.released):,} URLs went back to the queue"
     )
+    return 0
+
+
+@rules.command()
+@_named
+@store_option
+@policy_option
+@click.option("--trial", is_flag=True, help="Put it on probation.")
+@with_exit_code
+def reinstate(rule: str, store: str, policy: str | None, *, trial: bool) -> int:
+    """Bring back a rule that was revoked or frozen; queued URLs that it changes are held again.
+
+    Its evidence stays, so a crawl revokes it again if that speaks against it. With --trial it
+    starts on probation: it spares no fetch until its predictions hold. A running crawl follows at
+    its next step.
+    """
+    with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
+        found = rule_store.find(connection, rule)
+        done = reinstatement.reinstate(connection, found, canonicalizer, time.time(), trial=trial)
+        doubt = reinstatement.doubt_about(connection, found, learning.load())
+    render.notify(
+        f"rule {found.id} is reinstated, and {found.state}: {describe(found.rewrite)}; "
+        f"{render.counted(len(done.held), 'queued URL')} held as duplicates"
+    )
+    if doubt is not None:
+        render.notify(f"canonry: rule {found.id}: {doubt}")
     return 0
 
 

@@ -32,6 +32,7 @@ READERS = (
 )
 WRITERS = (
     "rules revoke 0123456789",
+    "rules reinstate 0123456789",
     "rules import rules.json",
     "upgrade",
     "dedup urls.txt -o keep.txt",
