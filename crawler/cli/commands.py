@@ -38,6 +38,10 @@ COMMANDS = {
         "rules_commands", "Show, revoke, reinstate, export, import, mine and convert learned rules"
     ),
     "scope": Listed("scope_command", "Test which URLs a crawl would follow"),
+    "serve": Listed(
+        "serve_command",
+        "Show a store as a live page: what was crawled, what was merged, and why",
+    ),
     "status": Listed("store_commands", "Show what a store holds"),
     "upgrade": Listed(
         "store_commands",

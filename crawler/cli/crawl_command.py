@@ -20,12 +20,15 @@ from canonry.crawler.cli.scope_command import (
     scope_option,
     seeds_option,
 )
+from canonry.crawler.cli.serve_command import serve_option
 from canonry.crawler.cli.terminal import last_words, live, render
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import find_policy, warnings_for
 from canonry.crawler.run import unread_pages, workers
 from canonry.crawler.settings import load
+from canonry.crawler.web import serving
+from canonry.crawler.web.live_crawl import LiveCrawl
 from canonry.storage import report
 from canonry.storage.sql.engine import shown
 
@@ -102,6 +105,7 @@ from canonry.storage.sql.engine import shown
 @click.option("--warc", metavar="DIR", help="Archive requests and responses as WARC files in DIR.")
 @click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
+@serve_option
 @json_option
 @with_exit_code
 def crawl(
@@ -110,6 +114,7 @@ def crawl(
     config: str | None,
     *,
     seed_lists: tuple[str, ...],
+    serve: serving.Place | None,
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - the settings check them
 ) -> int:
@@ -134,14 +139,17 @@ def crawl(
         render.notify(f"canonry: {sentence}")
     listed, cuts = read_lists(seed_lists)
     standing = Progress()
+    watched = LiveCrawl()
 
     def update(progress: Progress) -> None:
         nonlocal standing
         standing = progress
+        watched.update(progress)
         display(progress)
 
     with (
         metrics.served(settings.crawl.metrics, store, lambda: standing),
+        serving.served(store, serve, watched, render.notify),
         live.shown(store, settings.crawl.max_pages) as display,
     ):
         result = workers.crawl(

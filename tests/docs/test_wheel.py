@@ -37,6 +37,8 @@ def test_the_wheel_has_one_name_at_the_top(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"canonry"}
     assert {"canonry/config/policies/web@1.toml", "canonry/py.typed"} <= names
+    page = {"templates/page.html", "templates/strip.html", "static/page.js", "static/style.css"}
+    assert {f"canonry/crawler/web/{name}" for name in page} <= names
 
 
 def test_the_wheel_has_the_add_on_for_scrapy(wheel: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
@@ -13,19 +13,18 @@ from rich.table import Table
 from rich.text import Text
 
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.observe.progress import Progress, Rate
+from canonry.crawler.observe.pace import Pace, Speed, clock, time_left
+from canonry.crawler.observe.progress import Progress
 from canonry.storage import StoreError, report
 
 _INTERVAL = 2.0  # seconds between two reads of the store
 _FIRST = 0.5  # the same, while there is nothing to read
-_LONG = 120.0  # seconds over which the time left is reckoned: twice the longest usual delay
 _ROWS = 6  # in each table
 _WIDEST = 48  # characters of a table
 _NARROWEST = 23
 _GAP = 3  # between tables
 _LINES = 9  # of a terminal, that are not left to the tables
 _HTTP_ERROR = "4"  # statuses from here on are errors; they are compared as text
-_DAY = 86_400
 
 
 @contextmanager
@@ -41,8 +40,7 @@ def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]
     if not console.is_terminal:
         yield lambda _progress: None
         return
-    pages, done = Rate(), Rate(_LONG)
-    start = time.monotonic()
+    pace = Pace(time.monotonic())
     status: dict[str, Any] = {}
     over = threading.Event()
 
@@ -62,13 +60,8 @@ def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]
         with display as live, render.displaying(console):
 
             def update(progress: Progress) -> None:
-                now = time.monotonic()
-                speed = Speed(
-                    now - start,
-                    pages.at(now, progress.pages + progress.unchanged),
-                    done.at(now, progress.done),
-                )
-                live.update(Panel(progress, dict(status), speed, max_pages))
+                speed = pace.at(time.monotonic(), progress)
+                live.update(LiveDisplay(progress, dict(status), speed, max_pages))
 
             yield update
     finally:
@@ -76,15 +69,7 @@ def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]
         looking.join()
 
 
-class Speed(NamedTuple):
-    """How long a run takes so far, in seconds, and how many pages and URLs it does a second."""
-
-    seconds: float
-    pages: float
-    done: float
-
-
-class Panel:
+class LiveDisplay:
     """The display: the run as lines, and the store's largest counts as tables.
 
     It fits the terminal: lines are wrapped, and tables stand side by side as far as there is room.
@@ -137,11 +122,11 @@ class Panel:
         """Yield the lines about the run and the store, each with its name."""
         p, speed = self._progress, self._pace
         known = f", {p.unchanged:,} unchanged" if p.unchanged else ""
-        pages = f"{render.counted(p.pages, 'page')}{known} in {_clock(speed.seconds)}"
+        pages = f"{render.counted(p.pages, 'page')}{known} in {clock(speed.seconds)}"
         yield "run", f"{pages}, {speed.pages:,.1f} a second, {_bytes(p.bytes)}"
         left = self._left()
-        time_left = "" if left is None else f", at least {_clock(left)} left"
-        yield "queue", f"{render.counted(self._queued(), 'URL')}{time_left}"
+        at_least = "" if left is None else f", at least {clock(left)} left"
+        yield "queue", f"{render.counted(self._queued(), 'URL')}{at_least}"
         retried = f", {p.retries:,} retried" if p.retries else ""
         at_work = render.counted(p.hosts, "host")
         yield "now", f"{render.counted(p.in_flight, 'request')} in flight, {at_work}{retried}"
@@ -170,7 +155,8 @@ class Panel:
         if self._max_pages:
             fetched = self._status.get("urls", {}).get("fetched", 0)
             queued = min(queued, max(self._max_pages - fetched, 0))
-        return queued / self._pace.done if queued and self._pace.done else None
+        left = time_left(queued, self._pace.done, self._pace.found)
+        return None if left is None else left.least
 
 
 def waits(host: Mapping[str, Any]) -> str:
@@ -199,14 +185,6 @@ def _table(title: str, counts: Mapping[str, int], width: int, rows: int) -> Tabl
     for name, count in largest:
         table.add_row(f"{count:,}", escape(name))
     return table
-
-
-def _clock(seconds: float) -> str:
-    """Return a duration as hours, minutes and seconds; a long one in days and hours."""
-    if seconds >= 2 * _DAY:
-        return f"{int(seconds // _DAY):,} d {int(seconds % _DAY // 3_600)} h"
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def _bytes(count: float) -> str:

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.live import Live
 
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.live import Panel, Speed
+from canonry.crawler.cli.terminal.live import LiveDisplay
+from canonry.crawler.observe.pace import Speed
 from canonry.crawler.observe.progress import Progress
 
 PROGRESS = Progress(
@@ -35,7 +36,7 @@ def shown(
 ) -> list[str]:
     """Return the lines of the display on a terminal of some size."""
     console = Console(file=io.StringIO(), width=width, height=height, soft_wrap=True)
-    console.print(Panel(progress, status, speed, max_pages), soft_wrap=False)
+    console.print(LiveDisplay(progress, status, speed, max_pages), soft_wrap=False)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return [line.rstrip() for line in text.splitlines()]
 

@@ -1,0 +1,123 @@
+"""Answers to viewers: a panel's value, its JSON and its HTML, made once for all who look."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+import msgspec
+
+from canonry.canon import redaction
+from canonry.crawler.observe.pace import clock
+from canonry.crawler.web.live_crawl import LiveCrawl
+from canonry.crawler.web.panel import Asked, BadQuestionError, Panel
+from canonry.crawler.web.shown_text import finalized, href, link, own
+from canonry.crawler.web.store_reader import StoreReader
+from canonry.storage import StoreError
+from canonry.storage.timestamps import iso
+
+TEMPLATES = Path(__file__).parent / "templates"
+_FRESH = 0.9  # seconds for which an answer is given again
+_KEPT = 64  # answers
+
+
+class Answer(NamedTuple):
+    """What a panel shows now."""
+
+    value: object
+    html: str
+
+
+class Answers:
+    """Asks panels. Viewers of one thing within a second share one look at the store."""
+
+    def __init__(self, reader: StoreReader, crawl: LiveCrawl | None, **known: object) -> None:
+        """Read from a store, and from the crawl of this process if there is one.
+
+        Args:
+            reader: of the store.
+            crawl: of this process; None if there is none.
+            known: what every template knows besides, by name.
+        """
+        self._reader = reader
+        self._crawl = crawl
+        self._pages = _environment()
+        self._pages.globals |= known
+        self._kept: OrderedDict[Any, tuple[float, asyncio.Task[Answer]]] = OrderedDict()
+
+    async def of(self, panel: Panel, fields: Mapping[str, str]) -> Answer:
+        """Return what a panel answers to a query.
+
+        Raises:
+            BadQuestionError: if the query is wrong.
+            StoreError: if the store cannot be read.
+        """
+        key = (panel.name, tuple(sorted(fields.items())))
+        made, task = self._kept.get(key, (0.0, None))
+        if task is None or time.monotonic() - made > _FRESH:
+            task = asyncio.create_task(self._make(panel, dict(fields)))
+            task.add_done_callback(_heard)
+            self._kept[key] = (time.monotonic(), task)
+            self._kept.move_to_end(key)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        try:
+            return await asyncio.shield(task)
+        except (BadQuestionError, StoreError):
+            self._kept.pop(key, None)
+            raise
+
+    async def _make(self, panel: Panel, fields: Mapping[str, str]) -> Answer:
+        asked = Asked(fields, time.time(), self._crawl)
+        value = await self._reader.read(lambda connection: panel.view(connection, asked))
+        return Answer(value, self.page(f"{panel.name}.html", view=value, asked=asked, panel=panel))
+
+    def page(self, template: str, **given: object) -> str:
+        """Return a template, filled in."""
+        return self._pages.get_template(template).render(given)
+
+
+def _heard(task: asyncio.Task[Answer]) -> None:
+    """Take a task's error, also if the viewer who would have been told has left."""
+    if not task.cancelled():
+        task.exception()
+
+
+def as_json(value: object) -> bytes:
+    """Return a value as JSON, without the passwords of the URLs in it."""
+    return msgspec.json.encode(redaction.redact_all(msgspec.to_builtins(value))) + b"\n"
+
+
+def _environment() -> jinja2.Environment:
+    """Return the templates, with all that they can use."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        finalize=finalized,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "number": _number,
+        "moment": _moment,
+        "link": link,
+        "own": own,
+        "duration": clock,
+    }
+    made.globals |= {"href": href}
+    return made
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+    """Return a number for people; a dash for none."""
+    return "–" if value is None else f"{value:,.{digits}f}"  # noqa: RUF001 - a dash of a table
+
+
+def _moment(at: float | None) -> str:
+    """Return a time for people, in UTC."""
+    text = iso(at)
+    return "never" if text is None else f"{text[:10]} {text[11:19]}Z"

@@ -1,0 +1,138 @@
+"""Who may ask the live page for what: addresses, names, tokens, origins, and security headers.
+
+Browsers send requests to this server for pages that are not ours. Four things keep these out:
+
+- The name in ``Host`` has to be one of ours; a site whose name was rebound to our address has
+  another. Only loopback names count where no token is needed.
+- An address that others can reach needs a token, in a cookie or as ``Authorization: Bearer``.
+- An action needs the form's token and, if the browser names an ``Origin``, our own.
+- The page runs no script but its own file, and nothing may frame it.
+"""
+
+import ipaddress
+import secrets
+from collections.abc import Collection, Mapping
+from hmac import compare_digest
+from typing import NamedTuple
+
+from canonry.crawler.settings import SettingsError
+
+FIELD = "form-token"  # the name of the form's token
+_SHORTEST = 8  # characters of a token
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+# Only for a browser: one file of script, one of style, pictures that are part of the page.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    # With "no-referrer", browsers send "Origin: null" along with our own forms (Fetch Standard,
+    # "append a request Origin header"). With this, other sites learn as little.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Safety(NamedTuple):
+    """What a server demands of requests."""
+
+    host: str  # the address that it listens on
+    token: str | None  # that readers need, too; None: none
+    form_token: str  # that the forms of this run carry
+    names: frozenset[str] = frozenset()  # further names of this server
+
+    @property
+    def is_local(self) -> bool:
+        """Return True if only this machine can reach the server."""
+        return is_loopback(self.host)
+
+    def knows_host(self, host: str) -> bool:
+        """Return True if ``Host`` names this server; its port may be that of a tunnel."""
+        name = bare_host(host)
+        if name in _LOOPBACK or name in self.names or name == self.host.casefold():
+            return True
+        # A rebound name is a name. A token is needed here anyway.
+        return self.token is not None and _is_address(name)
+
+    def may_read(self, given: Collection[str]) -> bool:
+        """Return True if one of the tokens that a request brings lets it read."""
+        return self.token is None or self.has_token(given)
+
+    def has_token(self, given: Collection[str]) -> bool:
+        """Return True if the server has a token, and one of these is it."""
+        return self.token is not None and any(_same(self.token, one) for one in given)
+
+    def may_act(self, *, headers: Mapping[str, str], form_token: str, bearer: str) -> bool:
+        """Return True if a request may change something.
+
+        Args:
+            headers: of the request.
+            form_token: the one in its form, or "".
+            bearer: the token in ``Authorization``, or ""; no form of another site can send that.
+        """
+        origin = headers.get("Origin")
+        if origin is not None and not _is_own(origin, headers.get("Host", "")):
+            return False
+        if headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
+            return False
+        if bearer and self.has_token([bearer]):
+            return True
+        return origin is not None and _same(self.form_token, form_token)
+
+
+def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
+    """Return what a server on an address demands. One that others can reach gets a token.
+
+    Args:
+        host: a name or an address to listen on.
+        token: that readers need; None makes one where one is needed.
+        names: by which the server may be called besides, in ``Host``.
+
+    Raises:
+        SettingsError: if the token is too short, or cannot be sent.
+    """
+    if token is not None and (len(token) < _SHORTEST or not token.isascii() or " " in token):
+        raise SettingsError(
+            f"--token: it has to have at least {_SHORTEST} ASCII characters, and no spaces"
+        )
+    if token is None and not is_loopback(host):
+        token = secrets.token_urlsafe(24)
+    own_names = frozenset(bare_host(name) for name in names)
+    return Safety(host, token, secrets.token_urlsafe(24), own_names)
+
+
+def bare_host(host: str) -> str:
+    """Return the name or address of a ``Host`` header, in lower case, without the port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].casefold()
+    return host.partition(":")[0].casefold() if host.count(":") == 1 else host.casefold()
+
+
+def is_loopback(host: str) -> bool:
+    """Return True for the names and addresses that only this machine can reach."""
+    if host.casefold() == "localhost":
+        return True
+    return _is_address(host) and ipaddress.ip_address(host).is_loopback
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_own(origin: str, host: str) -> bool:
+    """Return True if an ``Origin`` is the server to which the request was sent (RFC 6454)."""
+    scheme, _, rest = origin.partition("://")
+    return scheme in {"http", "https"} and rest.casefold() == host.casefold()
+
+
+def _same(one: str, other: str) -> bool:
+    """Compare two tokens in a time that does not tell how much is right."""
+    return compare_digest(one.encode(), other.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,77 @@
+"""Texts of sites on a page: visible, cut, without passwords, and no links that run anything."""
+
+import jinja2
+import pytest
+from markupsafe import Markup
+
+from canonry.crawler.web.shown_text import MOST, finalized, href, link, own, visible
+
+
+def test_what_turns_text_around_is_shown_by_number() -> None:
+    assert visible("invoice\u202efdp.exe") == "invoice⟨U+202E⟩fdp.exe"
+    assert (
+        visible("a\x00\u2066b\u200bc\ufeff\ud800") == "a⟨U+0000⟩⟨U+2066⟩b⟨U+200B⟩c⟨U+FEFF⟩⟨U+D800⟩"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["می\u200cخواهم", "👩\u200d💻", "tab\tand\nline", "日本　語"],  # noqa: RUF001 - a joiner
+)
+def test_ordinary_text_of_any_script_stays(text: str) -> None:
+    assert visible(text) == text
+
+
+def test_a_title_of_two_megabytes_is_cut_and_says_so() -> None:
+    shown = visible("x" * 2_000_000)
+    assert len(shown) < MOST + 50
+    assert shown.endswith("… (2,000,000 characters)")
+
+
+def test_passwords_are_hidden_wherever_they_are() -> None:
+    assert visible("http://me:secret@a.example/") == "http://me:***@a.example/"
+    assert visible("see http://me:secret@a.example/ there") == "see http://me:***@a.example/ there"
+    assert "secret" not in link("http://me:secret@a.example/")
+    long = "http://me:" + "s" * 3_000 + "@a.example/"
+    assert "ssss" not in link(long)
+    assert "ssss" not in visible(f"at {'x' * (MOST - 50)} http://me:{'s' * 900}@a.example/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "JaVaScRiPt:alert(1)",
+        "data:text/html,<script>alert(1)</script>",
+        "java\tscript:alert(1)",
+        "http://me:secret@a.example/",
+        "http://a.example/\u202e",
+        "http://a.example/" + "x" * 10_000,
+        " http://a.example/",
+    ],
+)
+def test_what_should_not_be_followed_is_no_link(url: str) -> None:
+    assert "href" not in link(url)
+
+
+def test_a_link_opens_elsewhere_and_tells_nobody() -> None:
+    made = link('https://a.example/?q=<b>&"')
+    assert 'href="https://a.example/?q=&lt;b&gt;&amp;&#34;"' in made
+    assert 'rel="noopener noreferrer nofollow"' in made
+
+
+def test_a_link_of_ours_escapes_its_fields() -> None:
+    assert href("ask", url="http://a/?b=c&d", page="") == "/ask?url=http%3A%2F%2Fa%2F%3Fb%3Dc%26d"
+    assert href("ask") == "/ask"
+
+
+def test_no_template_has_to_remember_any_of_it() -> None:
+    made = jinja2.Environment(autoescape=True, finalize=finalized)
+    template = made.from_string('<p title="{{ t }}">{{ t }}{{ none }}{{ 5 }}{{ ours }}</p>')
+    hostile = '"><script>x</script>\u202ehttp://u:secret@h/'
+    text = template.render(t=hostile, none=None, ours=Markup("<b>"))
+    assert "<script>" not in text
+    assert "\u202e" not in text
+    assert "secret" not in text
+    assert text.endswith("5<b></p>")
+    assert own("<i>") == "<bdi>&lt;i&gt;</bdi>"
