@@ -25,7 +25,7 @@ class TimeLeft(NamedTuple):
     most: float | None  # if as much is found as lately; None: then it does not end
 
 
-class Pace:
+class RunPace:
     """Observes the progress of a run, and returns its speed."""
 
     def __init__(self, start: float) -> None:

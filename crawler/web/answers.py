@@ -24,7 +24,7 @@ _FRESH = 0.9  # seconds for which an answer is given again
 _KEPT = 64  # answers
 
 
-class Answer(NamedTuple):
+class PanelAnswer(NamedTuple):
     """What a panel shows now."""
 
     value: object
@@ -46,9 +46,9 @@ class Answers:
         self._crawl = crawl
         self._pages = _environment()
         self._pages.globals |= known
-        self._kept: OrderedDict[Any, tuple[float, asyncio.Task[Answer]]] = OrderedDict()
+        self._kept: OrderedDict[Any, tuple[float, asyncio.Task[PanelAnswer]]] = OrderedDict()
 
-    async def of(self, panel: Panel, fields: Mapping[str, str]) -> Answer:
+    async def of(self, panel: Panel, fields: Mapping[str, str]) -> PanelAnswer:
         """Return what a panel answers to a query.
 
         Raises:
@@ -70,17 +70,19 @@ class Answers:
             self._kept.pop(key, None)
             raise
 
-    async def _make(self, panel: Panel, fields: Mapping[str, str]) -> Answer:
+    async def _make(self, panel: Panel, fields: Mapping[str, str]) -> PanelAnswer:
         asked = Asked(fields, time.time(), self._crawl)
         value = await self._reader.read(lambda connection: panel.view(connection, asked))
-        return Answer(value, self.page(f"{panel.name}.html", view=value, asked=asked, panel=panel))
+        return PanelAnswer(
+            value, self.page(f"{panel.name}.html", view=value, asked=asked, panel=panel)
+        )
 
     def page(self, template: str, **given: object) -> str:
         """Return a template, filled in."""
         return self._pages.get_template(template).render(given)
 
 
-def _heard(task: asyncio.Task[Answer]) -> None:
+def _heard(task: asyncio.Task[PanelAnswer]) -> None:
     """Take a task's error, also if the viewer who would have been told has left."""
     if not task.cancelled():
         task.exception()

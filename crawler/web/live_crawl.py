@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from canonry.crawler.observe.pace import Pace
+from canonry.crawler.observe.pace import RunPace
 from canonry.crawler.observe.progress import Progress
 
 
@@ -22,7 +22,7 @@ class LiveCrawl:
             clock: seconds, from any moment on.
         """
         self._clock = clock
-        self._pace = Pace(clock())
+        self._pace = RunPace(clock())
         self.progress = Progress()
         self.speed = self._pace.at(clock(), self.progress)
         self.is_over = False

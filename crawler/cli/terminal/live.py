@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.observe.pace import Pace, Speed, clock, time_left
+from canonry.crawler.observe.pace import RunPace, Speed, clock, time_left
 from canonry.crawler.observe.progress import Progress
 from canonry.storage import StoreError, report
 
@@ -40,7 +40,7 @@ def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]
     if not console.is_terminal:
         yield lambda _progress: None
         return
-    pace = Pace(time.monotonic())
+    pace = RunPace(time.monotonic())
     status: dict[str, Any] = {}
     over = threading.Event()
 
