@@ -32,10 +32,10 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-# Without a database server, Java or other processes, and with fewer examples for each law.
+# Without a database server, Java, a browser or other processes, and with fewer examples for each law.
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
-	    --hypothesis-profile=fast -m "not (postgresql or spark or processes or kills or slow)"
+	    --hypothesis-profile=fast -m "not (browser or postgresql or spark or processes or kills or slow)"
 
 # Not part of the tests: it downloads gigabytes. PEERS="crawlee datatrove" runs only these.
 test-adapters:

@@ -1,10 +1,12 @@
 """What the whole suite shares: how hard Hypothesis tries, markers by cause, databases."""
 
 import multiprocessing
+import os
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,8 @@ from support import databases, sites
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from playwright.sync_api import Browser
 
 # A shell's background jobs ignore SIGINT, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -32,14 +36,20 @@ settings.register_profile("hard", settings.get_profile("canonry"), max_examples=
 settings.register_profile("fast", settings.get_profile("canonry"), max_examples=50)
 settings.load_profile("canonry")
 
+# An environment variable: set, a test that is skipped because something is missing fails.
+_COMPLETE = "CANONRY_TEST_COMPLETE"
+_MISSING = "Skipped: needs "  # how the reason of such a skip begins
+
 _BY_FIXTURE = {
+    "browser": "browser",
     "server": "postgresql",
     "spark_session": "spark",
     "undisturbed": "processes",
 }
 # How long tests with a marker take, and laws, against others.
-_WEIGHTS = {"spark": 200, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
+_WEIGHTS = {"browser": 5, "spark": 200, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
 _WEIGHT_OF_A_LAW = 15
+_FIRST_DOWNLOAD = 600  # seconds: the first test with a browser may have to fetch it
 _STARTERS = (subprocess, multiprocessing, sites.run_command, sites.start)
 _SIGNALS = frozenset({"kill", "send_signal", "terminate"})
 
@@ -50,6 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if isinstance(item, pytest.Function):
             for marker in _causes(item):
                 item.add_marker(marker)
+            if "browser" in item.fixturenames:
+                item.add_marker(pytest.mark.timeout(_FIRST_DOWNLOAD))
     weights: Counter[Path] = Counter()
     for item in items:
         is_law = hasattr(getattr(item, "function", None), "hypothesis")
@@ -97,6 +109,35 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("database", names, indirect=True)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test for what is missing, where all tests have to run."""
+    report = yield
+    _insist(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Do the same for whole files."""
+    report = yield
+    _insist(report)
+    return report
+
+
+def _insist(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Make a failure of a skip that is for want of something, in a complete run."""
+    if (
+        not report.skipped
+        or not os.environ.get(_COMPLETE)
+        or not isinstance(report.longrepr, tuple)
+    ):
+        return
+    if report.longrepr[2].startswith(_MISSING):
+        report.outcome = "failed"
+        report.longrepr = f"{report.longrepr[2]}; with {_COMPLETE} every test has to run"
+
+
 @pytest.fixture
 def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -116,3 +157,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run one PostgreSQL for all tests that need it."""
     with databases.server(tmp_path_factory.mktemp("postgresql")) as uri:
         yield uri
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """Run a Chromium for the tests of a file, which cannot use `asyncio.run` themselves."""
+    from support.browsing import chromium  # noqa: PLC0415 - for few tests, and slow to import
+    from support.browsing.npm_packages import UnavailableError  # noqa: PLC0415
+
+    with ExitStack() as stack:
+        try:
+            found = stack.enter_context(chromium.running())
+        except UnavailableError as error:
+            pytest.skip(f"needs a Chromium: {error}")
+        yield found

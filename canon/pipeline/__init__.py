@@ -1,6 +1,6 @@
 """The pipeline: from text to identity and key under one policy, with fast paths and traces."""
 
-from canonry.canon.pipeline.merging import merging_rules
+from canonry.canon.pipeline.merging import RULES, merging_rules
 from canonry.canon.pipeline.trace import common_ends
 
-__all__ = ["common_ends", "merging_rules"]
+__all__ = ["RULES", "common_ends", "merging_rules"]

@@ -1,14 +1,19 @@
 """The names of the rules that merge two spellings of one URL."""
 
+from collections.abc import Mapping
+
 from canonry.canon.errors import InvalidURL
 from canonry.canon.learned.families import FAMILIES
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.pipeline.trace import Trace, changed_part
 from canonry.canon.rules.repair import REPAIRS, URL_STANDARD
+from canonry.canon.rules.rule import Rule
 from canonry.canon.rules.table import STEPS
 
-_RULES = (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values())
-_ORDER = tuple(dict.fromkeys(rule.name for rule in _RULES))
+# Every rule that may have merged two spellings, by its name; of a changed one, the newest edition.
+RULES: Mapping[str, Rule] = {
+    rule.name: rule for rule in (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values())
+}
 
 
 def merging_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> str:
@@ -41,4 +46,4 @@ def merged_by(one: Trace, other: Trace) -> tuple[str, ...]:
     """
     changes = [{(s.name, *changed_part(s.before, s.after)) for s in t.steps} for t in (one, other)]
     named = {name for name, _before, _after in changes[0] ^ changes[1]} - {"resolve"}
-    return tuple(name for name in _ORDER if name in named)
+    return tuple(name for name in RULES if name in named)

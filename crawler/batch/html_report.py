@@ -1,116 +1,211 @@
 """The report of a dedup: one self-contained page of HTML, as for a mail."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from html import escape
+from typing import NamedTuple
 
+from canonry import __version__
+from canonry.canon import Policy, Reason
+from canonry.canon.pipeline import RULES
 from canonry.crawler.batch.second_pass import Deduplicated
-from canonry.crawler.batch.summary import Summary
+from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
+from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.look import markup, style
+from canonry.crawler.look.unseen import visible
 
+_SHOWN = 20  # hosts, and kinds of merges
+_NAMED = 3  # files
+_PARTS = ("distinct", "repeated as spelled", "merged by rules", "no URL", "blank")
+# Nothing is loaded and nothing runs, whatever the input made its way into.
+_SAFE = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+REASONS = {
+    **{reason.label: reason.value for reason in HoldReason},
+    **{reason.name.lower(): reason.value for reason in Reason},
+    HoldReason.TOO_LONG.label: f"it is longer than {LONGEST >> 20} MiB",
+}
+
+
+_NUMERIC = ' class="n"'
 _STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}
-table{border-collapse:collapse;width:100%}
-td,th{text-align:left;padding:.2rem .6rem .2rem 0;vertical-align:top;border-bottom:1px solid #eee}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-td{word-break:break-all}code{font-size:.85em}
-.legend span{margin-right:1.2rem}.legend i{display:inline-block;width:.8em;height:.8em}
+header { display: block; padding-top: 1.5rem; }
+h2 { margin: 2rem 0 .3rem; } p { margin: .3rem 0; } td p { margin: 0; }
+mark { background: var(--mark); color: inherit; font-weight: 600; }
+th.n, td.n { padding-right: 1rem; width: 1%; } td b { white-space: nowrap; }
+td b:target { background: var(--mark); }
+.bar { display: block; width: 100%; height: 2.5rem; }
+.legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; list-style: none; padding: 0; }
+.legend i { display: inline-block; width: .8em; height: .8em; }
+.part-1 { fill: var(--c1); background: var(--c1); }
+.part-2 { fill: var(--c2); background: var(--c2); }
+.part-3 { fill: var(--c3); background: var(--c3); }
+.part-4 { fill: var(--c4); background: var(--c4); }
+.part-5 { fill: var(--c5); background: var(--c5); }
+@media print { section { break-inside: avoid; } }
 """
-_COLOURS = ("#2a7", "#9bd", "#e93", "#c44", "#bbb")
-_SHOWN = 20
 
 
-def page(done: Deduplicated, title: str, seconds: float) -> str:
-    """Return the page of a finished job.
+class About(NamedTuple):
+    """What was deduplicated: how, when, and how long it took."""
 
-    Args:
-        done: what the job found, with ``report`` in its plan.
-        title: what was deduplicated.
-        seconds: how long that took.
-    """
+    files: Sequence[str]  # "-" is standard input
+    policy: Policy
+    at: datetime  # when it began
+    seconds: float
+
+
+def page(done: Deduplicated, about: About) -> str:
+    """Return the page of a finished job, with ``report`` in its plan."""
     summary = done.summary
-    merged = sum(summary.merged.values())
-    refused = sum(summary.refused.values())
-    parts = (
-        ("distinct", summary.distinct),
-        ("repeated as spelled", summary.exact),
-        ("merged by rules", merged),
-        ("no URL", refused),
-        ("blank", summary.blank),
-    )
-    rate = summary.lines / max(seconds, 0.001)
+    title = visible(_title(about.files))
+    sheet = style.sheet() + _STYLE
     return "\n".join(
         [
             "<!doctype html>",
-            '<html lang="en"><meta charset="utf-8">',
-            f"<title>{escape(title)}: dedup</title><style>{_STYLE}</style>",
-            f"<h1>{escape(title)}</h1>",
-            f"<p>{summary.lines:,} lines in {seconds:,.1f} seconds ({rate:,.0f} a second),",
-            f"{summary.distinct:,} distinct resources.</p>",
-            _bar(parts),
+            '<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_SAFE}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            '<meta name="referrer" content="no-referrer">',
+            f"<title>Dedup of {escape(title)}</title><style>{sheet}</style></head><body>",
+            f"<header><h1>Dedup of {markup.text(title)}</h1>",
+            f'<p class="faint">{_made(about)}</p></header><main>',
+            f"<p>{_counts(summary, about.seconds)}</p>",
+            *_bar(summary),
             *_merges(summary),
+            *_rules(summary),
             *_table(
                 "The resources with the most lines",
                 ("lines", "first of them"),
-                [(n, text) for n, text in sorted(done.largest, reverse=True)],
+                [(n, markup.url(text)) for n, text in sorted(done.largest, reverse=True)],
             ),
             *_table(
-                "Hosts", ("lines", "host"), [(n, h) for h, n in done.hosts.most_common(_SHOWN)]
+                "Hosts",
+                ("lines", "host"),
+                [(n, markup.url(host)) for host, n in done.hosts.most_common(_SHOWN)],
             ),
             *_table(
                 "Lines that are no URL",
-                ("lines", "reason", "for example"),
-                [(n, r, summary.refused_samples[r]) for r, n in summary.refused.items()],
+                ("lines", "reason, and the first of these lines"),
+                _refused(summary),
             ),
-            *_table("What broke off", ("",), [(text,) for text in summary.cut]),
-            "</html>\n",
+            *_table("What broke off", ("source",), [(markup.url(text),) for text in summary.cut]),
+            "</main></body></html>\n",
         ]
     )
 
 
-def _merges(summary: Summary) -> Iterable[str]:
-    """Yield the table of merges by rules, each with a sample."""
-    rows = sorted(summary.merged.items(), key=lambda item: -item[1])
-    return _table(
-        "Merged, by rules",
-        ("lines", "rules", "line", "is the same as"),
-        [(n, rules, *summary.merged_samples[rules]) for rules, n in rows],
-    )
+def _title(files: Sequence[str]) -> str:
+    """Return the names of files; of many, the first."""
+    names = ["standard input" if file == "-" else file for file in files]
+    more = len(names) - _NAMED
+    if more > 0:
+        names[_NAMED:] = [f"{more:,} other{'s' * (more > 1)}"]
+    return ", ".join(names)
 
 
-def _bar(parts: Sequence[tuple[str, int]]) -> str:
-    """Return a bar of the parts of a whole, with a legend."""
-    whole = max(sum(count for _name, count in parts), 1)
-    shapes, legend, left = [], [], 0.0
-    for colour, (name, count) in zip(_COLOURS, parts, strict=True):
-        width = 1000 * count / whole
-        shapes.append(
-            f'<rect x="{left:.2f}" y="0" width="{width:.2f}" height="40" fill="{colour}">'
-            f"<title>{name}: {count:,}</title></rect>"
-        )
-        share = f"{count:,} ({100 * count / whole:.2f} %)"
-        legend.append(f'<span><i style="background:{colour}"></i> {name}: {share}</span>')
-        left += width
-    picture = "".join(shapes)
+def _made(about: About) -> str:
+    """Return by what the page was made, and when."""
+    when = f"{about.at:%Y-%m-%d %H:%M}".replace("-", "\N{NON-BREAKING HYPHEN}")
+    at = f'<time datetime="{about.at.isoformat(timespec="seconds")}">{when} {about.at:%Z}</time>'
+    return f"{at}, policy <code>{markup.text(about.policy.label)}</code>, Canonry {__version__}"
+
+
+def _counts(summary: Summary, seconds: float) -> str:
+    """Return a sentence with the most important counts."""
+    rate = summary.lines / max(seconds, 0.001)
     return (
-        f'<svg viewBox="0 0 1000 40" width="100%" height="40" role="img">{picture}</svg>'
-        f'<p class="legend">{"".join(legend)}</p>'
+        f"{summary.lines:,} lines in {seconds:,.1f} seconds ({rate:,.0f} a second), "
+        f"<b>{summary.distinct:,} distinct resources</b>."
     )
+
+
+def _bar(summary: Summary) -> Iterator[str]:
+    """Yield a bar of the kinds of lines, with a legend."""
+    merged, refused = sum(summary.merged.values()), sum(summary.refused.values())
+    counts = (summary.distinct, summary.exact, merged, refused, summary.blank)
+    whole = max(sum(counts), 1)
+    yield '<svg class="bar" viewBox="0 0 1000 40" preserveAspectRatio="none" aria-hidden="true">'
+    left = 0.0
+    for number, count in enumerate(counts, 1):
+        width = 1000 * count / whole
+        yield f'<rect class="part-{number}" x="{left:.2f}" width="{width:.2f}" height="40"/>'
+        left += width
+    yield '</svg><ul class="legend">'
+    for number, (name, count) in enumerate(zip(_PARTS, counts, strict=True), 1):
+        share = f"{count:,} ({100 * count / whole:.2f} %)"
+        yield f'<li><i class="part-{number}"></i> {name}: {share}</li>'
+    yield "</ul>"
+
+
+def _merges(summary: Summary) -> Iterator[str]:
+    """Yield the table of merges by rules, each with a sample."""
+    found = sorted(summary.merged.items(), key=lambda item: -item[1])
+    rows = [
+        (count, _linked(rules) + markup.pair(*summary.merged_samples[rules]))
+        for rules, count in found[:_SHOWN]
+    ]
+    if rest := found[_SHOWN:]:
+        lines = sum(count for _rules, count in rest)
+        rows.append((lines, f"by {len(rest):,} other combinations of rules"))
+    yield from _table("Merged, by rules", ("lines", "rules, and the first of these lines"), rows)
+
+
+def _linked(rules: str) -> str:
+    """Return the names of rules, each a link to what it does."""
+    names = [
+        f'<a href="#{escape(name)}">{escape(name)}</a>' if name in RULES else escape(name)
+        for name in rules.split(" + ")
+    ]
+    return f'<p class="rules">{" + ".join(names)}</p>'
+
+
+def _rules(summary: Summary) -> Iterator[str]:
+    """Yield what each rule that merged something does, and where that is written."""
+    lines = dict.fromkeys(RULES, 0)
+    for rules, count in summary.merged.items():
+        for name in lines.keys() & set(rules.split(" + ")):
+            lines[name] += count
+    rows = []
+    for name, rule in RULES.items():
+        if count := lines[name]:
+            cited = () if rule.cites.startswith("docs/") else (rule.cites,)
+            guess = () if rule.lossless else ("a guess, which the policy asks for",)
+            basis = escape("; ".join([*cited, *guess]))
+            says = f'{escape(rule.why)} <span class="faint">({basis})</span>'
+            rows.append((count, f'<b id="{name}">{name}</b>: {says}'))
+    yield from _table("What these rules do", ("lines", "rule"), rows)
+    if NOT_EXAMINED in summary.merged:
+        yield "<p>The rules are found out for the first merged lines; with --map, for all.</p>"
+
+
+def _refused(summary: Summary) -> list[tuple[int, str]]:
+    """Return the rows of the lines that are no URL."""
+    return [
+        (
+            count,
+            f"<p><b>{escape(reason)}</b>: {escape(REASONS.get(reason, ''))}</p>"
+            + markup.url(summary.refused_samples[reason]),
+        )
+        for reason, count in sorted(summary.refused.items(), key=lambda item: -item[1])
+    ]
 
 
 def _table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[int | str]]
 ) -> Iterable[str]:
-    """Yield a table, or nothing if it has no rows."""
+    """Yield a table of counts and markup, or nothing if it has no rows."""
     if not rows:
         return
-    yield f"<h2>{title}</h2><table><tr>"
-    yield "".join(f"<th{' class=n' if c == 'lines' else ''}>{c}</th>" for c in columns) + "</tr>"
+    yield f"<section><h2>{title}</h2><table><thead><tr>"
+    for name in columns:
+        yield f'<th scope="col"{_NUMERIC if name == "lines" else ""}>{name}</th>'
+    yield "</tr></thead><tbody>"
     for row in rows:
         cells = (
-            f"<td class=n>{value:,}</td>"
-            if isinstance(value, int)
-            else f"<td><code>{escape(value)}</code></td>"
+            f"<td{_NUMERIC}>{value:,}</td>" if isinstance(value, int) else f"<td>{value}</td>"
             for value in row
         )
         yield f"<tr>{''.join(cells)}</tr>"
-    yield "</table>"
+    yield "</tbody></table></section>"

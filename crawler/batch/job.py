@@ -6,12 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import against_store, html_report, local, results
 from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.html_report import About
 from canonry.crawler.batch.key_set import is_compiled
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.spark import cluster
@@ -202,7 +204,7 @@ def _local(job: Job, plan: Plan, stack: ExitStack) -> Summary:
     place = stack.enter_context(workplace(_workplace_beside(job), resume=job.resume))
     found = _results(job, plan.canonicalizer, stack)
     report = stack.enter_context(output.atomic(job.report)) if job.report else None
-    start = time.monotonic()
+    at, start = datetime.now(UTC), time.monotonic()
     try:
         done = local.dedup(plan, place, found)
         _check_read(done.summary)
@@ -211,8 +213,8 @@ def _local(job: Job, plan: Plan, stack: ExitStack) -> Summary:
             plan.notify("with --resume the same command continues from here")
         raise
     if report is not None:
-        title = ", ".join("standard input" if file == "-" else file for file in job.files)
-        report.write(html_report.page(done, title, time.monotonic() - start).encode())
+        about = About(job.files, plan.canonicalizer.policy, at, time.monotonic() - start)
+        report.write(html_report.page(done, about).encode())
     return done.summary
 
 

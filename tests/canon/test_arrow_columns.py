@@ -56,7 +56,7 @@ def test_what_lies_behind_a_missing_value_is_not_read() -> None:
     assert rows(column) == [(None, None, None), expected("http://a/2")]
 
 
-@pytest.mark.skipif(not VERSION, reason="the kernel was not compiled")
+@pytest.mark.skipif(not VERSION, reason="needs the compiled kernel")
 @pytest.mark.parametrize(
     ("offsets", "data"),
     [([0, 9], b"short"), ([3, 1], b"http://a/1"), ([-1, 3], b"abc"), ([], b"")],

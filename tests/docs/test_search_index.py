@@ -83,7 +83,7 @@ def test_an_index_in_sqlite_follows_two_crawls(tmp_path: Path) -> None:
 
 
 def test_an_index_in_tantivy_follows_two_crawls(tmp_path: Path) -> None:
-    tantivy = pytest.importorskip("tantivy")
+    tantivy = pytest.importorskip("tantivy", reason="needs tantivy")
     crawl_twice(tmp_path, PROGRAMS[1], "found")
     index = tantivy.Index.open(str(tmp_path / "found"))
     index.reload()

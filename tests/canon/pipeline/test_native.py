@@ -13,7 +13,7 @@ from canonry.canon.pipeline import native
 from canonry.canon.pipeline.canonicalizer import Canonical
 from canonry.canon.policies import from_toml, preset
 
-pytestmark = pytest.mark.skipif(native.VERSION == 0, reason="the kernel was not compiled")
+pytestmark = pytest.mark.skipif(native.VERSION == 0, reason="needs the compiled kernel")
 
 WEB = canonry.Canonicalizer("web")
 _MINE = """

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-crawlee = pytest.importorskip("crawlee")
+crawlee = pytest.importorskip("crawlee", reason="needs Crawlee")
 
 from crawlee import ConcurrencySettings, Request, RequestOptions  # noqa: E402 - after the check
 from crawlee.crawlers import ParselCrawler, ParselCrawlingContext  # noqa: E402

@@ -65,8 +65,8 @@ def test_the_canonical_form_of_w3lib(url: str | bytes, given_options: dict[str, 
 
 
 def test_the_fingerprint_of_scrapy() -> None:
-    scrapy = pytest.importorskip("scrapy")
-    request = pytest.importorskip("scrapy.utils.request")
+    scrapy = pytest.importorskip("scrapy", reason="needs Scrapy")
+    request = pytest.importorskip("scrapy.utils.request", reason="needs Scrapy")
     for url in ("http://A.example/b?c=1&a=%7e#d", "http://a.example/é", "https://a.example/%2f"):
         assert fingerprint(url) == request.fingerprint(scrapy.Request(url)).hex()
 

@@ -1,0 +1,1 @@
+"""How texts of others look on our pages: whole, harmless, and in the style that all pages share."""

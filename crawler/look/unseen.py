@@ -1,0 +1,27 @@
+"""Texts of others, made visible: passwords hidden, and characters that cannot be seen shown."""
+
+import re
+
+from canonry.canon import redact, redaction
+
+MOST = 2_000  # characters of one text; what is longer is cut
+# Characters that are not seen and change how others are: controls, overrides and isolates of
+# bidirectional text (Unicode Standard Annex 9), invisible operators, tags, lone surrogates. The
+# joiners U+200C and U+200D are part of ordinary words in some scripts.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str, most: int = MOST) -> str:
+    """Return a text that shows what it holds: unseen characters by number, passwords as ``***``.
+
+    Args:
+        text: any text.
+        most: characters to keep; a longer text ends with how long it is.
+    """
+    if len(text) > most:
+        text = f"{text[:most]}… ({len(text):,} characters)"
+    text = redaction.redact_message(redact(text))
+    return _UNSEEN.sub(lambda found: f"\u27e8U+{ord(found[0]):04X}\u27e9", text)
