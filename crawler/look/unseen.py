@@ -5,6 +5,7 @@ import re
 from canonry.canon import redact, redaction
 
 MOST = 2_000  # characters of one text; what is longer is cut
+_LONGEST_PASSWORD = 2_100  # characters, with its URL, that `redact_message` looks for
 # Characters that are not seen and change how others are: controls, overrides and isolates of
 # bidirectional text (Unicode Standard Annex 9), invisible operators, tags, lone surrogates. The
 # joiners U+200C and U+200D are part of ordinary words in some scripts.
@@ -21,7 +22,9 @@ def visible(text: str, most: int = MOST) -> str:
         text: any text.
         most: characters to keep; a longer text ends with how long it is.
     """
+    size, text = len(text), redact(text)
+    # A password is hidden before the cut: after it, the "@" that shows it may be gone.
+    text = redaction.redact_message(text[: most + _LONGEST_PASSWORD])
     if len(text) > most:
-        text = f"{text[:most]}… ({len(text):,} characters)"
-    text = redaction.redact_message(redact(text))
+        text = f"{text[:most]}… ({size:,} characters)"
     return _UNSEEN.sub(lambda found: f"\u27e8U+{ord(found[0]):04X}\u27e9", text)

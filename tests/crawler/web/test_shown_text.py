@@ -4,28 +4,8 @@ import jinja2
 import pytest
 from markupsafe import Markup
 
-from canonry.crawler.web.shown_text import MOST, finalized, href, link, own, visible
-
-
-def test_what_turns_text_around_is_shown_by_number() -> None:
-    assert visible("invoice\u202efdp.exe") == "invoice⟨U+202E⟩fdp.exe"
-    assert (
-        visible("a\x00\u2066b\u200bc\ufeff\ud800") == "a⟨U+0000⟩⟨U+2066⟩b⟨U+200B⟩c⟨U+FEFF⟩⟨U+D800⟩"
-    )
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["می\u200cخواهم", "👩\u200d💻", "tab\tand\nline", "日本　語"],  # noqa: RUF001 - a joiner
-)
-def test_ordinary_text_of_any_script_stays(text: str) -> None:
-    assert visible(text) == text
-
-
-def test_a_title_of_two_megabytes_is_cut_and_says_so() -> None:
-    shown = visible("x" * 2_000_000)
-    assert len(shown) < MOST + 50
-    assert shown.endswith("… (2,000,000 characters)")
+from canonry.crawler.look.unseen import MOST, visible
+from canonry.crawler.web.shown_text import finalized, href, link, own
 
 
 def test_passwords_are_hidden_wherever_they_are() -> None:
