@@ -19,8 +19,8 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import Copied, is_stream, opened
 from canonry.crawler.settings import SettingsError
 
-_VERSION = 3  # of the files in the folder
-_CHECKPOINT, _LOCK = "state.json", "lock"
+_VERSION = 4  # of the files in the folder
+_CHECKPOINT, _DONE, _LOCK = "state.json", "done.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
 _SAVING = 20  # between two checkpoints pass at least so many times the seconds that one takes
 
@@ -36,6 +36,7 @@ class Checkpoint(msgspec.Struct):
     sizes: list[int] = []  # bytes in the files of the partitions; empty: nothing was saved yet
     all_keyed: bool = False
     partitions: int = 0  # made unique
+    fresh: int = 0  # bytes in the file of keys that were not seen before
     runs: list[int] = []  # the number of spellings up to each partition
     largest: list[tuple[int, int]] = []  # (lines, place of the first) of the largest resources
     hosts: dict[str, int] = {}
@@ -95,6 +96,24 @@ class Workplace:
         now = time.monotonic()
         self._due = now + max(_SAVE_EVERY, _SAVING * (now - self._began))
 
+    def finish(self, summary: Summary) -> None:
+        """Note that the outputs of a job have their names: only the file of keys is left to do."""
+        if self.lasting:
+            new = self.folder / "done.new"
+            new.write_bytes(msgspec.json.encode(summary))
+            new.replace(self.folder / _DONE)
+
+    def finished(self) -> Summary | None:
+        """Return what an earlier run has noted with `finish`."""
+        with suppress(OSError, msgspec.MsgspecError):
+            return msgspec.json.decode((self.folder / _DONE).read_bytes(), type=Summary)
+        return None
+
+    @property
+    def fresh(self) -> Path:
+        """Return the file of keys that a job has found and that were not seen before, sorted."""
+        return self.folder / "fresh"
+
     @property
     def has_checkpoint(self) -> bool:
         """Return True if the job can be resumed."""
@@ -152,11 +171,18 @@ def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def fingerprint(plan: Plan, partitions: int) -> str:
+def fingerprint(plan: Plan, partitions: int, seen: str | None = None) -> str:
     """Return a hash of a plan with its files as they are now.
 
     A checkpoint of another number of partitions is useless, too.
+
+    Args:
+        plan: what to do.
+        partitions: their number.
+        seen: the id of the state of the file of keys; None: that which it has now.
     """
+    if seen is None and plan.seen is not None:
+        seen = plan.seen.state.id
     stats = [(file, (s := Path(file).stat()).st_size, s.st_mtime_ns) for file in plan.files]
     rules = plan.canonicalizer.rules
     asked = (
@@ -164,6 +190,7 @@ def fingerprint(plan: Plan, partitions: int) -> str:
         rules and rules.dumps(),
         tuple(plan.input_format),
         (plan.report, plan.mapped, plan.groups),
+        seen,
         partitions,
     )
     return hashlib.blake2b(repr((_VERSION, stats, asked)).encode(), digest_size=16).hexdigest()

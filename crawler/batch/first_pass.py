@@ -11,7 +11,7 @@ import numpy as np
 
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
-from canonry.crawler.batch.part_writer import ALIKE, BLANK, MERGED, NEEDED, REFUSED, Kinds
+from canonry.crawler.batch.part_writer import ALIKE, BLANK, MERGED, NEEDED, REFUSED, SEEN, Kinds
 from canonry.crawler.batch.partition import SPELLING, Numbers, Partitions, Repeats
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.compression import is_stream, write_all
@@ -39,11 +39,16 @@ class Start(NamedTuple):
 
 def begin(plan: Plan, workplace: Workplace) -> Start:
     """Start a job, or resume it where its checkpoint says."""
-    count = Partitions.count_for(plan.memory, _rows_in(plan.files))
+    count = partitions_for(plan)
     checkpoint = Checkpoint("")
     if workplace.lasting:
         checkpoint = workplace.start(fingerprint(plan, count), plan.notify)
     return Start(checkpoint, Partitions(workplace.folder / checkpoint.keys, plan.memory, count))
+
+
+def partitions_for(plan: Plan) -> int:
+    """Return how many partitions a plan needs."""
+    return Partitions.count_for(plan.memory, rows_in(plan.files))
 
 
 class FirstPass:
@@ -119,21 +124,31 @@ class FirstPass:
         firsts = np.memmap(names[1], np.uint64, "r+")
         if is_new:
             self._decide_others(kinds)
-        with (self._folder / "spellings").open("ab") as spellings:
+        seen = None if plan.seen is None else plan.seen.among
+        todo = self._partitions.unique(checkpoint.partitions, spelled=plan.groups, seen=seen)
+        with (
+            (self._folder / "spellings").open("ab") as spellings,
+            self._workplace.fresh.open("ab") as fresh,
+        ):
             spellings.truncate(SPELLING.itemsize * (checkpoint.runs or [0])[-1])
-            for repeats in self._partitions.unique(checkpoint.partitions, spelled=plan.groups):
+            fresh.truncate(checkpoint.fresh)
+            for repeats in todo:
+                kinds[repeats.seen] = SEEN
                 kinds[repeats.place] = np.where(repeats.alike, ALIKE, MERGED)
                 named = ~repeats.alike
                 firsts[repeats.place[named]] = repeats.first[named]
                 kinds[repeats.first[named]] |= NEEDED
                 kinds[repeats.spellings["place"]] |= NEEDED
                 write_all(spellings, repeats.spellings.tobytes())
+                write_all(fresh, repeats.fresh.tobytes())
+                checkpoint.fresh += repeats.fresh.nbytes
                 checkpoint.runs.append((checkpoint.runs or [0])[-1] + len(repeats.spellings))
                 if plan.report:
                     self._note_sizes(repeats)
                 checkpoint.partitions += 1
                 if checkpoint.sizes:
                     spellings.flush()
+                    fresh.flush()
                     self._workplace.save(checkpoint)
         return Fates(kinds, firsts, checkpoint)
 
@@ -196,7 +211,7 @@ def _reserve(path: Path, kept: int, size: int) -> None:
             os.posix_fallocate(file.fileno(), 0, max(size, 8))
 
 
-def _rows_in(files: Sequence[str]) -> int:
+def rows_in(files: Sequence[str]) -> int:
     """Estimate the number of lines from the size of the files; compressed ones hold more."""
     if any(map(is_stream, files)):
         return 1 << 26

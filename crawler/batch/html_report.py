@@ -17,7 +17,7 @@ from canonry.crawler.look.unseen import visible
 
 _SHOWN = 20  # hosts, and kinds of merges
 _NAMED = 3  # files
-_PARTS = ("distinct", "repeated as spelled", "merged by rules", "no URL", "blank")
+_PARTS = ("distinct", "repeated as spelled", "merged by rules", "no URL", "blank", "seen before")
 # Nothing is loaded and nothing runs, whatever the input made its way into.
 _SAFE = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 REASONS = {
@@ -42,6 +42,7 @@ td b:target { background: var(--mark); }
 .part-3 { fill: var(--c3); background: var(--c3); }
 .part-4 { fill: var(--c4); background: var(--c4); }
 .part-5 { fill: var(--c5); background: var(--c5); }
+.part-6 { fill: var(--warn); background: var(--warn); }
 @media print { section { break-inside: avoid; } }
 """
 
@@ -124,7 +125,7 @@ def _counts(summary: Summary, seconds: float) -> str:
 def _bar(summary: Summary) -> Iterator[str]:
     """Yield a bar of the kinds of lines, with a legend."""
     merged, refused = sum(summary.merged.values()), sum(summary.refused.values())
-    counts = (summary.distinct, summary.exact, merged, refused, summary.blank)
+    counts = (summary.distinct, summary.exact, merged, refused, summary.blank, summary.seen)
     whole = max(sum(counts), 1)
     yield '<svg class="bar" viewBox="0 0 1000 40" preserveAspectRatio="none" aria-hidden="true">'
     left = 0.0

@@ -6,15 +6,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import against_store, html_report, local, results
-from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.checkpoint import Workplace, fingerprint, workplace
+from canonry.crawler.batch.first_pass import partitions_for
 from canonry.crawler.batch.html_report import About
 from canonry.crawler.batch.key_set import is_compiled
+from canonry.crawler.batch.one_pass import StreamEndedError
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.java import session
@@ -23,6 +26,7 @@ from canonry.crawler.compression import FAULTS, is_stream
 from canonry.crawler.files import blocks, output, tables
 from canonry.crawler.files.formats import ANY, FoundFormat, InputFormat
 from canonry.crawler.files.line_formats import among
+from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.settings import SettingsError
 
 
@@ -37,6 +41,8 @@ class Job(NamedTuple):
     groups: str | None = None  # for the spellings of each resource
     report: str | None = None  # for a page about the job
     store: str | None = None  # a SQLAlchemy URL
+    seen: str | None = None  # a file of keys: what is in it is left out, and the rest is added
+    seen_only: bool = False  # write no lines, only extend this file
     input_format: InputFormat = ANY
     quiet: bool = False  # keep standard output free of lines
     workers: int = 1  # threads or processes
@@ -57,18 +63,33 @@ class Job(NamedTuple):
         """
         self.input_format.check()
         self._check_outputs()
+        self._check_seen()
         if self.store is not None:
             for name, reason in _NOT_WITH_STORE.items():
                 if getattr(self, name):
                     raise SettingsError(f"--{name} and --store: {reason}")
         if self.engine == "spark":
-            for name in ("report", "groups", "resume", "store", "map"):
+            for name in ("report", "groups", "resume", "store", "map", "seen"):
                 if getattr(self, name):
                     raise SettingsError(f"--{name}: not with --engine spark; leave one out")
             if self.reads_streams:
                 raise SettingsError("--engine spark needs files that all its machines can read")
-        if self.resume and (self.out is None or self.reads_streams):
-            raise SettingsError("--resume needs input files, which can be read again, and -o")
+        has_place = self.out is not None or self.seen_only
+        if self.resume and (not has_place or self.reads_streams):
+            raise SettingsError(
+                "--resume needs input files, which can be read again, and -o or --seen-only"
+            )
+
+    def _check_seen(self) -> None:
+        """Refuse options that make no sense with a file of keys, or without one."""
+        if self.seen_only and self.seen is None:
+            raise SettingsError("--seen-only: name the file of keys with --seen FILE")
+        if self.seen_only and (
+            self.out is not None or self.output_format or self.contents != "url"
+        ):
+            raise SettingsError("--seen-only writes no lines; leave out -o, --format and --write")
+        if self.seen and os.path.realpath(self.seen) in map(os.path.realpath, self.files):
+            raise SettingsError(f"--seen {self.seen}: this is an input; name another file")
 
     def _check_outputs(self) -> None:
         """Refuse one file for two outputs, and standard output for all but the lines."""
@@ -78,6 +99,7 @@ class Job(NamedTuple):
             ("--map", self.map),
             ("--groups", self.groups),
             ("--report", self.report),
+            ("--seen", self.seen),
         ):
             if name == "-":
                 raise SettingsError(f"{option} -: name a file; standard output has the lines")
@@ -91,6 +113,7 @@ _NOT_WITH_STORE = {
     "report": "a report covers only the files; leave one out",
     "groups": "the groups of a store are in its exports: canonry export aliases",
     "resume": "claims and output are one transaction; run the same command again instead",
+    "seen": "a store has seen keys of its own; 'canonry keys to-store' adds those of a file",
 }
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _LEAST = 16 << 20
@@ -191,18 +214,63 @@ def run(
     )
     if job.engine == "spark":
         return _on_cluster(job, plan)
+    if job.store is None:
+        return _local(job, plan)
     with ExitStack() as stack:
-        if job.store is None:
-            return _local(job, plan, stack)
         claims = stack.enter_context(against_store.claims_in(job.store, canonicalizer, notify))
         summary = against_store.dedup(plan, claims, _results(job, canonicalizer, stack))
         return _check_read(summary)
 
 
-def _local(job: Job, plan: Plan, stack: ExitStack) -> Summary:
-    """Do a job on this machine."""
-    place = stack.enter_context(workplace(_workplace_beside(job), resume=job.resume))
-    found = _results(job, plan.canonicalizer, stack)
+def _local(job: Job, plan: Plan) -> Summary:
+    """Do a job on this machine.
+
+    The file of what was seen is extended when the outputs have their names, so that no key is in it
+    without its line.
+    """
+    with workplace(_workplace_beside(job), resume=job.resume) as place:
+        if job.seen is None:
+            return _written(job, plan, place)
+        with extending(job.seen, plan.canonicalizer.policy) as seen:
+            plan = replace(plan, seen=seen)
+            name = fingerprint(plan, partitions_for(plan)) if place.lasting else ""
+            if job.resume and _is_finished(job, plan, seen):
+                plan.notify(f"this job was finished before; {job.seen} has its keys")
+                return place.finished() or Summary()
+            try:
+                summary = _written(job, plan, place)
+            except StreamEndedError:
+                _extend(job, plan, seen, place, name)
+                raise
+            place.finish(summary)
+            _extend(job, plan, seen, place, name)
+            return summary
+
+
+def _is_finished(job: Job, plan: Plan, seen: SeenFile) -> bool:
+    """Return True if it was this job that has extended the file of keys last."""
+    name = fingerprint(plan, partitions_for(plan), seen.state.before)
+    return seen.state.job == name and (job.out is None or Path(job.out).exists())
+
+
+def _extend(job: Job, plan: Plan, seen: SeenFile, place: Workplace, name: str) -> None:
+    """Add what a job has found to the file of keys, and tell it."""
+    before = seen.state.keys
+    after = seen.extend(place.fresh, name).keys
+    plan.notify(f"{job.seen}: {after - before:,} keys added to {before:,}")
+
+
+def _written(job: Job, plan: Plan, place: Workplace) -> Summary:
+    """Do a job, and give its outputs their names."""
+    with ExitStack() as stack:
+        found = _results(job, plan.canonicalizer, stack)
+        return _deduplicated(job, plan, place, found, stack)
+
+
+def _deduplicated(
+    job: Job, plan: Plan, place: Workplace, found: results.Results, stack: ExitStack
+) -> Summary:
+    """Do a job into open outputs."""
     report = stack.enter_context(output.atomic(job.report)) if job.report else None
     at, start = datetime.now(UTC), time.monotonic()
     try:
@@ -243,6 +311,8 @@ def _on_cluster(job: Job, plan: Plan) -> Summary:
 
 def _workplace_beside(job: Job) -> str | None:
     """Return the file next to which the job's own files go; None: to the temporary folder."""
+    if job.seen_only and not job.reads_streams:
+        return job.seen
     if job.out is None or job.reads_streams:
         return None
     return None if output.is_special(job.out) else job.out
@@ -258,7 +328,7 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
         return tables.table(file, tables.format_of(path), columns)
 
     distinct = None
-    if job.out is not None or not job.quiet:
+    if job.out is not None or not (job.quiet or job.seen_only):
         live = job.out is None
         file = sys.stdout.buffer if job.out is None else stack.enter_context(output.atomic(job.out))
         output_format = job.output_format or tables.format_of(job.out)

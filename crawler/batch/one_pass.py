@@ -11,25 +11,49 @@ from itertools import chain, count
 from typing import IO
 
 import numpy as np
+import numpy.typing as npt
 
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Workplace
-from canonry.crawler.batch.first_pass import Start, count_block
+from canonry.crawler.batch.first_pass import Start, count_block, rows_in
 from canonry.crawler.batch.key_set import KeySet, is_compiled
-from canonry.crawler.batch.part_writer import BLANK, REFUSED, KeptTexts, Part, PartWriter
+from canonry.crawler.batch.part_writer import BLANK, REFUSED, SEEN, KeptTexts, Part, PartWriter
 from canonry.crawler.batch.partition import Partitions
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import write_all
+from canonry.crawler.compression import is_stream, write_all
 from canonry.crawler.files.blocks import Block
+from canonry.crawler.key_files.sorted_keys import Keys, as_keys
 
 _SHARE = 3 / 4  # of the memory, for keys; the rest is for blocks and for Python itself
+_SEEN_SHARE = 1 / 4  # of the memory: the most that keys may take which were seen before
 
 
 def fits(plan: Plan, start: Start) -> bool:
     """Return True if a job can be done in one pass, for as long as its keys fit into memory."""
-    return is_compiled and start.checkpoint.lines == 0 and not plan.report and not plan.groups
+    if not is_compiled or start.checkpoint.lines or plan.report or plan.groups:
+        return False
+    return plan.seen is None or _is_held(plan) or _is_small(plan)
+
+
+def _is_held(plan: Plan) -> bool:
+    """Return True if what was seen before is held in memory."""
+    return plan.seen is not None and plan.seen.held <= plan.memory * _SEEN_SHARE
+
+
+def _is_small(plan: Plan) -> bool:
+    """Return True if to look lines up is less work than to read all that was seen before.
+
+    A stream may never end, so its lines are looked up in any case.
+    """
+    if plan.seen is None or any(map(is_stream, plan.files)):
+        return True
+    return rows_in(plan.files) < plan.seen.pages
+
+
+class StreamEndedError(KeyboardInterrupt):
+    """Ctrl-C has ended a stream; the keys of the lines that were printed are in the workplace."""
 
 
 class OnePass:
@@ -48,7 +72,11 @@ class OnePass:
         self._plan = plan
         self._workplace = workplace
         self._checkpoint, self._partitions = start
-        self._keys = KeySet(int(plan.memory * _SHARE))
+        limit = int(plan.memory * _SHARE)
+        if plan.seen is not None and _is_held(plan):
+            plan.seen.hold()
+            limit -= plan.seen.held
+        self._keys = KeySet(limit)
         self._writer = PartWriter(plan, self.counted, texts)
         self._numbers = count(1)  # of folders of partitions
         self._files = ExitStack()
@@ -62,36 +90,52 @@ class OnePass:
         """
         checkpoint = self._checkpoint
         stream = keying.in_order(self._plan.blocks(checkpoint.summary), self._plan)
+        printed = 0  # lines, and the fates of these
         with self._files:
             if self._workplace.lasting:
                 names = (self._workplace.folder / name for name in ("fates", "firsts"))
                 self._fates = [self._files.enter_context(name.open("wb")) for name in names]
-            for block, found in stream:
-                part = self._part(block, found)
-                if part is None:
-                    self._give_up()
-                    return Start(checkpoint, self._partitions), chain([(block, found)], stream)
-                count_block(checkpoint, block, found)
-                self._writer.write(part, results)
-                if self._fates:
-                    write_all(self._fates[0], part.kinds.tobytes())
-                    write_all(self._fates[1], part.firsts.tobytes())
-                if self._workplace.save_is_due():
-                    self._save()
+            try:
+                for block, found in stream:
+                    part = self._part(block, found)
+                    if part is None:
+                        self._give_up()
+                        return Start(checkpoint, self._partitions), chain([(block, found)], stream)
+                    count_block(checkpoint, block, found)
+                    self._writer.write(part, results)
+                    printed = checkpoint.lines
+                    if self._fates:
+                        write_all(self._fates[0], part.kinds.tobytes())
+                        write_all(self._fates[1], part.firsts.tobytes())
+                    if self._workplace.save_is_due():
+                        self._save()
+            except KeyboardInterrupt:
+                if self._plan.seen is not None and results.is_live:
+                    self._write_fresh(printed)
+                    raise StreamEndedError from None
+                raise
         checkpoint.summary.lines = checkpoint.lines
+        if self._plan.seen is not None:
+            self._write_fresh(checkpoint.lines)
         return None
 
     def _part(self, block: Block, found: keying.Keyed) -> Part | None:
         """Decide the lines of a block; None if memory is used up."""
         place = self._checkpoint.lines
-        added = self._keys.add(found.keys, found.texts, found.places + np.uint64(place))
-        if added is None:
-            return None
-        if len(found.places) == block.size:
-            return Part(block, place, *added)
+        keys, texts, places = found.keys, found.texts, found.places
         kinds = np.full(block.size, BLANK, np.uint8)
         firsts = np.zeros(block.size, np.uint64)
-        kinds[found.places], firsts[found.places] = added
+        if self._plan.seen is not None:
+            seen = self._plan.seen.among(as_keys(keys))
+            kinds[places[seen]] = SEEN
+            keys, places = as_keys(keys)[~seen].tobytes(), places[~seen]
+            texts = np.frombuffer(texts, "V8")[~seen].tobytes()
+        added = self._keys.add(keys, texts, places + np.uint64(place))
+        if added is None:
+            return None
+        if len(places) == block.size:
+            return Part(block, place, *added)
+        kinds[places], firsts[places] = added
         kinds[[n for n, _reason in found.refused]] = REFUSED
         return Part(block, place, kinds, firsts)
 
@@ -128,3 +172,24 @@ class OnePass:
         for keys, texts, places in self._keys.rows():
             self._partitions.add(keys, texts, places)
         self._partitions.spill()
+
+    def _write_fresh(self, lines: int) -> None:
+        """Write the keys of so many lines, sorted, and free the memory of all keys.
+
+        None of them was seen before.
+        """
+        folder = self._workplace.folder / "fresh-keys"
+        partitions = Partitions(folder, self._plan.memory // 4, self._partitions.count)
+        for keys, texts, places in self._keys.rows():
+            early = places < lines
+            some = as_keys(keys)[early].tobytes(), np.frombuffer(texts, "V8")[early].tobytes()
+            partitions.add(*some, places[early])
+        self._keys = KeySet(1)
+        with self._workplace.fresh.open("wb") as file:
+            for found in partitions.unique(seen=_none):
+                write_all(file, found.fresh.tobytes())
+
+
+def _none(keys: Keys) -> npt.NDArray[np.bool_]:
+    """Return for each key that it was not seen before."""
+    return np.zeros(len(keys), np.bool_)

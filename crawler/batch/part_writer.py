@@ -23,7 +23,7 @@ from canonry.crawler.files.blocks import Block
 from canonry.crawler.files.lines import Line
 
 Kinds = npt.NDArray[np.uint8]  # one for each line
-FIRST, ALIKE, MERGED, REFUSED, BLANK = range(5)
+FIRST, ALIKE, MERGED, REFUSED, BLANK, SEEN = range(6)
 NEEDED = 0x10  # a flag: the text of this line may be needed to name a merge or a group
 _MOST_NAMED = 200_000  # merges that are examined without a map
 
@@ -62,6 +62,7 @@ class PartWriter:
         is_first = part.of_kind(FIRST)
         self._summary.distinct += int(is_first.sum())
         self._summary.exact += int(part.of_kind(ALIKE).sum())
+        self._summary.seen += int(part.of_kind(SEEN).sum())
         needed = (part.kinds & NEEDED) > 0
         self._texts.put(part.place + np.flatnonzero(needed), chosen(part.block, needed))
         if results.distinct is not None:
@@ -86,6 +87,8 @@ class PartWriter:
             elif kind == REFUSED:
                 refused = refused or dict(keying.keyed(block, self._plan.canonicalizer).refused)
                 yield Answer(line, None, "", refused[n])
+            elif kind == SEEN:
+                yield Answer(line, None, "", seen=True)
             elif kind == ALIKE:
                 yield Answer(line, to_text(text), "")
             elif kind == MERGED:

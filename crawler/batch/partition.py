@@ -4,7 +4,7 @@ Memory holds one partition at a time, however many keys there are.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.crawler.compression import write_all
+from canonry.crawler.key_files.sorted_keys import KEY, NO_KEYS, Keys
 
 _MOST = 4096  # partitions
 _ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")])
@@ -20,15 +21,21 @@ _NO_SPELLINGS = np.empty(0, SPELLING)
 _SORTING = 5  # making a partition unique takes this many times its size
 
 Numbers = npt.NDArray[np.uint64]
+Seen = Callable[[Keys], npt.NDArray[np.bool_]]  # tells for sorted keys which were seen before
 
 
 class Repeats(NamedTuple):
-    """Lines that repeat a key: one element of the first three arrays for each."""
+    """Lines that repeat a key: one element of the first three arrays for each.
+
+    Lines with a key that was seen before are not among them.
+    """
 
     place: Numbers  # of the line
     first: Numbers  # the place of the first line with the key
     alike: npt.NDArray[np.bool_]  # spelled like the first line
     spellings: npt.NDArray[np.void]  # of resources with several lines; empty unless asked for
+    seen: Numbers  # the places of the lines with a key that was seen before
+    fresh: Keys  # the other keys, sorted; empty unless it was asked what was seen
 
 
 class Partitions:
@@ -113,23 +120,28 @@ class Partitions:
             if self._file(n).exists():
                 os.truncate(self._file(n), size)
 
-    def unique(self, start: int = 0, *, spelled: bool = False) -> Iterator[Repeats]:
+    def unique(
+        self, start: int = 0, *, spelled: bool = False, seen: Seen | None = None
+    ) -> Iterator[Repeats]:
         """Yield the repeats in each partition, and delete it before the next.
+
+        The keys of a partition are before those of the next one.
 
         Args:
             start: the number of the first partition.
             spelled: also list the spellings of each resource.
+            seen: tells what was seen before.
         """
         for n in range(start, self.count):
             data = b"".join(self._buffers[n])
             self._buffers[n].clear()
             if self._file(n).exists():
                 data = self._file(n).read_bytes() + data
-            yield _repeats(np.frombuffer(data, _ROW), spelled=spelled)
+            yield _repeats(np.frombuffer(data, _ROW), seen, spelled=spelled)
             self._file(n).unlink(missing_ok=True)
 
 
-def _repeats(rows: npt.NDArray[np.void], *, spelled: bool) -> Repeats:
+def _repeats(rows: npt.NDArray[np.void], seen: Seen | None, *, spelled: bool) -> Repeats:
     """Return the rows whose key an earlier row has, with the first row of that key."""
     order = np.argsort(rows["high"], kind="stable")  # stable: places stay ascending
     high, low = rows["high"][order], rows["low"][order]
@@ -138,14 +150,21 @@ def _repeats(rows: npt.NDArray[np.void], *, spelled: bool) -> Repeats:
         high, low = rows["high"][order], rows["low"][order]
     starts = np.ones(len(rows), np.bool_)
     starts[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-    firsts = np.flatnonzero(starts)[np.cumsum(starts) - 1]
-    again = ~starts
-    of_first = order[firsts[again]]
-    here = order[again]
+    group = np.cumsum(starts) - 1
+    firsts, again = order[np.flatnonzero(starts)[group]], ~starts
     place, text = rows["place"], rows["text"]
+    before, fresh = place[:0], NO_KEYS
+    if seen is not None:
+        keys = np.empty(int(starts.sum()), KEY)
+        keys["high"], keys["low"] = high[starts], low[starts]
+        known = seen(keys)
+        fresh, new = keys[~known], ~known[group]
+        before = place[order[~new]]
+        order, firsts, again = order[new], firsts[new], again[new]
+    here, of_first = order[again], firsts[again]
     alike = text[here] == text[of_first]
-    found = _spellings(rows, order, order[firsts]) if spelled else _NO_SPELLINGS
-    return Repeats(place[here], place[of_first], alike, found)
+    found = _spellings(rows, order, firsts) if spelled else _NO_SPELLINGS
+    return Repeats(place[here], place[of_first], alike, found, before, fresh)
 
 
 def _spellings(
@@ -155,18 +174,18 @@ def _spellings(
 
     Args:
         rows: of a partition.
-        order: their numbers, sorted by key, then by place.
+        order: the numbers of some, sorted by key, then by place.
         firsts: for each of these, the number of the first row of its key.
     """
     first, text, place = rows["place"][firsts], rows["text"][order], rows["place"][order]
     by_text = np.lexsort((place, text, first))
     first, text, place = first[by_text], text[by_text], place[by_text]
-    starts = np.ones(len(rows), np.bool_)
+    starts = np.ones(len(order), np.bool_)
     starts[1:] = (first[1:] != first[:-1]) | (text[1:] != text[:-1])
     at = np.flatnonzero(starts)
     found = np.empty(len(at), SPELLING)
     found["first"], found["place"] = first[at], place[at]
-    found["lines"] = np.diff(at, append=len(rows))
+    found["lines"] = np.diff(at, append=len(order))
     _, which, lines = np.unique(found["first"], return_inverse=True, return_counts=True)
     total = np.bincount(which, weights=found["lines"]) if len(found) else lines
     several = found[total[which] > 1]

@@ -11,6 +11,7 @@ from canonry.crawler.compression import opened
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.files.lines import Cut
+from canonry.crawler.key_files.seen_file import SeenFile
 
 
 def _ignore(_value: object) -> None:
@@ -19,7 +20,7 @@ def _ignore(_value: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What every engine needs to know; the last three fields matter to the local one only."""
+    """What every engine needs to know; the last four fields matter to the local one only."""
 
     files: Sequence[str]  # existing ones; "-" is standard input
     canonicalizer: Canonicalizer
@@ -31,6 +32,7 @@ class Plan:
     report: bool = False  # count hosts, and find the resources with the most lines
     mapped: bool = False  # name for each repeated line what it repeats
     groups: bool = False  # list the spellings of each resource
+    seen: SeenFile | None = None  # leave out what is in it
 
     def blocks(
         self,

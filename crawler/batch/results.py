@@ -44,7 +44,7 @@ class DistinctLines:
         is_text = output_format == "text"
         self._file = file
         self._contents = contents
-        self._live = live
+        self.live = live
         self._canonicalizer = canonicalizer
         self._table = None if is_text else table(file, output_format, DISTINCT_COLUMNS)
         self._is_plain = is_text and contents == "url"
@@ -58,7 +58,7 @@ class DistinctLines:
         elif mask.any():
             numbers = (np.flatnonzero(mask) + block.first).tolist()
             self.write(block.source, numbers, key_set.chosen(block, mask))
-        if self._live:
+        if self.live:
             self._file.flush()
 
     def write(self, source: str, numbers: Sequence[int], lines: Sequence[bytes]) -> None:
@@ -93,10 +93,12 @@ def as_read(line: bytes) -> str:
 def map_row(answer: Answer) -> tuple[str, str, str]:
     """Return an answer as a row of a map: the line, its representative, and the reason.
 
-    The third column is ``first``, ``repeated``, the rules that merged the line, or ``refused:`` and
-    the reason.
+    The third column is ``first``, ``repeated``, the rules that merged the line, ``seen`` if the
+    resource was seen before, or ``refused:`` and the reason.
     """
     text = as_read(answer.line.text)
+    if answer.seen:
+        return text, "", "seen"
     if answer.refused is not None:
         return text, "", f"refused: {answer.refused}"
     if answer.same_as is None:
@@ -111,6 +113,11 @@ class Results:
     distinct: DistinctLines | None = None
     mapped: Table | None = None
     groups: Table | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """Return True if lines are handed on as they are decided, and cannot be taken back."""
+        return self.distinct is not None and self.distinct.live
 
     def map(self, answers: Iterable[Answer]) -> None:
         """Write the fates of lines."""

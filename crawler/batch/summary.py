@@ -16,6 +16,7 @@ class Answer(NamedTuple):
     same_as: str | None  # the first spelling of its resource; None: this line is the first
     rules: str  # that merged it; "" when it is spelled like the first
     refused: str | None = None  # the reason why it is no URL; the other fields then mean nothing
+    seen: bool = False  # its resource was seen before; the other fields then mean nothing
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class Summary:
     blank: int = 0
     distinct: int = 0
     exact: int = 0  # lines that repeat a spelling
+    seen: int = 0  # lines whose resource was seen before, as the file of --seen says
     merged: dict[str, int] = field(default_factory=dict)
     merged_samples: dict[str, tuple[str, str]] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
@@ -34,7 +36,9 @@ class Summary:
 
     def add(self, answer: Answer) -> None:
         """Count an answer."""
-        if answer.refused is not None:
+        if answer.seen:
+            self.seen += 1
+        elif answer.refused is not None:
             line = answer.line
             self.refuse(answer.refused, line.source, line.number, line.text)
         elif answer.same_as is None:
@@ -64,6 +68,7 @@ class Summary:
             self,
             distinct=counted.distinct,
             exact=counted.exact,
+            seen=counted.seen,
             merged=counted.merged,
             merged_samples=counted.merged_samples,
         )

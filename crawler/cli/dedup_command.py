@@ -22,6 +22,7 @@ from canonry.crawler.cli.common import (
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.files import inputs, tables
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
+from canonry.crawler.key_files.seen_file import policy_of_keys
 from canonry.crawler.settings import SettingsError
 
 _TAB = "\t"
@@ -97,6 +98,15 @@ _TAB = "\t"
     help="Leave out what this store has seen, and add the rest to its queue.",
 )
 @click.option(
+    "--seen",
+    metavar="FILE",
+    help="Leave out what this file of keys has, and add the rest to it. It is made if there is "
+    "none.",
+)
+@click.option(
+    "--seen-only", is_flag=True, help="Write no lines: only count, and extend the file of --seen."
+)
+@click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
     default="local",
@@ -121,8 +131,10 @@ def dedup(
     workers: int | None,
     memory: str,
     store: str | None,
+    seen: str | None,
     engine: str,
     *,
+    seen_only: bool,
     resume: bool,
     as_json: bool,
 ) -> int:
@@ -152,6 +164,8 @@ def dedup(
         groups=groups,
         report=report,
         store=store,
+        seen=seen,
+        seen_only=seen_only,
         input_format=InputFormat(
             name=None if input_format == "auto" else input_format,
             column=column,
@@ -166,7 +180,9 @@ def dedup(
     todo.check()
     for sentence in job.recognized(todo):
         render.notify(f"canonry: {sentence}")
-    if store is None:
+    if seen is not None and rules_file is None:
+        canonicalizer = Canonicalizer(policy_of_keys(seen, policy, render.notify))
+    elif store is None:
         canonicalizer = opening.canonicalizer(policy, rules_file, render.notify)
     else:
         canonicalizer = Canonicalizer(opening.policy_for(store, policy, render.notify))

@@ -32,7 +32,7 @@ def atomic(path: str) -> Iterator[IO[bytes]]:
             yield compressed
         return
     temporary = target.with_name(f".{target.name}.tmp")
-    with _own(temporary) as file:
+    with owned(temporary) as file:
         try:
             with _compressing(file, target.suffix) as compressed:
                 yield compressed
@@ -49,14 +49,14 @@ def is_special(path: str) -> bool:
     return target.exists() and not target.is_file() and not target.is_dir()
 
 
-def _own(path: Path) -> IO[bytes]:
+def owned(path: Path) -> IO[bytes]:
     """Open a file for writing, and lock it; a killed process may have left one there.
 
     Raises:
         OSError: when another process writes it.
     """
     while True:
-        file = path.open("ab")
+        file = open(path, "wb", opener=_without_truncating)  # noqa: SIM115 - it is returned
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
@@ -66,6 +66,11 @@ def _own(path: Path) -> IO[bytes]:
             file.close()
             raise OSError(error.errno, "another process is writing it", str(path)) from None
         file.close()  # another process renamed or deleted it before we had the lock
+
+
+def _without_truncating(path: str, _flags: int) -> int:
+    """Open a file for writing; what is in it stays until it is locked."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
 @contextmanager

@@ -246,6 +246,7 @@ def dedup(summary: Summary, seconds: float) -> None:
     notify(
         f"{counted(summary.lines, 'line')} in {seconds:.1f} s ({rate:,.0f}/s): "
         f"{summary.distinct:,} distinct, {summary.exact:,} repeated, "
+        f"{f'{summary.seen:,} seen before, ' if summary.seen else ''}"
         f"{merged_lines:,} merged by rules, {refused_lines:,} refused, {summary.blank:,} blank"
     )
     merged(

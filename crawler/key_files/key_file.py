@@ -1,0 +1,293 @@
+"""A file of keys: its format, and how it is read. The format is in docs/decisions/0040.
+
+It has a header, two places for its state, and parts. A part is sorted keys, and an index of their
+pages: the first half of each page's first key, and each page's checksum. The newest of the two
+states is in force: what follows the last part that it names is no content.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from canonry.crawler.compression import gz
+from canonry.crawler.key_files.sorted_keys import (
+    KEY_BYTES,
+    Halves,
+    Keys,
+    among,
+    as_keys,
+    highs,
+    is_sorted,
+    joined,
+    merged,
+)
+
+MAGIC = b"canonry keys 1\n"
+PAGE = 4096  # bytes
+KEYS_IN_PAGE = PAGE // KEY_BYTES
+STATES = (PAGE, 2 * PAGE)  # where they are
+BEGINNING = 3 * PAGE  # of the first part
+INDEX_ROW = 12  # bytes for each page: 8 of its first key, 4 of its checksum
+_SUM = 16  # bytes
+_MOST_PAGES = 1024  # read at once
+_GAP = 8  # pages that are read although nothing in them is wanted, to spare a call
+
+
+class KeyFileError(OSError):
+    """A file that is no file of keys, or a damaged one; the message names it."""
+
+
+class KeyHeader(msgspec.Struct, frozen=True):
+    """What a file of keys is; it never changes."""
+
+    policy: str  # name/version of the policy that made the keys
+    fingerprint: str  # of the policy's content
+
+
+class KeyPart(msgspec.Struct, frozen=True):
+    """Where some sorted keys are."""
+
+    at: int  # bytes from the beginning of the file; after the keys comes their index
+    keys: int
+    index: str  # BLAKE2b-128 of the index, in hexadecimal
+
+    @property
+    def pages(self) -> int:
+        """Return the number of pages; the last one may not be full."""
+        return -(-self.keys // KEYS_IN_PAGE)
+
+    @property
+    def index_at(self) -> int:
+        """Return where the index is."""
+        return self.at + self.keys * KEY_BYTES
+
+    @property
+    def end(self) -> int:
+        """Return where the part ends."""
+        return self.index_at + self.pages * INDEX_ROW
+
+
+class KeyState(msgspec.Struct, frozen=True):
+    """What a file of keys holds; a new state is in force when it is written whole."""
+
+    generation: int = 0  # counts the states
+    parts: tuple[KeyPart, ...] = ()
+    job: str = ""  # what has added the last keys
+    before: str = ""  # the id of the state that it found
+
+    @property
+    def id(self) -> str:
+        """Return a hash of all that it says, and so of all keys."""
+        return hashlib.blake2b(msgspec.json.encode(self), digest_size=_SUM).hexdigest()
+
+    @property
+    def keys(self) -> int:
+        """Return the number of keys."""
+        return sum(part.keys for part in self.parts)
+
+    @property
+    def end(self) -> int:
+        """Return where the content of the file ends."""
+        return max((part.end for part in self.parts), default=BEGINNING)
+
+
+def page_of(magic: bytes, record: KeyHeader | KeyState) -> bytes:
+    """Return a record as a page of its own, with a checksum at its end.
+
+    Raises:
+        ValueError: if it does not fit.
+    """
+    content = (magic + msgspec.json.encode(record) + b"\n").ljust(PAGE - _SUM, b"\0")
+    if len(content) > PAGE - _SUM:
+        raise ValueError("the record does not fit into a page")
+    return content + hashlib.blake2b(content, digest_size=_SUM).digest()
+
+
+def _content_of(page: bytes) -> bytes | None:
+    """Return the record of a page; None if its checksum is wrong."""
+    content, told = page[: PAGE - _SUM], page[PAGE - _SUM :]
+    if len(page) != PAGE or hashlib.blake2b(content, digest_size=_SUM).digest() != told:
+        return None
+    return content.rstrip(b"\0")
+
+
+def sums_of(data: bytes | memoryview) -> list[int]:
+    """Return the CRC-32 of each page of some data."""
+    view = memoryview(data)
+    return [gz.crc32(view[at : at + PAGE]) for at in range(0, len(view), PAGE)]
+
+
+class KeyFile:
+    """A file of keys, open for reading, in the state that it had then."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        """Read a header and the newest state.
+
+        Args:
+            file: open for reading.
+            name: for messages.
+
+        Raises:
+            KeyFileError: it is no file of keys, or a damaged one.
+        """
+        self.name = name
+        self._file = file
+        self._indexes: dict[int, tuple[Halves, npt.NDArray[np.uint32]]] = {}
+        self._held: list[tuple[Keys, Halves]] | None = None
+        first = self._read(0, PAGE)
+        if not first.startswith(MAGIC[:13]):
+            raise KeyFileError(f"{name}: it is no file of keys, as 'canonry dedup --seen' makes it")
+        if not first.startswith(MAGIC):
+            version = first[13:].partition(b"\n")[0].decode("ascii", "replace")[:8]
+            raise KeyFileError(
+                f"{name}: its format has version {version}, and this program reads version 1; use "
+                "the program that made it"
+            )
+        content = _content_of(first)
+        if content is None:
+            raise self.damaged("its header")
+        self.header = msgspec.json.decode(content[len(MAGIC) :], type=KeyHeader)
+        states = [_content_of(self._read(at, PAGE)) for at in STATES]
+        found = [msgspec.json.decode(state, type=KeyState) for state in states if state is not None]
+        if not found:
+            raise self.damaged("its state")
+        self.state = max(found, key=lambda state: state.generation)
+        size = os.fstat(file.fileno()).st_size
+        if size < self.state.end:
+            raise self.damaged(f"it is truncated: {size:,} bytes instead of {self.state.end:,}")
+
+    def __len__(self) -> int:
+        """Return the number of keys."""
+        return self.state.keys
+
+    @property
+    def pages(self) -> int:
+        """Return how many pages of keys there are."""
+        return sum(part.pages for part in self.state.parts)
+
+    def damaged(self, what: str) -> KeyFileError:
+        """Return an error that says what to do."""
+        return KeyFileError(
+            f"{self.name}: the file of keys is damaged ({what}); nothing was changed. Restore a "
+            "copy, or make it anew from its URLs: canonry dedup URLS --seen FILE --seen-only"
+        )
+
+    def among(self, wanted: Keys) -> npt.NDArray[np.bool_]:
+        """Return for each of some keys whether the file has it.
+
+        Only pages in which one of them can be are read, unless all keys are held in memory.
+
+        Raises:
+            KeyFileError: what was read is damaged.
+        """
+        order = np.argsort(highs(wanted), kind="stable")
+        asked = wanted[order]
+        found = np.zeros(len(wanted), np.bool_)
+        for part in self.state.parts if self._held is None else ():
+            self._look_up(part, asked, found)
+        for known, known_highs in self._held or ():
+            found |= among(asked, known, known_highs)
+        answer = np.empty(len(wanted), np.bool_)
+        answer[order] = found
+        return answer
+
+    def _look_up(self, part: KeyPart, asked: Keys, found: npt.NDArray[np.bool_]) -> None:
+        """Note which sorted keys are in a part."""
+        fences, _sums = self._index(part)
+        high = highs(asked)
+        low_page = np.maximum(np.searchsorted(fences, high, "left") - 1, 0)
+        high_page = np.maximum(np.searchsorted(fences, high, "right") - 1, 0)
+        wanted = np.zeros(part.pages + 1, np.int64)  # +1 where wanted pages begin, -1 after them
+        np.add.at(wanted, low_page, 1)
+        np.add.at(wanted, high_page + 1, -1)
+        pages = np.flatnonzero(np.cumsum(wanted[:-1]))
+        for first, last in _spans(pages):
+            known = self._keys(part, first, last)
+            known_highs = highs(known)
+            start, end = (
+                np.searchsorted(high, [known_highs[0]]),
+                np.searchsorted(high, [known_highs[-1]], "right"),
+            )
+            here = slice(int(start[0]), int(end[0]))
+            found[here] |= among(asked[here], known, known_highs)
+
+    def _index(self, part: KeyPart) -> tuple[Halves, npt.NDArray[np.uint32]]:
+        """Return the first half of each page's first key, and each page's checksum."""
+        if part.at not in self._indexes:
+            data = self._read(part.index_at, part.pages * INDEX_ROW)
+            if hashlib.blake2b(data, digest_size=_SUM).hexdigest() != part.index:
+                raise self.damaged("an index")
+            fences = np.frombuffer(data, ">u8", part.pages).astype(np.uint64)
+            sums = np.frombuffer(data, "<u4", part.pages, 8 * part.pages).astype(np.uint32)
+            self._indexes[part.at] = fences, sums
+        return self._indexes[part.at]
+
+    def _keys(self, part: KeyPart, first: int, last: int) -> Keys:
+        """Return the keys of some pages, which are checked."""
+        start, end = first * PAGE, min((last + 1) * PAGE, part.keys * KEY_BYTES)
+        data = self._read(part.at + start, end - start)
+        if sums_of(data) != self._index(part)[1][first : last + 1].tolist():
+            raise self.damaged(f"keys between {part.at + start:,} and {part.at + end:,}")
+        return as_keys(data)
+
+    def _read(self, at: int, size: int) -> bytes:
+        """Return the bytes at a place; fewer at the end of the file."""
+        parts: list[bytes] = []
+        while size > 0 and (some := os.pread(self._file.fileno(), size, at)):
+            parts.append(some)
+            at, size = at + len(some), size - len(some)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def hold(self) -> None:
+        """Read all keys into memory, where they are looked up faster."""
+        parts = [list(self._part_chunks(part)) for part in self.state.parts]
+        whole = [joined(chunks) for chunks in parts if chunks]
+        self._held = [(keys, highs(keys)) for keys in whole]
+
+    def _part_chunks(self, part: KeyPart) -> Iterator[Keys]:
+        """Yield the keys of a part, in order."""
+        last = b""
+        for page in range(0, part.pages, _MOST_PAGES):
+            keys = self._keys(part, page, min(page + _MOST_PAGES, part.pages) - 1)
+            if keys[0].tobytes() <= last or not is_sorted(keys):
+                raise self.damaged("its keys are not sorted")
+            last = keys[-1].tobytes()
+            yield keys
+
+    def chunks(self) -> Iterator[Keys]:
+        """Yield all keys, sorted, in parts; each page is checked.
+
+        Raises:
+            KeyFileError: if it is damaged.
+        """
+        yield from merged([self._part_chunks(part) for part in self.state.parts] or [iter(())])
+
+
+def _spans(pages: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last pages of what is read at once, for sorted pages that are wanted."""
+    at = 0
+    while at < len(pages):
+        end = int(np.searchsorted(pages, pages[at] + _MOST_PAGES))
+        gaps = np.flatnonzero(np.diff(pages[at:end]) > _GAP)
+        end = at + int(gaps[0]) + 1 if len(gaps) else end
+        yield int(pages[at]), int(pages[end - 1])
+        at = end
+
+
+@contextmanager
+def opened_keys(path: str) -> Iterator[KeyFile]:
+    """Open a file of keys for reading.
+
+    Raises:
+        KeyFileError: it is no file of keys, or a damaged one.
+        OSError: there is none.
+    """
+    with Path(path).open("rb") as file:
+        yield KeyFile(file, path)

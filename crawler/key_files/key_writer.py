@@ -1,0 +1,162 @@
+"""Write files of keys: a new one whole, or more keys at the end of one that is there."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from canonry.crawler.compression import write_all
+from canonry.crawler.files import output
+from canonry.crawler.key_files.key_file import (
+    BEGINNING,
+    KEYS_IN_PAGE,
+    MAGIC,
+    PAGE,
+    STATES,
+    KeyFile,
+    KeyHeader,
+    KeyPart,
+    KeyState,
+    page_of,
+    sums_of,
+)
+from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, as_keys, highs, joined
+
+_SHARE = 4  # appended keys are at most a fourth of the others; else the file is written anew
+_MOST_PARTS = 16
+_SOME = 1 << 18  # keys at once
+
+
+@contextmanager
+def locked(path: str) -> Iterator[IO[bytes]]:
+    """Lock a file of keys, which need not exist; yield a file beside it for a new one.
+
+    Raises:
+        OSError: when another process has locked it.
+    """
+    temporary = beside(path)
+    with output.owned(temporary) as file:
+        try:
+            yield file
+        finally:
+            # Under its new name it stays, and a file of this name may be another process's.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(temporary.stat(), os.fstat(file.fileno())):
+                    temporary.unlink()
+
+
+def beside(path: str) -> Path:
+    """Return the name of the file that becomes a file of keys, or holds its lock."""
+    target = Path(path)
+    return target.with_name(f".{target.name}.tmp")
+
+
+def write_new(
+    file: IO[bytes], path: str, header: KeyHeader, chunks: Iterable[Keys], state: KeyState
+) -> KeyState:
+    """Write a file of keys, and give it its name when it is whole and on the disk.
+
+    Args:
+        file: what `locked` has yielded.
+        path: its name, under which there may be another one.
+        header: of the file.
+        chunks: its keys, sorted, each once.
+        state: apart from the parts.
+    """
+    write_all(file, page_of(MAGIC, header).ljust(BEGINNING, b"\0"))
+    part = _write_part(file, BEGINNING, chunks)
+    made = KeyState(state.generation, (part,) if part.keys else (), state.job, state.before)
+    file.flush()
+    _put_state(file, made)
+    Path(beside(path)).replace(path)
+    _sync_folder(path)
+    return made
+
+
+def append(path: str, known: KeyFile, chunks: Iterable[Keys], job: str) -> KeyState:
+    """Write more keys at the end of a file; they count when its new state is on the disk.
+
+    Args:
+        path: of the file, which is locked.
+        known: the same file; its state is the last one.
+        chunks: the keys, sorted, none of which is there.
+        job: what adds them.
+    """
+    before = known.state
+    at = -(-before.end // PAGE) * PAGE
+    with Path(path).open("r+b") as file:
+        file.truncate(before.end)  # what a killed process has left behind it
+        file.seek(at)
+        part = _write_part(file, at, chunks)
+        file.flush()
+        os.fsync(file.fileno())
+        made = KeyState(before.generation + 1, (*before.parts, part), job, before.id)
+        _put_state(file, made)
+    return made
+
+
+def is_appended(state: KeyState, more: int) -> bool:
+    """Return True if so many keys are appended to a file; else it is better written anew."""
+    if not state.parts or len(state.parts) == _MOST_PARTS:
+        return False
+    first = state.parts[0].keys
+    return (state.keys - first + more) * _SHARE <= first
+
+
+def _put_state(file: IO[bytes], state: KeyState) -> None:
+    """Write a state in the place of the older one, onto the disk."""
+    os.fsync(file.fileno())
+    os.pwrite(file.fileno(), page_of(b"", state), STATES[state.generation % 2])
+    os.fsync(file.fileno())
+
+
+def _write_part(file: IO[bytes], at: int, chunks: Iterable[Keys]) -> KeyPart:
+    """Write keys and their index, from the position of a file on."""
+    count = 0
+    fences: list[bytes] = []
+    sums: list[int] = []
+    for pages in _whole_pages(chunks):
+        data = pages.tobytes()
+        write_all(file, data)
+        fences.append(highs(pages[::KEYS_IN_PAGE]).astype(">u8").tobytes())
+        sums += sums_of(data)
+        count += len(pages)
+    index = b"".join(fences) + np.array(sums, "<u4").tobytes()
+    write_all(file, index)
+    return KeyPart(at, count, hashlib.blake2b(index, digest_size=16).hexdigest())
+
+
+def _whole_pages(chunks: Iterable[Keys]) -> Iterator[Keys]:
+    """Yield keys in whole pages; only the last one may not be full."""
+    waiting: list[Keys] = []
+    count = 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        count += len(chunk)
+        if count >= _SOME:
+            keys = joined(waiting)
+            count %= KEYS_IN_PAGE
+            yield keys[: len(keys) - count]
+            waiting = [keys[len(keys) - count :]]
+    if count:
+        yield joined(waiting)
+
+
+def keys_in(path: Path) -> Iterator[Keys]:
+    """Yield the keys of a bare file of sorted keys."""
+    with path.open("rb") as file:
+        while data := file.read(_SOME * KEY_BYTES):
+            yield as_keys(data)
+
+
+def _sync_folder(path: str) -> None:
+    """Put the new name of a file onto the disk."""
+    folder = os.open(Path(path).parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

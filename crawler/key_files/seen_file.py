@@ -1,0 +1,157 @@
+"""The file of what was seen before: locked for one job, looked up, and extended at its end."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from canonry.canon import Policy
+from canonry.canon.policies import released
+from canonry.crawler.key_files import key_writer
+from canonry.crawler.key_files.key_file import KeyFile, KeyHeader, KeyState, opened_keys
+from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, merged
+from canonry.crawler.opening import DEFAULT_POLICY, find_policy, newer_version
+from canonry.crawler.settings import SettingsError
+
+_HELD = 24  # bytes for each key in memory
+
+
+class SeenFile:
+    """The keys of a file, and a way to add more. Whoever has it is the only one."""
+
+    def __init__(self, path: str, header: KeyHeader, known: KeyFile | None, new: IO[bytes]) -> None:
+        """Use a locked file.
+
+        Args:
+            path: its name.
+            header: of its policy.
+            known: the file; None if it is not there yet.
+            new: what `key_writer.locked` has yielded.
+        """
+        self.path = path
+        self.state = KeyState(generation=-1) if known is None else known.state
+        self._header = header
+        self._known = known
+        self._new = new
+
+    @property
+    def pages(self) -> int:
+        """Return how many pages there are to read."""
+        return 0 if self._known is None else self._known.pages
+
+    @property
+    def held(self) -> int:
+        """Return how many bytes of memory all keys take."""
+        return _HELD * self.state.keys
+
+    def hold(self) -> None:
+        """Read all keys into memory, where they are looked up faster."""
+        if self._known is not None:
+            self._known.hold()
+
+    def among(self, wanted: Keys) -> npt.NDArray[np.bool_]:
+        """Return for each of some keys whether it was seen before."""
+        if self._known is None:
+            return np.zeros(len(wanted), np.bool_)
+        return self._known.among(wanted)
+
+    def extend(self, fresh: Path, job: str) -> KeyState:
+        """Add keys to the file, all of them or none.
+
+        Args:
+            fresh: a bare file of sorted keys, none of which was seen.
+            job: what adds them.
+        """
+        chunks = key_writer.keys_in(fresh)
+        more = fresh.stat().st_size // KEY_BYTES
+        if self._known is not None and not more:
+            return self.state
+        if self._known is not None and key_writer.is_appended(self.state, more):
+            self.state = key_writer.append(self.path, self._known, chunks, job)
+        else:
+            known = iter(()) if self._known is None else self._known.chunks()
+            before = "" if self._known is None else self.state.id
+            made = KeyState(self.state.generation + 1, job=job, before=before)
+            every = merged([known, chunks])
+            self.state = key_writer.write_new(self._new, self.path, self._header, every, made)
+        return self.state
+
+
+@contextmanager
+def extending(path: str, policy: Policy) -> Iterator[SeenFile]:
+    """Lock a file of keys for a job; it need not exist.
+
+    Raises:
+        SettingsError: it has the keys of another policy, or another process has locked it.
+        KeyFileError: it is no file of keys, or a damaged one.
+    """
+    real = os.path.realpath(path)
+    with ExitStack() as stack:
+        try:
+            new = stack.enter_context(key_writer.locked(real))
+        except BlockingIOError:
+            raise SettingsError(
+                f"{path}: another process is extending this file of keys; run this again when it "
+                "has ended"
+            ) from None
+        header = KeyHeader(policy.label, policy.fingerprint)
+        known = stack.enter_context(opened_keys(path)) if Path(path).exists() else None
+        if known is not None:
+            check_header(known, header)
+        yield SeenFile(real, header, known, new)
+
+
+def check_header(file: KeyFile, wanted: KeyHeader) -> None:
+    """Refuse a file whose keys were made under another policy than those to compare them with.
+
+    Raises:
+        SettingsError: saying what to do.
+    """
+    has = file.header
+    if has.policy != wanted.policy:
+        raise SettingsError(
+            f"{file.name}: its keys are of policy {has.policy}, not {wanted.policy}, and cannot be "
+            f"converted; give {_option(has.policy)}, or another file"
+        )
+    if has.fingerprint != wanted.fingerprint:
+        raise SettingsError(
+            f"{file.name}: policy {has.policy} has changed since its keys were made, but not its "
+            "version; undo the change, or give the policy a new version and use another file"
+        )
+
+
+def policy_of_keys(path: str, policy: str | None, notify: Callable[[str], None]) -> Policy:
+    """Return the policy of a file of keys, or that of a new one.
+
+    Args:
+        path: of the file, which need not exist.
+        policy: a preset, or a TOML file. A preset without a version means that of the file.
+        notify: receives a sentence for people if there is a newer version.
+
+    Raises:
+        SettingsError: its keys are of another policy.
+    """
+    if not Path(path).exists():
+        return find_policy(policy or DEFAULT_POLICY)
+    with opened_keys(path) as file:
+        made = file.header.policy
+        name, _, version = made.partition("/")
+        is_preset = name in released() and version in map(str, released()[name])
+        if policy is None and not is_preset:
+            raise SettingsError(f"{path}: its keys are of policy {made}; give its file: --policy")
+        asked = f"{name}@{version}" if is_preset and policy in {None, name} else policy
+        found = find_policy(asked or DEFAULT_POLICY)
+        check_header(file, KeyHeader(found.label, found.fingerprint))
+    if newer := newer_version(found):
+        notify(f"canonry: {path}: its keys are of policy {found.label}; {newer} is the current one")
+    return found
+
+
+def _option(label: str) -> str:
+    """Return the option that names a policy."""
+    name, _, version = label.partition("/")
+    return f"--policy {name}@{version}" if name in released() else f"--policy with that of {label}"

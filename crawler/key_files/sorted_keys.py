@@ -1,0 +1,134 @@
+"""Arrays of sorted keys: which of some are among others, and several streams of them side by side.
+
+A key is 16 bytes; keys are sorted as bytes, without repetition.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+KEY = np.dtype([("high", ">u8"), ("low", ">u8")])  # the halves of a key, as big-endian numbers
+KEY_BYTES = KEY.itemsize
+
+Keys = npt.NDArray[np.void]  # of the type KEY
+Halves = npt.NDArray[np.uint64]
+NO_KEYS: Keys = np.empty(0, KEY)
+
+
+def as_keys(data: bytes | memoryview) -> Keys:
+    """Return bytes, 16 for each key, as an array."""
+    return np.frombuffer(data, KEY)
+
+
+def joined(parts: Sequence[Keys]) -> Keys:
+    """Return arrays of keys one after the other; NumPy's own function swaps the bytes."""
+    return parts[0] if len(parts) == 1 else as_keys(b"".join(part.tobytes() for part in parts))
+
+
+def highs(keys: Keys) -> Halves:
+    """Return the first halves of keys, as numbers that this machine compares fast."""
+    return keys["high"].astype(np.uint64)
+
+
+def in_order(keys: Keys) -> Keys:
+    """Return keys sorted, each once."""
+    found = keys[np.argsort(highs(keys), kind="stable")]
+    high, low = highs(found), found["low"].astype(np.uint64)
+    if ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # half of the key is not enough
+        found = found[np.lexsort((low, high))]
+    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
+
+
+def is_sorted(keys: Keys) -> bool:
+    """Return True if each key is larger than the one before it."""
+    high = highs(keys)
+    ties = np.flatnonzero(high[1:] == high[:-1])
+    low = keys["low"]
+    return bool((high[1:] >= high[:-1]).all() and (low[ties + 1] > low[ties]).all())
+
+
+def among(wanted: Keys, known: Keys, known_highs: Halves | None = None) -> npt.NDArray[np.bool_]:
+    """Return for each of some keys whether it is among known ones.
+
+    Args:
+        wanted: in any order; sorted ones are found much faster.
+        known: sorted.
+        known_highs: what `highs` returns for these, if it is there already.
+    """
+    high = highs(known) if known_highs is None else known_highs
+    if not len(high):
+        return np.zeros(len(wanted), np.bool_)
+    asked = highs(wanted)
+    at = np.searchsorted(high, asked)
+    at[at == len(high)] -= 1
+    near = high[at] == asked
+    found: npt.NDArray[np.bool_] = near & (known["low"][at] == wanted["low"])
+    for n in np.flatnonzero(
+        near & ~found
+    ):  # two keys with one first half: whoever tries finds some
+        several = known[at[n] : np.searchsorted(high, asked[n], "right")]
+        found[n] = wanted["low"][n] in several["low"]
+    return found
+
+
+def aligned(streams: Sequence[Iterator[Keys]]) -> Iterator[list[Keys]]:
+    """Yield parts of sorted streams side by side: no key of a later part is in an earlier one.
+
+    Args:
+        streams: arrays, each sorted, and none with a key that is not after those before it.
+    """
+    heads = [next(stream, NO_KEYS) for stream in streams]
+    while some := [head for head in heads if len(head)]:
+        bound = min(head[-1].tobytes() for head in some)
+        ends = [_up_to(head, bound) for head in heads]
+        yield [head[:end] for head, end in zip(heads, ends, strict=True)]
+        heads = [
+            head[end:] if end < len(head) else next(stream, NO_KEYS) if end else head
+            for head, end, stream in zip(heads, ends, streams, strict=True)
+        ]
+
+
+def _up_to(keys: Keys, bound: bytes) -> int:
+    """Return how many sorted keys are not larger than one."""
+    if not len(keys) or keys[-1].tobytes() <= bound:
+        return len(keys)
+    at = int(np.searchsorted(highs(keys), as_keys(bound)["high"].astype(np.uint64)[0]))
+    while keys[at].tobytes() <= bound:
+        at += 1
+    return at
+
+
+def union(parts: Sequence[Keys]) -> Keys:
+    """Return the keys of sorted arrays, sorted, each once."""
+    largest, *others = sorted(parts, key=len, reverse=True)
+    for other in others:
+        new = other[~among(other, largest)]
+        if len(new):
+            largest = _inserted(largest, new)
+    return largest
+
+
+def _inserted(keys: Keys, new: Keys) -> Keys:
+    """Return sorted keys with others in their places, none of which is there."""
+    high = highs(keys)
+    at = np.searchsorted(high, highs(new))
+    tied = np.flatnonzero(high[np.minimum(at, len(high) - 1)] == highs(new))
+    for n in tied:
+        while at[n] < len(keys) and keys[at[n]].tobytes() < new[n].tobytes():
+            at[n] += 1
+    places = at + np.arange(len(new))
+    whole = np.empty(len(keys) + len(new), KEY)
+    rest = np.ones(len(whole), np.bool_)
+    rest[places] = False
+    whole[places], whole[rest] = new, keys
+    return whole
+
+
+def merged(streams: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
+    """Yield the keys of several sorted streams as one, each key once."""
+    if len(streams) == 1:
+        yield from streams[0]
+        return
+    for parts in aligned(streams):
+        yield union(parts)
