@@ -30,6 +30,9 @@ COMMANDS = {
         "Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges",
     ),
     "extract": Listed("url_commands", "Print the URLs in a text, or the links of an HTML page"),
+    "keys": Listed(
+        "keys_command", "Show, merge and compare files of keys; move keys into and out of a store"
+    ),
     "migrate": Listed(
         "migrate_command", "Map the keys that another program gave to URLs to Canonry's"
     ),

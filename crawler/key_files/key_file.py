@@ -30,10 +30,11 @@ from canonry.crawler.key_files.sorted_keys import (
 )
 
 MAGIC = b"canonry keys 1\n"
+RECORD = 4096  # bytes of the header, and of each state
+STATES = (RECORD, 2 * RECORD)  # where they are
+BEGINNING = 3 * RECORD  # of the first part
 PAGE = 4096  # bytes
 KEYS_IN_PAGE = PAGE // KEY_BYTES
-STATES = (PAGE, 2 * PAGE)  # where they are
-BEGINNING = 3 * PAGE  # of the first part
 INDEX_ROW = 12  # bytes for each page: 8 of its first key, 4 of its checksum
 _SUM = 16  # bytes
 _MOST_PAGES = 1024  # read at once
@@ -98,22 +99,22 @@ class KeyState(msgspec.Struct, frozen=True):
         return max((part.end for part in self.parts), default=BEGINNING)
 
 
-def page_of(magic: bytes, record: KeyHeader | KeyState) -> bytes:
-    """Return a record as a page of its own, with a checksum at its end.
+def as_record(magic: bytes, record: KeyHeader | KeyState) -> bytes:
+    """Return a record as it is in a file, with a checksum at its end.
 
     Raises:
         ValueError: if it does not fit.
     """
-    content = (magic + msgspec.json.encode(record) + b"\n").ljust(PAGE - _SUM, b"\0")
-    if len(content) > PAGE - _SUM:
-        raise ValueError("the record does not fit into a page")
+    content = (magic + msgspec.json.encode(record) + b"\n").ljust(RECORD - _SUM, b"\0")
+    if len(content) > RECORD - _SUM:
+        raise ValueError("the record is too long")
     return content + hashlib.blake2b(content, digest_size=_SUM).digest()
 
 
-def _content_of(page: bytes) -> bytes | None:
-    """Return the record of a page; None if its checksum is wrong."""
-    content, told = page[: PAGE - _SUM], page[PAGE - _SUM :]
-    if len(page) != PAGE or hashlib.blake2b(content, digest_size=_SUM).digest() != told:
+def _content_of(record: bytes) -> bytes | None:
+    """Return a record; None if its checksum is wrong."""
+    content, told = record[: RECORD - _SUM], record[RECORD - _SUM :]
+    if len(record) != RECORD or hashlib.blake2b(content, digest_size=_SUM).digest() != told:
         return None
     return content.rstrip(b"\0")
 
@@ -141,7 +142,7 @@ class KeyFile:
         self._file = file
         self._indexes: dict[int, tuple[Halves, npt.NDArray[np.uint32]]] = {}
         self._held: list[tuple[Keys, Halves]] | None = None
-        first = self._read(0, PAGE)
+        first = self._read(0, RECORD)
         if not first.startswith(MAGIC[:13]):
             raise KeyFileError(f"{name}: it is no file of keys, as 'canonry dedup --seen' makes it")
         if not first.startswith(MAGIC):
@@ -154,7 +155,7 @@ class KeyFile:
         if content is None:
             raise self.damaged("its header")
         self.header = msgspec.json.decode(content[len(MAGIC) :], type=KeyHeader)
-        states = [_content_of(self._read(at, PAGE)) for at in STATES]
+        states = [_content_of(self._read(at, RECORD)) for at in STATES]
         found = [msgspec.json.decode(state, type=KeyState) for state in states if state is not None]
         if not found:
             raise self.damaged("its state")

@@ -21,10 +21,11 @@ from canonry.crawler.key_files.key_file import (
     KeyHeader,
     KeyPart,
     KeyState,
-    page_of,
+    as_record,
     sums_of,
 )
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, as_keys, highs, joined
+from canonry.crawler.settings import SettingsError
 
 _SHARE = 4  # appended keys are at most a fourth of the others; else the file is written anew
 _MOST_PARTS = 16
@@ -36,10 +37,17 @@ def locked(path: str) -> Iterator[IO[bytes]]:
     """Lock a file of keys, which need not exist; yield a file beside it for a new one.
 
     Raises:
-        OSError: when another process has locked it.
+        SettingsError: when another process has locked it.
     """
     temporary = beside(path)
-    with output.owned(temporary) as file:
+    try:
+        owned = output.owned(temporary)
+    except BlockingIOError:
+        raise SettingsError(
+            f"{path}: another process is writing this file of keys; run this again when it has "
+            "ended"
+        ) from None
+    with owned as file:
         try:
             yield file
         finally:
@@ -67,7 +75,7 @@ def write_new(
         chunks: its keys, sorted, each once.
         state: apart from the parts.
     """
-    write_all(file, page_of(MAGIC, header).ljust(BEGINNING, b"\0"))
+    write_all(file, as_record(MAGIC, header).ljust(BEGINNING, b"\0"))
     part = _write_part(file, BEGINNING, chunks)
     made = KeyState(state.generation, (part,) if part.keys else (), state.job, state.before)
     file.flush()
@@ -75,6 +83,22 @@ def write_new(
     Path(beside(path)).replace(path)
     _sync_folder(path)
     return made
+
+
+def write_file(path: str, header: KeyHeader, chunks: Iterable[Keys]) -> KeyState:
+    """Write a whole file of keys, also in the place of one that is read for it.
+
+    Args:
+        path: its name.
+        header: of the file.
+        chunks: its keys, sorted, each once.
+
+    Raises:
+        SettingsError: when another process writes it.
+    """
+    real = os.path.realpath(path)
+    with locked(real) as file:
+        return write_new(file, real, header, chunks, KeyState())
 
 
 def append(path: str, known: KeyFile, chunks: Iterable[Keys], job: str) -> KeyState:
@@ -110,7 +134,7 @@ def is_appended(state: KeyState, more: int) -> bool:
 def _put_state(file: IO[bytes], state: KeyState) -> None:
     """Write a state in the place of the older one, onto the disk."""
     os.fsync(file.fileno())
-    os.pwrite(file.fileno(), page_of(b"", state), STATES[state.generation % 2])
+    os.pwrite(file.fileno(), as_record(b"", state), STATES[state.generation % 2])
     os.fsync(file.fileno())
 
 

@@ -60,7 +60,7 @@ class SeenFile:
         return self._known.among(wanted)
 
     def extend(self, fresh: Path, job: str) -> KeyState:
-        """Add keys to the file, all of them or none.
+        """Add keys to the file, all of them or none. This is the last thing to do with it.
 
         Args:
             fresh: a bare file of sorted keys, none of which was seen.
@@ -91,13 +91,7 @@ def extending(path: str, policy: Policy) -> Iterator[SeenFile]:
     """
     real = os.path.realpath(path)
     with ExitStack() as stack:
-        try:
-            new = stack.enter_context(key_writer.locked(real))
-        except BlockingIOError:
-            raise SettingsError(
-                f"{path}: another process is extending this file of keys; run this again when it "
-                "has ended"
-            ) from None
+        new = stack.enter_context(key_writer.locked(real))
         header = KeyHeader(policy.label, policy.fingerprint)
         known = stack.enter_context(opened_keys(path)) if Path(path).exists() else None
         if known is not None:

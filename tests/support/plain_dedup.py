@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import canonry
 from canonry.canon.pipeline import merging_rules
@@ -13,9 +14,15 @@ from canonry.crawler.files.lines import Line
 
 
 def deduplicate(
-    lines: Sequence[bytes], make: canonry.Canonicalizer
+    lines: Sequence[bytes], make: canonry.Canonicalizer, seen: AbstractSet[bytes] = frozenset()
 ) -> tuple[bytes, bytes, Summary]:
-    """Return the lines that are kept, the map, and the counts."""
+    """Return the lines that are kept, the map, and the counts.
+
+    Args:
+        lines: of the input.
+        make: makes the keys.
+        seen: keys of resources that were seen before.
+    """
     summary, answers = Summary(lines=len(lines)), []
     first: dict[bytes, str] = {}
     for number, (text, found) in enumerate(zip(lines, make.many(lines), strict=True), 1):
@@ -25,6 +32,8 @@ def deduplicate(
             continue
         if isinstance(found, canonry.Refused):
             answer = Answer(line, None, "", found.reason.name.lower())
+        elif found.key in seen:
+            answer = Answer(line, None, "", seen=True)
         elif found.key in first:
             same_as = first[found.key]
             answer = Answer(line, same_as, merging_rules(make, to_text(text), same_as))
@@ -33,7 +42,11 @@ def deduplicate(
             answer = Answer(line, None, "")
         summary.add(answer)
         answers.append(answer)
-    kept = [a.line.text + b"\n" for a in answers if a.same_as is None and a.refused is None]
+    kept = [
+        answer.line.text + b"\n"
+        for answer in answers
+        if answer.same_as is None and answer.refused is None and not answer.seen
+    ]
     mapped = io.BytesIO()
     results.Results(mapped=tables.table(mapped, "text", results.MAP_COLUMNS)).map(answers)
     return b"".join(kept), mapped.getvalue(), summary

@@ -1,0 +1,185 @@
+"""The commands ``canonry keys``: files of keys, as ``dedup --seen`` makes them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import click
+
+from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
+from canonry.crawler.cli.terminal import render
+from canonry.crawler.key_files import store_keys
+from canonry.crawler.key_files.key_file import KeyFile, opened_keys
+from canonry.crawler.key_files.key_writer import write_file
+from canonry.crawler.key_files.seen_file import check_header, policy_of_keys
+from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, aligned, among, merged
+from canonry.crawler.settings import SettingsError
+
+_SIDES = ("first", "second", "both")
+_file_option = click.option("-o", "out", metavar="FILE", required=True, help="The file to write.")
+
+
+@click.group()
+def keys() -> None:
+    """Show, merge and compare files of keys; move keys into and out of a store.
+
+    'canonry dedup --seen FILE' makes such a file.
+    """
+
+
+@keys.command("info")
+@click.argument("file", metavar="FILE")
+@click.option("--check", is_flag=True, help="Read all keys, and compare all checksums.")
+@json_option
+@with_exit_code
+def info(file: str, *, check: bool, as_json: bool) -> int:
+    """Show how many keys a file has, and the policy that made them."""
+    with opened_keys(file) as found:
+        if check:
+            with _progress([found], "check") as read:
+                for _chunk in read(found):
+                    pass
+        facts = {
+            "file": file,
+            "policy": found.header.policy,
+            "keys": len(found),
+            "bytes": found.state.end,
+            "parts": [part.keys for part in found.state.parts],
+            "checked": check,
+        }
+    if as_json:
+        print_json(facts)
+        return 0
+    parts = render.counted(len(found.state.parts), "part")
+    told = ", and every checksum is right" if check else ""
+    click.echo(f"{len(found):,} keys of policy {found.header.policy}, in {parts}{told}")
+    return 0
+
+
+@keys.command("merge")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@_file_option
+@json_option
+@with_exit_code
+def merge(files: tuple[str, ...], out: str, *, as_json: bool) -> int:
+    """Write all keys of some files as one file, which appears when it is complete.
+
+    It may have the name of one of them.
+    """
+    with ExitStack() as stack:
+        opened = _opened(files, stack)
+        read = stack.enter_context(_progress(opened, "merge"))
+        state = write_file(out, opened[0].header, merged([read(one) for one in opened]))
+        given = sum(map(len, opened))
+    return _told(f"{state.keys:,} keys, of {given:,}", {"keys": state.keys, "of": given}, as_json)
+
+
+@keys.command("diff")
+@click.argument("first", metavar="FIRST")
+@click.argument("second", metavar="SECOND")
+@click.option(
+    "--only",
+    "side",
+    type=click.Choice(_SIDES),
+    help="With -o: which keys to write, those that only one of the files has, or both.",
+)
+@click.option("-o", "out", metavar="FILE", help="Write keys to a file of keys; see --only.")
+@json_option
+@with_exit_code
+def diff(first: str, second: str, side: str | None, out: str | None, *, as_json: bool) -> int:
+    """Count the keys that only one of two files has, and those that both have."""
+    if (side is None) != (out is None):
+        raise SettingsError("--only and -o belong together: which keys to write, and where")
+    counts = dict.fromkeys(_SIDES, 0)
+
+    def compared(streams: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
+        """Yield the keys that are wanted, and count all."""
+        for one, other in aligned(streams):
+            shared, is_new = among(one, other), ~among(other, one)
+            found = {"first": one[~shared], "second": other[is_new], "both": one[shared]}
+            for name, some in found.items():
+                counts[name] += len(some)
+            if side is not None and len(found[side]):
+                yield found[side]
+
+    with ExitStack() as stack:
+        opened = _opened((first, second), stack)
+        read = stack.enter_context(_progress(opened, "diff"))
+        chunks = compared([read(one) for one in opened])
+        if out is None:
+            for _chunk in chunks:
+                pass
+        else:
+            write_file(out, opened[0].header, chunks)
+    said = "\n".join(
+        f"{counts[name]:>15,} {place}"
+        for name, place in zip(
+            _SIDES, (f"only in {first}", f"only in {second}", "in both"), strict=True
+        )
+    )
+    facts = {"only_first": counts["first"], "only_second": counts["second"], "both": counts["both"]}
+    return _told(said, facts, as_json)
+
+
+@keys.command("to-store")
+@click.argument("file", metavar="FILE")
+@store_option
+@click.option("--policy", metavar="FILE", help="The policy, if it is one of your own.")
+@json_option
+@with_exit_code
+def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int:
+    """Add the keys of a file to what a store has seen, so that no crawl fetches their URLs.
+
+    The URL of a key is not known, nor are its host, its depth and where it was found. Its row says
+    so: its URL is urn:canonry:key:KEY, and it is held. A store keeps them until its policy changes:
+    keys cannot be converted. The command may be stopped, and run again.
+    """
+    found = policy_of_keys(file, policy, render.notify)
+    counted, new = 0, 0
+    with opened_keys(file) as opened, render.byte_progress(len(opened) * KEY_BYTES, "keys") as tell:
+        for several, fresh in store_keys.to_store(opened, store, found):
+            counted, new = counted + several, new + fresh
+            tell(several * KEY_BYTES)
+    facts = {"keys": counted, "new": new}
+    return _told(f"{new:,} keys added, of {counted:,}", facts, as_json)
+
+
+@keys.command("from-store")
+@store_option
+@_file_option
+@json_option
+@with_exit_code
+def from_store(store: str, out: str, *, as_json: bool) -> int:
+    """Write the keys of all URLs that a store has seen, fetched or not, as a file of keys."""
+    header = store_keys.header_of_store(store)
+    state = write_file(out, header, store_keys.keys_of_store(store))
+    return _told(f"{state.keys:,} keys", {"keys": state.keys}, as_json)
+
+
+def _opened(files: Sequence[str], stack: ExitStack) -> list[KeyFile]:
+    """Open files of keys, which have to be of one policy."""
+    opened = [stack.enter_context(opened_keys(file)) for file in files]
+    for one in opened:
+        check_header(one, opened[0].header)
+    return opened
+
+
+@contextmanager
+def _progress(files: Iterable[KeyFile], what: str) -> Iterator[Callable[[KeyFile], Iterator[Keys]]]:
+    """Show a progress bar; yields a function that reads the keys of a file."""
+    with render.byte_progress(sum(map(len, files)) * KEY_BYTES, what) as tell:
+
+        def read(file: KeyFile) -> Iterator[Keys]:
+            for chunk in file.chunks():
+                tell(chunk.nbytes)
+                yield chunk
+
+        yield read
+
+
+def _told(said: str, facts: dict[str, int], as_json: bool) -> int:  # noqa: FBT001 - the option
+    """Print what was done."""
+    if as_json:
+        print_json(facts)
+    else:
+        click.echo(said)
+    return 0

@@ -1,0 +1,289 @@
+"""Dedup against a file of keys: the plain answer, whatever the engine is, and after any kill."""
+
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.plain_dedup import deduplicate
+from support.sites import run_command
+from support.strategies import tries
+
+import canonry
+from canonry.canon.policies import preset
+from canonry.crawler.batch import checkpoint, job, key_set, local, one_pass, results
+from canonry.crawler.batch.checkpoint import Workplace, workplace
+from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.batch.plan import Plan
+from canonry.crawler.batch.summary import Summary
+from canonry.crawler.files import blocks, tables
+from canonry.crawler.files.formats import InputFormat
+from canonry.crawler.key_files import key_writer
+from canonry.crawler.key_files.key_file import opened_keys
+from canonry.crawler.key_files.seen_file import extending
+
+WEB = canonry.Canonicalizer("web")
+LINES = (b"http://a.example/1", b"HTTP://A.example/1", b"http://a.example/1#x", b"no url", b"")
+MORE = (b"http://b.example/%d" % n for n in range(9))
+
+
+def keys_of(lines: list[bytes]) -> set[bytes]:
+    return {one.key for one in WEB.many(lines) if isinstance(one, canonry.Canonical)}
+
+
+def held_in(path: Path) -> set[bytes]:
+    with opened_keys(str(path)) as file:
+        return {key.tobytes() for chunk in file.chunks() for key in chunk}
+
+
+def write_keys(path: Path, keys: set[bytes]) -> None:
+    """Make a file of keys."""
+    with extending(str(path), preset("web")) as seen:
+        fresh = path.with_name("fresh")
+        fresh.write_bytes(b"".join(sorted(keys)))
+        seen.extend(fresh, "")
+        fresh.unlink()
+
+
+def run(path: Path, seen: Path, *, mapped: bool) -> tuple[bytes, bytes, Summary]:
+    """Run the local engine over a file, and extend the file of keys."""
+    out, fates = io.BytesIO(), io.BytesIO()
+    kept = results.DistinctLines(out, "text", "url", WEB)
+    table = tables.table(fates, "text", results.MAP_COLUMNS) if mapped else None
+    with workplace(None, resume=False) as place, extending(str(seen), preset("web")) as known:
+        plan = Plan(
+            files=[str(path)],
+            canonicalizer=WEB,
+            input_format=InputFormat("lines"),
+            memory=1 << 26,
+            mapped=mapped,
+            seen=known,
+        )
+        done = local.dedup(plan, place, results.Results(kept, table))
+        known.extend(place.fresh, "")
+    return out.getvalue(), fates.getvalue(), done.summary
+
+
+_LINES = st.lists(st.sampled_from([*LINES, *MORE]), max_size=30)
+_ENGINES = st.sampled_from(["memory", "look-ups", "two passes"])
+
+
+@given(
+    st.lists(_LINES.filter(lambda lines: not lines or lines[-1] != b""), min_size=1, max_size=3),
+    st.sampled_from([1, 64, 4096]),
+    st.sampled_from([0, 1, 6]),
+    st.sampled_from([0, 1, 400]),
+    _ENGINES,
+    st.booleans(),
+)
+@settings(max_examples=tries(0.1), deadline=None)
+def test_it_is_the_plain_definition_with_each_engine(
+    days: list[list[bytes]], block: int, bits: int, limit: int, engine: str, mapped: bool
+) -> None:
+    """Also where the keys no longer fit into memory: at once, somewhere (``limit``), or never."""
+    known: set[bytes] = set()
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(os, "fsync", lambda _number: None)
+        patch.setattr(blocks, "_BLOCK", block)
+        patch.setattr(Partitions, "count_for", lambda _memory, _rows: 1 << bits)
+        patch.setattr(one_pass, "KeySet", lambda _limit: key_set.KeySet(limit or 1 << 20))
+        patch.setattr(one_pass, "_is_held", lambda _plan: engine == "memory")
+        patch.setattr(one_pass, "_is_small", lambda _plan: engine == "look-ups")
+        path, seen = Path(folder, "in.txt"), Path(folder, "seen.keys")
+        for lines in days:
+            path.write_bytes(b"\n".join(lines))
+            kept, fates, summary = run(path, seen, mapped=mapped)
+            expected, expected_fates, expected_summary = deduplicate(lines, WEB, known)
+            assert kept == expected
+            assert fates == (expected_fates if mapped else b"")
+            assert summary.seen == expected_summary.seen
+            assert (summary.distinct, summary.exact) == (
+                expected_summary.distinct,
+                expected_summary.exact,
+            )
+            known |= keys_of(lines)
+            assert held_in(seen) == known
+
+
+def some_lines(seed: int, count: int) -> list[bytes]:
+    rng = random.Random(seed)
+    kinds = (b"http://h.example/%d", b"HTTP://h.example/%d", b"no url %d", b"http://h.example/%d#x")
+    return [rng.choice(kinds) % rng.randrange(count) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("memory", "words"),
+    [(1 << 26, {}), (1 << 18, {}), (1 << 18, {"groups": "groups"}), (1 << 26, {"only": True})],
+    ids=["one pass", "two passes", "groups", "only keys"],
+)
+def test_killed_anywhere_it_resumes_and_extends_the_file_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: int, words: dict[str, object]
+) -> None:
+    """At each save of a checkpoint, each new name, and each write of the file of keys."""
+    monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
+    monkeypatch.setattr(blocks, "_BLOCK", 1 << 13)
+    monkeypatch.setattr(Partitions, "count_for", lambda _memory, _rows: 2)
+    monkeypatch.chdir(tmp_path)
+    if memory < 1 << 20:
+        monkeypatch.setattr(one_pass, "_is_held", lambda _plan: False)
+        monkeypatch.setattr(one_pass, "_is_small", lambda _plan: False)
+    lines, known = some_lines(1, 400), keys_of(some_lines(2, 1500))
+    Path("in").write_bytes(b"\n".join(lines))
+    expected = deduplicate(lines, WEB, known)
+    is_only = bool(words.pop("only", False))
+    out = None if is_only else "out"
+    asked = job.Job(["in"], out, map="map", seen="seen.keys", seen_only=is_only, memory=memory)
+    asked = asked._replace(**words)
+    write_keys(Path("seen.keys"), known)
+    before = Path("seen.keys").read_bytes()
+    names = {"in", "seen.keys", "map", *([] if is_only else ["out"]), *map(str, words.values())}
+    for left in range(200):
+        Path("seen.keys").write_bytes(before)
+        for name in ("out", "map", "groups"):
+            Path(name).unlink(missing_ok=True)
+        ended = done_in_a_child(asked, left) == 0
+        assert done_in_a_child(asked._replace(resume=True), -1) == 0
+        assert is_only or Path("out").read_bytes() == expected[0]
+        assert Path("map").read_bytes() == expected[1]
+        with opened_keys("seen.keys") as file:
+            assert file.state.generation == 1, "it was extended once"
+        assert held_in(Path("seen.keys")) == known | keys_of(lines)
+        assert {path.name for path in tmp_path.iterdir()} == names
+        if ended:
+            break
+    assert left > 8
+
+
+def done_in_a_child(asked: job.Job, left: int) -> int:
+    """Do a job in a process that is killed before so many calls; return its exit code."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:
+        calls = [left]
+
+        def counted(call: object) -> object:
+            def run(*args: object) -> object:
+                if calls[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                calls[0] -= 1
+                return call(*args)  # type: ignore[operator]
+
+            return run
+
+        os.fsync = lambda _number: None
+        os.pwrite = counted(os.pwrite)  # type: ignore[assignment]
+        Path.replace = counted(Path.replace)  # type: ignore[assignment,method-assign]
+        Workplace.save = counted(Workplace.save)  # type: ignore[assignment,method-assign]
+        Workplace.finish = counted(Workplace.finish)  # type: ignore[assignment,method-assign]
+        key_writer.write_all = counted(key_writer.write_all)  # type: ignore[assignment]
+        job.run(asked, WEB, lambda _count: None, lambda _message: None)
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def test_a_day_after_another(tmp_path: Path) -> None:
+    (tmp_path / "1").write_bytes(b"http://a.example/1\nHTTP://a.example/1#x\nhttp://a.example/2\n")
+    (tmp_path / "2").write_bytes(b"http://a.example/1#y\nhttp://a.example/3\nhttp://a.example/3\n")
+    done = run_command("dedup", "1", "--seen", "s.keys", folder=tmp_path)
+    assert done.stdout == b"http://a.example/1\nhttp://a.example/2\n"
+    assert b"s.keys: 2 keys added to 0" in done.stderr
+    words = ["--seen", "s.keys", "--map", "map", "--groups", "groups", "--report", "r.html"]
+    done = run_command("dedup", "2", *words, "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["seen"], found["distinct"], found["exact"]) == (1, 1, 1)
+    assert (tmp_path / "map").read_text().splitlines() == [
+        "http://a.example/1#y\t\tseen",
+        "http://a.example/3\thttp://a.example/3\tfirst",
+        "http://a.example/3\thttp://a.example/3\trepeated",
+    ]
+    groups = (tmp_path / "groups").read_text()
+    assert groups == "http://a.example/3\thttp://a.example/3\t2\n"
+    assert "seen before: 1 (33.33 %)" in (tmp_path / "r.html").read_text()
+    done = run_command("dedup", "1", "2", "--seen", "s.keys", "--seen-only", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"0 keys added to 3" in done.stderr
+    assert b"6 seen before" in done.stderr
+
+
+def test_without_new_keys_a_file_stays_as_it_is(tmp_path: Path) -> None:
+    write_keys(tmp_path / "s.keys", keys_of([LINES[0]]))
+    before = (tmp_path / "s.keys").read_bytes()
+    done = run_command("dedup", "-", "--seen", "s.keys", folder=tmp_path, data=LINES[1])
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert (tmp_path / "s.keys").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["s.keys"]
+
+
+def test_a_failed_run_adds_no_keys(tmp_path: Path) -> None:
+    write_keys(tmp_path / "s.keys", keys_of([LINES[0]]))
+    before = (tmp_path / "s.keys").read_bytes()
+    words = ["dedup", "-", "--seen", "s.keys", "-o", "no/such/folder/out"]
+    done = run_command(*words, folder=tmp_path, data=b"http://b.example/")
+    assert done.returncode == 1
+    (tmp_path / "s.keys").write_bytes(before[:-3])
+    done = run_command("dedup", "-", "--seen", "s.keys", "-o", "out", folder=tmp_path, data=b"x")
+    assert done.returncode == 1
+    assert b"s.keys: the file of keys is damaged (it is truncated" in done.stderr
+    assert (tmp_path / "s.keys").read_bytes() == before[:-3]
+    assert {path.name for path in tmp_path.iterdir()} == {"s.keys"}
+
+
+def test_two_at_once_cannot_extend_a_file(tmp_path: Path) -> None:
+    with extending(str(tmp_path / "s.keys"), preset("web")):
+        done = run_command("dedup", "-", "--seen", "s.keys", folder=tmp_path, data=LINES[0])
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"another process is writing this file of keys" in done.stderr
+
+
+def test_what_was_printed_from_a_stream_counts_when_ctrl_c_ends_it(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "canonry", "dedup", "-", "--seen", "s.keys"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        lines = [b"http://a.example/%d\n" % n for n in range(4)]
+        for line in lines:
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline() == line
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 3
+        assert process.stderr is not None
+        assert b" keys added to 0" in process.stderr.read()
+    # The last line is printed before it counts, so that no line counts that was not printed.
+    assert keys_of(lines[:3]) <= held_in(tmp_path / "s.keys") <= keys_of(lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seen-only"], "--seen-only: name the file of keys with --seen FILE"),
+        (["--seen", "s", "--seen-only", "-o", "x"], "leave out -o, --format and --write"),
+        (["--seen", "s", "--store", "sqlite:///x.db"], "--seen and --store: "),
+        (["--seen", "s", "--engine", "spark"], "--seen: not with --engine spark"),
+        (["--seen", "in"], "--seen in: this is an input"),
+        (["--seen", "x", "-o", "x"], "-o and --seen name the same file: x"),
+    ],
+)
+def test_options_that_make_no_sense_are_told(tmp_path: Path, words: list[str], said: str) -> None:
+    (tmp_path / "in").write_bytes(LINES[0])
+    done = run_command("dedup", "in", *words, folder=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
