@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, select
 
+from canonry.storage.records import UNREAD
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
 
@@ -43,6 +44,13 @@ class KnownPage(NamedTuple):
     title: str | None
     canonical: str | None
     links: int
+
+
+class KnownContent(NamedTuple):
+    """What a page says, in a few bytes."""
+
+    digest: bytes  # of the decoded body
+    sketch: bytes | None  # None: it is no text
 
 
 class Lead(NamedTuple):
@@ -94,11 +102,27 @@ def of_row(connection: Connection, row: int) -> KnownURL:
     return known._replace(state=State(known.state))
 
 
+def url_of(connection: Connection, row: int) -> str | None:
+    """Return the URL of a row; None if there is no such row."""
+    return connection.scalar(select(urls.c.url).where(urls.c.id == row))
+
+
 def page_of(connection: Connection, row: int) -> KnownPage | None:
     """Return the page of a URL; None if it has none."""
     query = select(*(pages.c[name] for name in KnownPage._fields)).where(pages.c.url_id == row)
     found = connection.execute(query).first()
     return None if found is None else KnownPage._make(found)
+
+
+def content_of(connection: Connection, row: int) -> KnownContent | None:
+    """Return what the page of a URL says; None if it has none, or its body was not read."""
+    query = select(pages.c.digest, pages.c.sketch).where(
+        pages.c.url_id == row, pages.c.links != UNREAD, pages.c.size > 0
+    )
+    found = connection.execute(query).first()
+    if found is None:
+        return None
+    return KnownContent(bytes(found[0]), None if found[1] is None else bytes(found[1]))
 
 
 def way_to(connection: Connection, known: KnownURL) -> list[str]:

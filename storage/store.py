@@ -18,7 +18,7 @@ from canonry.storage.records import (
     Outcome,
     redirect_targets,
 )
-from canonry.storage.rows import budgets, pages, urls
+from canonry.storage.rows import budgets, merges, pages, urls
 from canonry.storage.rows.merges import MergeCounter, MergingRules
 from canonry.storage.seen.filter_file import FilterFile
 from canonry.storage.sql.bulk import next_id
@@ -144,10 +144,11 @@ class Store:
     ) -> list[Admission]:
         """Admit URLs as `admit` does, inside the caller's `transaction`."""
         admissions = urls.admit(connection, self.seen, candidates, now, self.rules, self.budgets_of)
-        pages.put_merges(
-            connection,
-            self._merges.tally(connection, candidates, admissions, self.merging_rules),
+        merged, examples = self._merges.tally(
+            connection, candidates, admissions, self.merging_rules
         )
+        pages.put_merges(connection, merged)
+        merges.put_examples(connection, examples, now)
         return admissions
 
     def record(self, outcomes: Sequence[Outcome], now: float) -> list[list[Admission]]:

@@ -11,6 +11,7 @@ from zlib import crc32
 
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
 from canonry.crawler.content.plain_scan import NUMBERS
+from canonry.crawler.content.similarity import in_range
 from canonry.crawler.content.sketch import Sketch
 
 _T = TypeVar("_T", Sketch, tuple[Sketch, Sketch])
@@ -232,7 +233,7 @@ class HostText:
     def _is_missing(self, sketch: Sketch) -> bool:
         """Return True if a page is, or is like, what the host answers for what does not exist."""
         for missing in self._missing:
-            found = _Compared(*_in_range(sketch, missing))
+            found = _Compared(*in_range(sketch, missing))
             if sketch.heading == missing.heading and (
                 found.shared >= _LIKE_MISSING * found.comparable
             ):
@@ -268,14 +269,8 @@ class HostText:
 
     def _compared(self, one: Sketch, other: Sketch) -> _Compared:
         """Compare what two pages have of their own."""
-        here, there = _in_range(one, other)
+        here, there = in_range(one, other)
         return _Compared(set(self._pages.own(here)), set(self._pages.own(there)))
-
-
-def _in_range(one: Sketch, other: Sketch) -> tuple[set[int], set[int]]:
-    """Return the shingles of two pages in the range in which both sketches are complete."""
-    end = min(one.end, other.end)
-    return {s for s in one.shingles if s <= end}, {s for s in other.shingles if s <= end}
 
 
 def _differing(one: Sketch, other: Sketch) -> Iterator[tuple[int, int]]:

@@ -1,11 +1,11 @@
 """Ask a store about one URL. A pure function over a connection: it changes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from canonry.canon import Canonicalizer, InvalidURL, Reason, redact, redaction
+from canonry.canon import Canonicalizer, Change, InvalidURL, Reason, redact, redaction
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.syntax import to_text
 from canonry.crawler.admission.url_filter import is_fetched
@@ -18,6 +18,7 @@ from canonry.crawler.inquiry.url_answer import (
     PageFacts,
     RedirectFacts,
     RuleFacts,
+    StepFacts,
     URLAnswer,
 )
 from canonry.crawler.settings import load
@@ -30,8 +31,15 @@ from canonry.storage.timestamps import iso
 _NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
 
 
+MEMBERS = 25  # URLs of one resource that are looked for
+
+
 def ask(
-    connection: Connection, text: str | bytes, now: float, policy: str | None = None
+    connection: Connection,
+    text: str | bytes,
+    now: float,
+    policy: str | None = None,
+    members: int = MEMBERS,
 ) -> URLAnswer:
     """Return all that a store knows of a URL; a text that is no URL is refused, not raised.
 
@@ -42,6 +50,7 @@ def ask(
         text: the URL, in any spelling.
         now: seconds since 1970.
         policy: the store's policy, as a preset's name or a TOML file; None: as its crawl named it.
+        members: how many URLs of the same resource are looked for.
 
     Raises:
         PolicyError, StoreError: if the store's keys cannot be made.
@@ -72,6 +81,8 @@ def ask(
         url=redact(canonical.url),
         identity=redact(canonical.identity),
         key=canonical.key.hex(),
+        surt=canonicalizer.surt_of(redact(canonical.identity)),
+        steps=steps_of(canonicalizer.explain(text).steps),
         policy=label,
         robots=known_facts.robots(question),
         scope=known_facts.scope(question),
@@ -82,7 +93,29 @@ def ask(
             state=crawl.state, started_at=iso(crawl.started_at), ended_at=iso(crawl.ended_at)
         ),
     )
-    return _never_seen(question, answer) if known is None else _known(question, known, answer)
+    if known is None:
+        return _never_seen(question, answer)
+    return replace(
+        _known(question, known, answer),
+        row=known.row,
+        resource=known_facts.resource(connection, known.row, members),
+    )
+
+
+def steps_of(changes: Iterable[Change]) -> list[StepFacts]:
+    """Return what rules of a policy did to a URL, without passwords."""
+    return [
+        StepFacts(
+            name=change.name,
+            before=redact(change.before),
+            after=redact(change.after),
+            why=change.why,
+            cites=change.cites,
+            rung=change.rung.name.lower(),
+            lossless=change.lossless,
+        )
+        for change in changes
+    ]
 
 
 def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:

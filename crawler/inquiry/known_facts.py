@@ -5,7 +5,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, redact
-from canonry.canon.learned import describe
+from canonry.canon.learned import describe, site_in
 from canonry.crawler.admission.url_filter import URLFilter, is_fetched
 from canonry.crawler.fetch.robots import origin_of
 from canonry.crawler.fetch.robots_rules import deciding_line
@@ -15,16 +15,17 @@ from canonry.crawler.inquiry.last_crawl import LastCrawl
 from canonry.crawler.inquiry.url_answer import (
     BudgetFacts,
     Finding,
+    MemberFacts,
+    ResourceFacts,
     RobotsFacts,
     RuleFacts,
     ScopeFacts,
 )
 from canonry.crawler.learn.in_force import RulesInForce
-from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.settings import load
 from canonry.storage import known_url
+from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.known_url import KnownURL
-from canonry.storage.learned import rule_rows
 from canonry.storage.rows import robots_cache
 from canonry.storage.timestamps import iso
 
@@ -120,20 +121,42 @@ def rules(question: Question, represented_by: str) -> list[RuleFacts]:
 
     If none changes the URL itself, these are the rules that change the other one.
     """
-    tracked = {rule.id: rule for rule in rule_rows.in_states(question.connection, IN_FORCE)}
-    learned = [rule.as_learned() for rule in tracked.values()]
-    in_force = RulesInForce(learned, question.canonicalizer)
-    for url in (question.url, represented_by):
+    canonicalizer = question.canonicalizer
+    for url in dict.fromkeys((question.url, represented_by)):
+        site = site_in(canonicalizer.identity(url))
+        in_force = RulesInForce.around(question.connection, canonicalizer, site)
         found = in_force.rewrite_held(url)
         if found is not None and found.rules:
+            known = {rule.id: rule for rule in in_force.known}
             return [
                 RuleFacts(
                     id=name,
-                    state=tracked[name].state,
-                    says=describe(tracked[name].rewrite),
+                    state=known[name].state,
+                    says=describe(known[name].rewrite),
                     predicts=redact(found.identity),
                     key=found.key.hex(),
                 )
                 for name in found.rules
             ]
     return []
+
+
+def resource(connection: Connection, row: int, most: int) -> ResourceFacts:
+    """Return the resource of a URL with its other URLs, as far as they are looked for."""
+    found = cluster_of(connection, row, most)
+    return ResourceFacts(
+        representative=redact(found.url),
+        row=found.row,
+        members=[
+            MemberFacts(
+                url=redact(member.url),
+                row=member.row,
+                reason=member.kind,
+                via=redact(member.via),
+                status=member.status if member.kind == "redirect" else None,
+                last_seen=iso(member.last_seen),
+            )
+            for member in found.members
+        ],
+        has_more=found.has_more,
+    )

@@ -78,6 +78,38 @@ class RuleFacts(msgspec.Struct, frozen=True, kw_only=True):
     key: str  # of that; hexadecimal
 
 
+class StepFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What one rule of the policy did to a URL."""
+
+    name: str
+    before: str
+    after: str
+    why: str  # one sentence
+    cites: str  # a section of a specification, or a decision page
+    rung: str  # of the ladder of comparison
+    lossless: bool  # False: it is a guess
+
+
+class MemberFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL that is the same resource as another."""
+
+    url: str
+    row: int  # in the store
+    reason: str  # redirect, canonical, rule or content
+    via: str  # the URL that it leads to, one step
+    status: int | None  # HTTP status of a redirect
+    last_seen: str | None
+
+
+class ResourceFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The resource of a URL: all its URLs, as far as they were looked for."""
+
+    representative: str
+    row: int  # of that; in the store
+    members: list[MemberFacts]
+    has_more: bool  # there may be more members
+
+
 class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The last crawl into the store."""
 
@@ -96,7 +128,10 @@ class URLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     url: str | None = None  # what is requested
     identity: str | None = None
     key: str | None = None  # hexadecimal
+    surt: str | None = None
+    steps: list[StepFacts] = []  # from the text to the identity, each with what it follows
     policy: str
+    row: int | None = None  # in the store
     known_as: str | None = None  # the URL that the store has in its place
     merged_by: str | None = None  # the rules that make the two one
     found: Finding | None = None
@@ -107,6 +142,7 @@ class URLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     page: PageFacts | None = None
     redirects: list[RedirectFacts] = []
     same_as: str | None = None  # the URL that represents it
+    resource: ResourceFacts | None = None  # with all its URLs
     robots: RobotsFacts | None = None
     scope: ScopeFacts | None = None
     budgets: list[BudgetFacts] = []

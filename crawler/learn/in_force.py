@@ -60,6 +60,27 @@ class RulesInForce:
         rules = rule_rows.in_states(connection, IN_FORCE)
         return cls([rule.as_learned() for rule in rules], canonicalizer)
 
+    @classmethod
+    def around(
+        cls, connection: Connection, canonicalizer: Canonicalizer, site: str
+    ) -> "RulesInForce":
+        """Return the rules in force that may change the URLs of a site, read by an index.
+
+        These are the rules of the site and of its domains, and of those to which they move it.
+        """
+        found: list[LearnedRule] = []
+        seen: set[str] = set()
+        wanted = _with_domains(site)
+        while wanted:
+            seen |= wanted
+            rules = rule_rows.of_hosts(connection, wanted, IN_FORCE)
+            found += [rule.as_learned() for rule in rules]
+            moving = [
+                rule.rewrite.new for rule in rules if FAMILIES[rule.rewrite.family].moves_host
+            ]
+            wanted = {name for target in moving for name in _with_domains(target)} - seen
+        return cls(found, canonicalizer)
+
     def with_ids(self, ids: Iterable[str]) -> list[LearnedRule]:
         """Return the active rules with some ids."""
         return [self._by_id[name] for name in ids if name in self._by_id]
@@ -120,6 +141,12 @@ class RulesInForce:
                 if FAMILIES[rule.family].moves_host and not found.isdisjoint({rule.host, rule.new}):
                     found |= {rule.host, rule.new}
         return {without_port(site) for site in found}
+
+
+def _with_domains(site: str) -> set[str]:
+    """Return a site and the domains that it is in, of two labels or more."""
+    labels = site.split(".")
+    return {site} | {".".join(labels[start:]) for start in range(1, len(labels) - 1)}
 
 
 class StoredRules:

@@ -10,7 +10,7 @@ from canonry.canon.learned import Rewrite, RuleState
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 # What spares fetches now, what may do so next, and what people should not try again.
-_ORDER: tuple[RuleState, ...] = (
+STATE_ORDER: tuple[RuleState, ...] = (
     "active",
     "suspended",
     "probation",
@@ -48,5 +48,7 @@ def listing(rules: Iterable[TrackedRule], *, everything: bool = False) -> list[L
             shown.append(rule)
         else:
             folded[whole.rewrite] += 1
-    shown.sort(key=lambda rule: (_ORDER.index(rule.state), -rule.spared, -rule.agree, rule.rewrite))
+    shown.sort(
+        key=lambda rule: (STATE_ORDER.index(rule.state), -rule.spared, -rule.agree, rule.rewrite)
+    )
     return [ListedRule(rule, folded[rule.rewrite]) for rule in shown]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, inspect, select
 
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.sql.bulk import rows_of
@@ -35,6 +35,11 @@ class PastHop(NamedTuple):
 def index(connection: Connection) -> None:
     """Make the index that finds the URLs of a host, unless it is there."""
     connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS urls_by_host ON urls (host_id, id)")
+
+
+def has_index(connection: Connection) -> bool:
+    """Return True if the index that finds the URLs of a host is there; it is made when needed."""
+    return any(found["name"] == "urls_by_host" for found in inspect(connection).get_indexes("urls"))
 
 
 def answers_of(connection: Connection, host: str) -> Iterator[PastAnswer]:

@@ -11,9 +11,12 @@ from sqlalchemy import (
     Insert,
     RowMapping,
     Select,
+    and_,
     bindparam,
     delete,
+    func,
     insert,
+    or_,
     select,
     update,
 )
@@ -100,6 +103,42 @@ def advance(connection: Connection) -> int:
 def of_host(connection: Connection, host: str) -> list[TrackedRule]:
     """Return the rules of a host, in all states."""
     return _rules(connection, _SELECT.where(rules.c.host == host))
+
+
+def of_hosts(
+    connection: Connection, hosts: Collection[str], states: Collection[str]
+) -> list[TrackedRule]:
+    """Return the rules of hosts that are in some states."""
+    found = []
+    for part in chunks(list(hosts)):
+        found += _rules(connection, _SELECT.where(rules.c.host.in_(part)))
+    return [rule for rule in found if rule.state in states]
+
+
+def most_useful(
+    connection: Connection, state: str, most: int, after: tuple[int, str] | None = None
+) -> list[TrackedRule]:
+    """Return the rules of a state, without their samples: those first that spare most fetches.
+
+    Args:
+        connection: to a store.
+        state: of the rules.
+        most: how many.
+        after: only those after a rule with so many spared fetches and such an id.
+    """
+    query = _SELECT.where(rules.c.state == state)
+    if after is not None:
+        spared, rule_id = after
+        same = and_(rules.c.spared == spared, rules.c.id < rule_id)
+        query = query.where(rules.c.spared <= spared, or_(rules.c.spared < spared, same))
+    query = query.order_by(rules.c.spared.desc(), rules.c.id.desc()).limit(most)
+    return [_decode(row, ()) for row in connection.execute(query).mappings()]
+
+
+def number_in(connection: Connection, state: str, most: int) -> int:
+    """Return how many rules are in a state, without counting further than to ``most``."""
+    some = select(rules.c.id).where(rules.c.state == state).limit(most).subquery()
+    return connection.scalar(select(func.count()).select_from(some)) or 0
 
 
 def in_states(connection: Connection, states: Collection[str] = ()) -> list[TrackedRule]:

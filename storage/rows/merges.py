@@ -1,17 +1,38 @@
 """Merges: which rules made a link the same as a known URL."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, delete, select
 
 from canonry.storage.records import Admission, Candidate
 from canonry.storage.rows.pages import Tally
 from canonry.storage.rows.urls import spellings
+from canonry.storage.sql.bulk import insert_rows, next_id
+from canonry.storage.sql.schema import merge_examples
 
 # From two spellings of one identity to the rules that merge them; "" when they are spelled alike.
 MergingRules = Callable[[str, str], str]
 
 _REMEMBERED = 1 << 17
+_EXAMPLES = 8  # the latest, of each set of rules
+_LONGEST = 4_096  # characters of a link that is kept as an example
+_COLUMNS = ("id", "rules", "spelling", "url_id", "source_id", "seen_at")
+_here = merge_examples.c.rules == bindparam("these")
+_LATEST = select(merge_examples.c.id).where(_here).order_by(merge_examples.c.id.desc())
+# Built once: building a statement takes longer than running it.
+_DELETE_OLDER = delete(merge_examples).where(
+    _here,
+    merge_examples.c.id <= _LATEST.offset(_EXAMPLES).limit(1).correlate(None).scalar_subquery(),
+)
+
+
+class MergeExample(NamedTuple):
+    """A link that was merged with a known URL."""
+
+    spelling: str
+    row: int  # of that URL
+    source: int | None  # row of the URL on whose page the link stood
 
 
 class MergeCounter:
@@ -31,14 +52,20 @@ class MergeCounter:
         candidates: Sequence[Candidate],
         admissions: Sequence[Admission],
         merging_rules: MergingRules,
-    ) -> Tally:
-        """Count those of the admitted URLs that were known under another spelling."""
+    ) -> tuple[Tally, dict[str, MergeExample]]:
+        """Count those of the admitted URLs that were known under another spelling.
+
+        Returns:
+            The counts, and one example for each set of rules.
+        """
         names = self._names
         if len(names) > _REMEMBERED:
             names.clear()
         tally = Tally()
+        examples: dict[str, MergeExample] = {}
         times: dict[str, int] = {}
         rows: dict[str, int] = {}
+        sources: dict[str, int | None] = {}
         for candidate, (row, new, _replaces) in zip(candidates, admissions, strict=True):
             spelling = candidate[1]
             if new:
@@ -46,6 +73,7 @@ class MergeCounter:
             elif names.get(spelling) != "":
                 times[spelling] = times.get(spelling, 0) + 1
                 rows[spelling] = row
+                sources[spelling] = candidate[6]
         first = spellings(connection, set(rows.values()))
         for spelling, count in times.items():
             same_as = first.get(rows[spelling], "")
@@ -54,8 +82,23 @@ class MergeCounter:
                 rules = names[spelling] = merging_rules(spelling, same_as)
             if rules:
                 tally.add(rules, spelling, same_as, count=count)
-        return tally
+                if len(spelling) <= _LONGEST:
+                    examples[rules] = MergeExample(spelling, rows[spelling], sources[spelling])
+        return tally, examples
 
     def clear(self) -> None:
         """Forget all names. They may rest on rows that were rolled back."""
         self._names.clear()
+
+
+def put_examples(connection: Connection, examples: Mapping[str, MergeExample], now: float) -> None:
+    """Keep examples of merged links, by rules; only the latest of each set of rules stay."""
+    if not examples:
+        return
+    first = next_id(connection, merge_examples)
+    rows = [
+        (first + n, rules, example.spelling.replace("\0", "%00"), example.row, example.source, now)
+        for n, (rules, example) in enumerate(sorted(examples.items()))
+    ]
+    insert_rows(connection, merge_examples, _COLUMNS, rows)
+    connection.execute(_DELETE_OLDER, [{"these": rules} for rules in examples])

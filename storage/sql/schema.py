@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-VERSION = 6  # increase it with every change; CONTRIBUTING has the moves
+VERSION = 7  # increase it with every change; CONTRIBUTING has the moves
 
 
 class State(IntEnum):
@@ -167,6 +167,9 @@ aliases = Table(
 
 # Finds what leads to a URL when that is gone, or may be a sink.
 Index("aliases_by_target", aliases.c.to_id)
+# Finds the latest of a kind. The status comes first: else SQLite would take this index, and not
+# that of the unique columns, to find the aliases of one URL that are of a kind.
+Index("aliases_by_status", aliases.c.status, aliases.c.kind, aliases.c.id)
 
 rules = Table(
     "rules",
@@ -194,6 +197,8 @@ rules = Table(
 )
 Index("rules_by_host", rules.c.host).ddl_if(dialect="sqlite")
 Index("rules_by_hash", rules.c.host, postgresql_using="hash").ddl_if(dialect="postgresql")
+# Finds those of a state that spare most.
+Index("rules_by_state", rules.c.state, rules.c.spared, rules.c.id)
 
 evidence = Table(
     "evidence",
@@ -248,6 +253,18 @@ merges = Table(
     Column("count", BigInteger, nullable=False, comment="links merged by them"),
     Column("spelling", Words, nullable=False, comment="one such link ..."),
     Column("same_as", Words, nullable=False, comment="... and the URL that it is the same as"),
+)
+
+merge_examples = Table(
+    "merge_examples",
+    metadata,
+    Column("id", _Id, primary_key=True, comment="counts up: the latest have the largest"),
+    Column("rules", Text, nullable=False, comment="the rules that merged two spellings"),
+    Column("spelling", Words, nullable=False, comment="a link ..."),
+    Column("url_id", BigInteger, nullable=False, comment="... and the URL that it is the same as"),
+    Column("source_id", BigInteger, comment="the URL on whose page the link stood"),
+    Column("seen_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Index("merge_examples_by_rules", "rules", "id"),
 )
 
 refusals = Table(

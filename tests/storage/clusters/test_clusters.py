@@ -12,6 +12,7 @@ from canonry.storage import Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.clusters import cluster_export, export_log, merged_pairs
 from canonry.storage.clusters.cluster_export import Reading
 from canonry.storage.clusters.cluster_rows import ClusterRow
+from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.learned import rekeying
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.equivalences import Equivalences
@@ -277,6 +278,45 @@ def test_clusters_are_those_of_the_look_up_of_one_url(web: Web, seed: int) -> No
         for row, url, state in connection.exec_driver_sql("SELECT id, url, state FROM urls").all():
             if state != State.QUEUED:
                 assert known.representative(row).url == inside.get(url, url)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_cluster_is_that_of_the_export(web: Web, seed: int) -> None:
+    chance = random.Random(seed)
+    for path in chance.sample(PATHS, 11):
+        other = chance.choice(PATHS)
+        if chance.random() < 0.4:
+            web.moved(path, other, chance.choice([301, 308, 302]))
+        else:
+            canonical = chance.choice([None, None, other, path])
+            web.page(path, chance.choice(["", "one", "two"]), canonical=canonical)
+    web.rule(active=True)
+    exported = web.export()[0]
+    assert any(row.members for row in exported)
+    with report.reading(url_of(web.folder)) as connection:
+        found_rows = connection.exec_driver_sql("SELECT url, id FROM urls")
+        rows = {str(url): int(row) for url, row in found_rows}
+        for row in exported:
+            expected = {(one.url, one.reason, one.via, one.status) for one in row.members}
+            for url in (row.url, *(one.url for one in row.members)):
+                found = cluster_of(connection, rows[url], 50)
+                assert found.url == row.url
+                assert {
+                    (one.url, one.kind, one.via, one.status if one.kind == "redirect" else None)
+                    for one in found.members
+                } == expected
+                assert not found.has_more
+
+
+def test_of_one_cluster_only_so_many_members_are_looked_for(web: Web) -> None:
+    web.page("/end")
+    for n in range(9):  # ten with other names would make it a sink
+        web.moved(f"/{n}", "/end")
+    with report.reading(url_of(web.folder)) as connection:
+        [end] = connection.exec_driver_sql("SELECT id FROM urls WHERE url LIKE '%/end'").one()
+        some, every = (cluster_of(connection, end, most) for most in (3, 9))
+    assert (len(some.members), some.has_more) == (3, True)
+    assert (len(every.members), every.has_more) == (9, False)
 
 
 def test_a_cursor_of_another_store_is_refused(web: Web) -> None:

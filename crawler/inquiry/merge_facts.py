@@ -1,0 +1,277 @@
+"""Merges for people: how many each rule made, the latest examples, and why each is one URL."""
+
+from collections import Counter
+from collections.abc import Sequence
+from types import MappingProxyType
+
+import msgspec
+from sqlalchemy import Connection
+
+from canonry.canon import Canonicalizer, InvalidURL, redact
+from canonry.canon.learned import describe, site_in
+from canonry.canon.pipeline import RULES
+from canonry.crawler.inquiry.ask import steps_of
+from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
+from canonry.crawler.inquiry.url_answer import StepFacts
+from canonry.crawler.learn.in_force import RulesInForce
+from canonry.storage import known_merges
+from canonry.storage.known_merges import LatestMerge, MergedLink
+from canonry.storage.timestamps import iso
+
+# What merges URLs besides the rules of the policy, each with a sentence and what it follows.
+KINDS = MappingProxyType(
+    {
+        "redirect": (
+            "The URL redirects for good (301 or 308), and the end of the chain answered 200.",
+            "RFC 3986 section 6.2.4; RFC 9110 section 15.4",
+        ),
+        "canonical": (
+            "The page names the other one as canonical, which answered 200 and names no third one.",
+            "RFC 6596",
+        ),
+        "learned": (
+            "A rule that the crawl has learned about the host says that both are one.",
+            "docs/learning.md",
+        ),
+        "content": (
+            "Both pages of the host answered with the same bytes.",
+            "docs/search-index.md",
+        ),
+    }
+)
+_UNNAMED = "A rule that this version does not have."
+
+
+class MergeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule, and how much it merged."""
+
+    rule: str  # its name; or redirect, canonical, learned, content
+    count: int
+    of: str  # what is counted: links, URLs or pages
+    why: str  # one sentence
+    cites: str | None  # the section that it follows
+    lossless: bool | None  # None: it is no rule of the policy
+    link: str | None  # the latest example ...
+    same_as: str | None  # ... and what it is the same as
+
+
+class LearnedName(msgspec.Struct, frozen=True, kw_only=True):
+    """A learned rule that made a URL another."""
+
+    id: str
+    says: str
+
+
+class MergeFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One merge, with its explanation."""
+
+    link: str
+    same_as: str  # as that was first written
+    represented_by: str | None  # the end of the chain, if another
+    row: int | None  # of the URL that it is the same as, or that was merged; in the store
+    found_on: str | None  # the page of the link
+    seen_at: str | None
+    times: int | None  # how often an answer said so
+    status: int | None  # HTTP status of a redirect
+    rules: list[str]  # all rules that the two needed
+    learned: list[LearnedName]
+    identity: str | None  # that both have under the policy
+    steps: list[StepFacts]  # of the link, from the text to the identity
+    other_steps: list[StepFacts]  # of what it is the same as
+
+
+class MergedBy(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule with its latest merges."""
+
+    rule: MergeLine
+    example: list[str]  # of the table of rules: before, after; empty for what is no such rule
+    merges: list[MergeFacts]
+
+
+class Merges(msgspec.Struct, frozen=True, kw_only=True):
+    """All rules that merged something, those first that merged most."""
+
+    links: int  # that rules of the policy merged; a link that needed several counts once
+    temporary_redirects: int  # which merge nothing
+    rules: list[MergeLine]
+    chosen: MergedBy | None  # the rule that was asked for
+
+
+def merges(connection: Connection, rule: str = "", most: int = 10) -> Merges:
+    """Return what was merged in a store, by rule; and the latest merges of one rule.
+
+    Args:
+        connection: to a store.
+        rule: that one: a rule of the policy, or redirect, canonical, learned, content; "": none.
+        most: how many of its merges.
+
+    Raises:
+        LookupError: if no such rule merged anything.
+    """
+    sets = known_merges.by_rules(connection)
+    lines = [*_of_policy(connection, sets), *_of_kinds(connection)]
+    lines.sort(key=lambda line: -line.count)
+    chosen = None
+    if rule:
+        line = next((line for line in lines if line.rule == rule), None)
+        if line is None:
+            raise LookupError(rule)
+        named = RULES.get(rule)
+        chosen = MergedBy(
+            rule=line,
+            example=[] if named is None or rule in KINDS else [named.before, named.after],
+            merges=_merges_by(connection, rule, list(sets), most),
+        )
+    return Merges(
+        links=sum(sets.values()),
+        temporary_redirects=known_merges.kind_counts(connection).temporary,
+        rules=lines,
+        chosen=chosen,
+    )
+
+
+def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
+    """Return the rules of the policy that merged links."""
+    links: Counter[str] = Counter()
+    shown: dict[str, MergedLink] = {}
+    examples = known_merges.example_of_each(connection)
+    for rules in sorted(sets, key=lambda rules: rules.count("+")):  # those that needed few first
+        for name in rules.split(" + "):
+            links[name] += sets[rules]
+            if rules in examples:
+                shown.setdefault(name, examples[rules])
+    lines = []
+    for name, count in links.items():
+        named, example = RULES.get(name), shown.get(name)
+        lines.append(
+            MergeLine(
+                rule=name,
+                count=count,
+                of="links",
+                why=_UNNAMED if named is None else named.why,
+                cites=None if named is None else named.cites,
+                lossless=None if named is None else named.lossless,
+                link=None if example is None else redact(example.spelling),
+                same_as=None if example is None else redact(example.same_as),
+            )
+        )
+    return lines
+
+
+def _of_kinds(connection: Connection) -> list[MergeLine]:
+    """Return what merged URLs besides: redirects, canonical links, learned rules, content."""
+    found = known_merges.kind_counts(connection)
+    numbers = {
+        "redirect": (found.redirect, "URLs"),
+        "canonical": (found.canonical, "pages"),
+        "learned": (found.rule, "URLs"),
+        "content": (found.content, "pages"),
+    }
+    lines = []
+    for kind, (count, of) in numbers.items():
+        if count:
+            latest = next(iter(_latest(connection, kind, 1)), None)
+            lines.append(
+                MergeLine(
+                    rule=kind,
+                    count=count,
+                    of=of,
+                    why=KINDS[kind][0],
+                    cites=KINDS[kind][1],
+                    lossless=None,
+                    link=None if latest is None else redact(latest.url),
+                    same_as=None if latest is None else redact(latest.same_as),
+                )
+            )
+    return lines
+
+
+def _latest(connection: Connection, kind: str, most: int) -> list[LatestMerge]:
+    if kind == "content":
+        return known_merges.equal_pages(connection, most)
+    return known_merges.latest(connection, "rule" if kind == "learned" else kind, most)
+
+
+def _merges_by(
+    connection: Connection, rule: str, sets: Sequence[str], most: int
+) -> list[MergeFacts]:
+    """Return the latest merges of a rule, with their explanations."""
+    canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
+    if rule in KINDS:
+        return [
+            _of_url(connection, canonicalizer, found) for found in _latest(connection, rule, most)
+        ]
+    having = [one for one in sets if rule in one.split(" + ")]
+    return [
+        MergeFacts(
+            link=redact(found.spelling),
+            same_as=redact(found.same_as),
+            represented_by=None,
+            row=found.row,
+            found_on=None if found.found_on is None else redact(found.found_on),
+            seen_at=iso(found.seen_at),
+            times=None,
+            status=None,
+            rules=found.rules.split(" + "),
+            learned=[],
+            identity=_identity(canonicalizer, found.spelling),
+            steps=_steps(canonicalizer, found.spelling),
+            other_steps=_steps(canonicalizer, found.same_as),
+        )
+        for found in known_merges.examples(connection, having, most)
+    ]
+
+
+def _of_url(connection: Connection, canonicalizer: Canonicalizer, found: LatestMerge) -> MergeFacts:
+    """Return a merge by an answer, or by a learned rule."""
+    learned: list[LearnedName] = []
+    if found.kind == "rule":
+        learned = rules_between(connection, canonicalizer, found.url, found.same_as)
+    is_end = found.same_as == found.represented_by
+    return MergeFacts(
+        link=redact(found.url),
+        same_as=redact(found.same_as),
+        represented_by=None if is_end else redact(found.represented_by),
+        row=found.row,
+        found_on=None,
+        seen_at=iso(found.seen_at),
+        times=found.times,
+        status=found.status if found.kind == "redirect" else None,
+        rules=["learned" if found.kind == "rule" else found.kind],
+        learned=learned,
+        identity=None,
+        steps=_steps(canonicalizer, found.url),
+        other_steps=_steps(canonicalizer, found.same_as),
+    )
+
+
+def rules_between(
+    connection: Connection, canonicalizer: Canonicalizer, url: str, represented_by: str
+) -> list[LearnedName]:
+    """Return the rules in force that make a URL and the one that represents it the same.
+
+    If none changes the URL itself, these are the rules that change the other one.
+    """
+    for one in (url, represented_by):
+        site = site_in(canonicalizer.identity(one))
+        in_force = RulesInForce.around(connection, canonicalizer, site)
+        found = in_force.rewrite_held(one)
+        if found is not None and found.rules:
+            known = {rule.id: rule.rewrite for rule in in_force.known}
+            return [LearnedName(id=name, says=describe(known[name])) for name in found.rules]
+    return []
+
+
+def _steps(canonicalizer: Canonicalizer, text: str) -> list[StepFacts]:
+    """Return what the policy's rules do to a text; nothing for one that is no URL."""
+    try:
+        return steps_of(canonicalizer.explain(text).steps)
+    except InvalidURL:
+        return []
+
+
+def _identity(canonicalizer: Canonicalizer, text: str) -> str | None:
+    try:
+        return redact(canonicalizer.identity(text))
+    except InvalidURL:
+        return None

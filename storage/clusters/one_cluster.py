@@ -1,0 +1,131 @@
+"""One cluster: a resource with its URLs, read by indexes only, as far as people look.
+
+It has the same members as `canonry.storage.clusters.clustering` gives it.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from canonry.storage.clusters.cluster_rows import CONTENT
+from canonry.storage.http_status import OK
+from canonry.storage.learned.equivalences import Equivalences
+from canonry.storage.records import UNREAD
+from canonry.storage.sql.schema import State
+
+_LOOKED_AT = 400  # URLs that lead to one
+_LEADING = "SELECT from_id FROM aliases WHERE to_id = {row:d} LIMIT {most:d}"
+# "+ 0" keeps SQLite from looking through all URLs of the host.
+_EQUAL = """
+SELECT urls.id, urls.url FROM pages JOIN pages other ON other.digest = pages.digest
+JOIN urls ON urls.id = other.url_id
+WHERE pages.url_id = {row:d} AND pages.status = {ok:d} AND pages.size > 0
+    AND pages.links <> {unread:d} AND other.status = {ok:d} AND other.links <> {unread:d}
+    AND urls.state IN ({fetched:d}, {queued:d})
+    AND urls.host_id + 0 = (SELECT host_id FROM urls WHERE id = {row:d})
+LIMIT {most:d}
+"""
+
+
+class FoundMember(NamedTuple):
+    """A URL of a cluster that is not its representative."""
+
+    row: int
+    url: str
+    kind: str  # redirect, canonical, rule or content
+    status: int  # HTTP status of a redirect, else 0
+    via: str  # the URL that it leads to, one step
+    last_seen: float  # seconds since 1970; 0 for equal content
+
+
+class OneCluster(NamedTuple):
+    """A resource: the URL that represents it, and others that are the same."""
+
+    row: int
+    url: str
+    members: list[FoundMember]
+    has_more: bool  # there may be more members than were looked for
+
+
+def cluster_of(connection: Connection, row: int, most: int) -> OneCluster:
+    """Return the cluster of a URL.
+
+    Args:
+        connection: to a store.
+        row: of the URL.
+        most: members that are looked for.
+    """
+    known = Equivalences(connection)
+    end = known.representative(row, awaited=True)
+    pages = _equal_pages(connection, end.row, most + 1)
+    pages.setdefault(end.row, end.url)
+    own = {one: url for one, url in pages.items() if known.representative(one).row == one}
+    own[end.row] = end.url
+    members: list[FoundMember] = []
+    led_to: set[int] = set()
+    has_more = len(pages) > most
+    for one in sorted(own):
+        found, is_cut = _leading(connection, known, one, most + 1 - len(members))
+        if found:
+            led_to.add(one)
+        members += found
+        has_more |= is_cut
+        if len(members) > most:
+            break
+    root = _best(own, led_to)
+    equal = [
+        FoundMember(one, url, CONTENT, 0, own[root], 0.0)
+        for one, url in sorted(own.items())
+        if one != root
+    ]
+    every = [*equal, *members]
+    return OneCluster(root, own[root], every[:most], has_more or len(every) > most)
+
+
+def _best(pages: dict[int, str], led_to: set[int]) -> int:
+    """Return the page that represents those with equal bodies, as the clustering chooses it."""
+
+    def rank(row: int) -> tuple[bool, bool, int, int]:
+        url = pages[row]
+        return row not in led_to, not url.startswith("https:"), len(url), row
+
+    return min(pages, key=rank)
+
+
+def _equal_pages(connection: Connection, row: int, most: int) -> dict[int, str]:
+    """Return pages of the host with the body of one, by their rows; empty if it is no page."""
+    question = _EQUAL.format(
+        row=row, most=most, ok=OK, unread=UNREAD, fetched=State.FETCHED, queued=State.QUEUED
+    )
+    return {int(one): str(url) for one, url in connection.exec_driver_sql(question)}
+
+
+def _leading(
+    connection: Connection, known: Equivalences, end: int, most: int
+) -> tuple[list[FoundMember], bool]:
+    """Return URLs whose chain ends at one, and True if some that lead there were not looked at.
+
+    Once there are so many as are wanted, it goes no step farther.
+    """
+    members: list[FoundMember] = []
+    seen, near, is_cut = {end}, [end], False
+    while near and len(members) < most:
+        leading: list[int] = []
+        for row in near:
+            question = _LEADING.format(row=row, most=_LOOKED_AT)
+            found = [one for (one,) in connection.exec_driver_sql(question)]
+            is_cut |= len(found) == _LOOKED_AT
+            leading += found
+        new = sorted(set(leading) - seen)
+        seen.update(new)
+        known.prepare(new)
+        near = []
+        for row in new:
+            one = known.representative(row, awaited=True)
+            if one.row == end and one.steps:
+                near.append(row)
+                step = one.steps[0]
+                members.append(
+                    FoundMember(row, step.url, step.kind, step.status, step.to, step.last_seen)
+                )
+    return members, is_cut
