@@ -44,7 +44,7 @@ def visit(
     page.goto(url)
     yield page
     context.close()
-    assert faults == []
+    assert not faults, faults
 
 
 def too_wide(page: Page) -> list[str]:
