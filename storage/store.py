@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, insert, update
 
 from canonry.storage.facts import check_policy_of, establish
+from canonry.storage.growth.samples import Sampler
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.learned import classes
 from canonry.storage.records import (
@@ -85,6 +86,7 @@ class Store:
             raise
         self._policy = policy
         self._merges = MergeCounter()
+        self._sampler = Sampler()
         self.merging_rules = merging_rules
         self.rules: classes.RuleSource | None = None  # learned rules; None applies none
         self.budgets_of: budgets.BudgetsOf | None = None  # of URL patterns; None limits none
@@ -193,6 +195,7 @@ class Store:
             _release(connection, outcomes, admissions)
         known = [to.row for to in redirect_targets(outcomes, admissions) if not to.new]
         urls.promote(connection, known, TARGET)
+        self._sampler.take(connection, self.seen.tally, now)
         return admissions
 
     def begin_job(self, command: str, settings: str, now: float) -> int:
@@ -204,6 +207,7 @@ class Store:
                     id=job, command=command, settings=settings, state="running", started_at=now
                 )
             )
+            self._sampler.take(connection, self.seen.tally, now, always=True)
             return job
 
     def end_job(self, job: int, state: str, now: float) -> None:
@@ -212,6 +216,7 @@ class Store:
             connection.execute(
                 update(jobs).where(jobs.c.id == job).values(state=state, ended_at=now)
             )
+            self._sampler.take(connection, self.seen.tally, now, always=True)
 
     def close(self) -> None:
         """Save the filter for the next start, and close the database."""

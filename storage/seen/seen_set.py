@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from canonry.storage.records import Admission
 from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
+from canonry.storage.seen.claim_tally import ClaimTally
 from canonry.storage.sql.bulk import insert_rows, next_id, rows_of
 from canonry.storage.sql.schema import keys
 
@@ -62,6 +63,7 @@ class SeenSet:
         """
         self.filter = key_filter
         self.known_up_to = known_up_to
+        self.tally = ClaimTally()
         self._wrong = wrong
         self._recent = Recent()
         self._fresh: dict[bytes, int] = {}  # answers of the open transaction
@@ -123,6 +125,7 @@ class SeenSet:
         if not self._wrote:  # otherwise our own rows would be added twice
             for _ in self.catch_up(connection):
                 pass
+        self.tally.claims += len(wanted)
         known = self._look_up(connection, dict.fromkeys(wanted))
         fresh: list[tuple[bytes, int]] = []
         news = [False] * len(wanted)
@@ -154,12 +157,15 @@ class SeenSet:
             *self._recent.generations,
             self._fresh,
         ):  # later answers replace earlier ones
-            found = memory.keys() & wanted.keys()
-            known.update(zip(found, map(memory.__getitem__, found), strict=True))
+            here = memory.keys() & wanted.keys()
+            known.update(zip(here, map(memory.__getitem__, here), strict=True))
         rest = [key for key in wanted if key not in known]
         perhaps = self.filter.perhaps(rest)
         doubtful = [key for key, maybe in zip(rest, perhaps, strict=True) if maybe]
-        known.update(rows_of_keys(connection, doubtful))
+        found = rows_of_keys(connection, doubtful)
+        self.tally.passed += len(rest) - len(doubtful)
+        self.tally.wrong += len(doubtful) - len(found)
+        known.update(found)
         return known
 
     def committed(self) -> None:

@@ -148,6 +148,7 @@ pages = Table(
     Column("modified", Words, comment="its Last-Modified, for conditional requests"),
     Column("sketch", LargeBinary, comment="what its text says, in a few bytes; null: not text"),
     Index("pages_by_digest", "digest"),
+    Index("pages_by_time", "fetched_at", "url_id"),
 )
 
 aliases = Table(
@@ -273,6 +274,20 @@ refusals = Table(
     Column("reason", Text, primary_key=True, comment="reason why links could not be fetched"),
     Column("count", BigInteger, nullable=False, comment="how many"),
     Column("sample", Words, nullable=False, comment="one of them"),
+)
+
+samples = Table(
+    "samples",
+    metadata,
+    Column("at", Float, primary_key=True, comment="seconds since 1970, UTC"),
+    Column("fetched", BigInteger, nullable=False, comment="URLs in that state then"),
+    Column("redirected", BigInteger, nullable=False, comment="the same"),
+    Column("spared", BigInteger, nullable=False, comment="held because of a learned rule"),
+    Column("held", BigInteger, nullable=False, comment="held for any other reason"),
+    Column("failed", BigInteger, nullable=False, comment="URLs in that state then"),
+    Column("queued", BigInteger, nullable=False, comment="the same"),
+    Column("merged_links", BigInteger, nullable=False, comment="links merged until then"),
+    Column("claims", BigInteger, nullable=False, comment="keys claimed until then"),
 )
 
 exports = Table(

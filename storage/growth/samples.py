@@ -1,0 +1,139 @@
+"""Samples: what a store held at some moments, written by whatever crawls into it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
+
+from canonry.storage.growth import thinning
+from canonry.storage.learned.classes import LEARNED
+from canonry.storage.seen.claim_tally import ClaimTally
+from canonry.storage.sql import counts
+from canonry.storage.sql.bulk import upsert
+from canonry.storage.sql.schema import State, merges, samples
+
+_WRITES = 100  # samples, between two times when old ones are thinned
+_REMOVE = delete(samples).where(samples.c.at == bindparam("time"))
+CLAIMS = counts.Counted("seen", "claims")  # keys that were claimed, ever
+PASSED = counts.Counted("seen", "passed")  # new keys that the filter told apart from all known ones
+WRONG = counts.Counted("seen", "wrong")  # new keys that the filter took for perhaps known
+
+
+class Sample(NamedTuple):
+    """What a store held at one moment. Every known URL is in one of the numbers up to `queued`."""
+
+    at: float  # seconds since 1970
+    fetched: int  # URLs, as all up to "queued"
+    redirected: int
+    spared: int  # held, because a learned rule says that they are other names of pages
+    held: int  # for any other reason
+    failed: int
+    queued: int
+    merged_links: int  # links that were another spelling of a known URL
+    claims: int  # of keys
+
+    @property
+    def known(self) -> int:
+        """Return how many URLs were known."""
+        return self.fetched + self.merged + self.held + self.failed + self.queued
+
+    @property
+    def merged(self) -> int:
+        """Return how many URLs were other names of pages: by a redirect, or by a learned rule."""
+        return self.redirected + self.spared
+
+    @property
+    def done(self) -> int:
+        """Return how many URLs were asked for, and answered or given up."""
+        return self.fetched + self.redirected + self.failed
+
+
+def now(connection: Connection, at: float) -> Sample:
+    """Return what a store holds, by its counts."""
+    states = dict.fromkeys((state.name.lower() for state in State), 0)
+    spared = 0
+    for name, reason, count in counts.read(connection, "urls"):
+        if name == "held" and reason == LEARNED:
+            spared += count
+        else:
+            states[name] += count
+    merged_links = connection.scalar(select(func.sum(merges.c.count))) or 0
+    claims = counts.total_of(connection, CLAIMS)
+    return Sample(at=at, spared=spared, merged_links=int(merged_links), claims=claims, **states)
+
+
+def between(connection: Connection, start: float, end: float) -> list[Sample]:
+    """Return the samples of a span of time, and the last one before it, in order."""
+    at = samples.c.at
+    first = select(func.max(at)).where(at < start).scalar_subquery()
+    found = select(samples).where(at >= func.coalesce(first, start), at <= end).order_by(at)
+    return [_sample(row) for row in connection.execute(found).mappings()]
+
+
+def latest(connection: Connection, before: float) -> Sample | None:
+    """Return the last sample before a time; None if there is none."""
+    query = select(samples).where(samples.c.at <= before).order_by(samples.c.at.desc()).limit(1)
+    row = connection.execute(query).mappings().first()
+    return None if row is None else _sample(row)
+
+
+def first_at(connection: Connection) -> float | None:
+    """Return the time of the first sample; None if there is none."""
+    return connection.scalar(select(func.min(samples.c.at)))
+
+
+def _sample(row: RowMapping) -> Sample:
+    return Sample(**row)
+
+
+class Sampler:
+    """Takes samples for one process, in the transactions that change what is counted.
+
+    Several processes on one store take turns: none writes a sample right after another one's.
+    """
+
+    def __init__(self) -> None:
+        """Start without samples."""
+        self._last: float | None = None
+        self._writes = 0
+
+    def take(
+        self, connection: Connection, tally: ClaimTally, at: float, *, always: bool = False
+    ) -> None:
+        """Write a sample, if the last one is old enough.
+
+        Args:
+            connection: in a writing transaction.
+            tally: what was claimed since the last sample; it is counted, and set to zero.
+            at: seconds since 1970.
+            always: True writes one in any case.
+        """
+        if not always and self._last is not None and 0 <= at - self._last < thinning.FINEST:
+            return
+        self._last = at
+        counts.add(connection, _claimed(tally))
+        tally.clear()
+        newest = connection.scalar(select(func.max(samples.c.at)))
+        if not always and newest is not None and 0 <= at - newest < thinning.FINEST:
+            self._last = newest  # another process wrote it
+            return
+        new = upsert(connection.dialect.name, samples).values(now(connection, at)._asdict())
+        again = {name: new.excluded[name] for name in Sample._fields if name != "at"}
+        connection.execute(new.on_conflict_do_update(index_elements=["at"], set_=again))
+        self._writes += 1
+        if self._writes % _WRITES == 0:
+            _remove(connection, thinning.superfluous(_times(connection), at))
+
+
+def _claimed(tally: ClaimTally) -> dict[counts.Counted, int]:
+    return {CLAIMS: tally.claims, PASSED: tally.passed, WRONG: tally.wrong}
+
+
+def _times(connection: Connection) -> list[float]:
+    return [at for (at,) in connection.execute(select(samples.c.at).order_by(samples.c.at))]
+
+
+def _remove(connection: Connection, times: Iterable[float]) -> None:
+    rows = [{"time": at} for at in times]
+    if rows:
+        connection.execute(_REMOVE, rows)
