@@ -79,7 +79,8 @@ def latest(connection: Connection, before: float) -> Sample | None:
 
 def first_at(connection: Connection) -> float | None:
     """Return the time of the first sample; None if there is none."""
-    return connection.scalar(select(func.min(samples.c.at)))
+    found: float | None = connection.scalar(select(func.min(samples.c.at)))
+    return found
 
 
 def _sample(row: RowMapping) -> Sample:
