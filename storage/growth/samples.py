@@ -19,7 +19,7 @@ PASSED = counts.Counted("seen", "passed")  # new keys that the filter told apart
 WRONG = counts.Counted("seen", "wrong")  # new keys that the filter took for perhaps known
 
 
-class Sample(NamedTuple):
+class StoreSample(NamedTuple):
     """What a store held at one moment. Every known URL is in one of the numbers up to `queued`."""
 
     at: float  # seconds since 1970
@@ -48,7 +48,7 @@ class Sample(NamedTuple):
         return self.fetched + self.redirected + self.failed
 
 
-def now(connection: Connection, at: float) -> Sample:
+def now(connection: Connection, at: float) -> StoreSample:
     """Return what a store holds, by its counts."""
     states = dict.fromkeys((state.name.lower() for state in State), 0)
     spared = 0
@@ -59,10 +59,12 @@ def now(connection: Connection, at: float) -> Sample:
             states[name] += count
     merged_links = connection.scalar(select(func.sum(merges.c.count))) or 0
     claims = counts.total_of(connection, CLAIMS)
-    return Sample(at=at, spared=spared, merged_links=int(merged_links), claims=claims, **states)
+    return StoreSample(
+        at=at, spared=spared, merged_links=int(merged_links), claims=claims, **states
+    )
 
 
-def between(connection: Connection, start: float, end: float) -> list[Sample]:
+def between(connection: Connection, start: float, end: float) -> list[StoreSample]:
     """Return the samples of a span of time, and the last one before it, in order."""
     at = samples.c.at
     first = select(func.max(at)).where(at < start).scalar_subquery()
@@ -70,7 +72,7 @@ def between(connection: Connection, start: float, end: float) -> list[Sample]:
     return [_sample(row) for row in connection.execute(found).mappings()]
 
 
-def latest(connection: Connection, before: float) -> Sample | None:
+def latest(connection: Connection, before: float) -> StoreSample | None:
     """Return the last sample before a time; None if there is none."""
     query = select(samples).where(samples.c.at <= before).order_by(samples.c.at.desc()).limit(1)
     row = connection.execute(query).mappings().first()
@@ -83,8 +85,8 @@ def first_at(connection: Connection) -> float | None:
     return found
 
 
-def _sample(row: RowMapping) -> Sample:
-    return Sample(**row)
+def _sample(row: RowMapping) -> StoreSample:
+    return StoreSample(**row)
 
 
 class Sampler:
@@ -119,7 +121,7 @@ class Sampler:
             self._last = newest  # another process wrote it
             return
         new = upsert(connection.dialect.name, samples).values(now(connection, at)._asdict())
-        again = {name: new.excluded[name] for name in Sample._fields if name != "at"}
+        again = {name: new.excluded[name] for name in StoreSample._fields if name != "at"}
         connection.execute(new.on_conflict_do_update(index_elements=["at"], set_=again))
         self._writes += 1
         if self._writes % _WRITES == 0:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.every_database
 PAGE = Page(200, 0.1, "text/html", 3, b"d" * 16, None, None, 0)
 
 
-def taken(store: Store) -> list[samples.Sample]:
+def taken(store: Store) -> list[samples.StoreSample]:
     with store.transaction() as connection:
         return samples.between(connection, 0.0, 1e12)
 
