@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, insert, update
 
 from canonry.storage.facts import check_policy_of, establish
-from canonry.storage.growth.samples import Sampler
+from canonry.storage.growth.samples import StoreSampler
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.learned import classes
 from canonry.storage.records import (
@@ -86,7 +86,7 @@ class Store:
             raise
         self._policy = policy
         self._merges = MergeCounter()
-        self._sampler = Sampler()
+        self._sampler = StoreSampler()
         self.merging_rules = merging_rules
         self.rules: classes.RuleSource | None = None  # learned rules; None applies none
         self.budgets_of: budgets.BudgetsOf | None = None  # of URL patterns; None limits none

@@ -89,7 +89,7 @@ def _sample(row: RowMapping) -> StoreSample:
     return StoreSample(**row)
 
 
-class Sampler:
+class StoreSampler:
     """Takes samples for one process, in the transactions that change what is counted.
 
     Several processes on one store take turns: none writes a sample right after another one's.

@@ -88,7 +88,7 @@ def test_processes_take_turns(tmp_path: Path) -> None:
 
 def test_old_samples_are_thinned_as_new_ones_come(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    sampler, tally = samples.Sampler(), ClaimTally()
+    sampler, tally = samples.StoreSampler(), ClaimTally()
     with store.transaction() as connection:
         for n in range(500):
             sampler.take(connection, tally, 3.0 * n)
