@@ -12,7 +12,7 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 5 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { VERSION = 6 }; /* has to equal _VERSION in native.py: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
 enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, BLOCK = 128, ROOM = 4096 };
 
@@ -398,26 +398,30 @@ static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte
     return made;
 }
 
-/* Return the identity of a text, or with ``whole`` its Canonical; None if we cannot tell. The key is
- * complete when the lanes have been flushed. */
-static PyObject *answer(const Kernel *k, PyObject *given, int whole, Lanes *lanes) {
+/* Borrow the bytes of a text; a str is read as UTF-8. Return NULL if it has none. */
+static const byte *bytes_of(PyObject *given, Py_ssize_t *n) {
+    if (PyUnicode_CheckExact(given) && PyUnicode_IS_COMPACT_ASCII(given)) {
+        *n = PyUnicode_GET_LENGTH(given);
+        return PyUnicode_1BYTE_DATA(given);
+    }
+    if (PyUnicode_CheckExact(given)) {
+        const char *found = PyUnicode_AsUTF8AndSize(given, n);
+        if (!found) PyErr_Clear(); /* a lone surrogate */
+        return (const byte *)found;
+    }
+    if (!PyBytes_CheckExact(given)) return NULL;
+    *n = PyBytes_GET_SIZE(given); /* bytes that are not UTF-8 are escaped, too */
+    return (const byte *)PyBytes_AS_STRING(given);
+}
+
+/* Return the identity of a text of n bytes, or with ``whole`` its Canonical; None if we cannot tell.
+ * What was given is reused if it is canonical already. The key is complete when the lanes have been
+ * flushed. */
+static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssize_t n, int whole, Lanes *lanes) {
     byte room[ROOM], *out = room;
     PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
-    const byte *s;
-    Py_ssize_t n, at;
-    if (PyUnicode_CheckExact(given) && PyUnicode_IS_COMPACT_ASCII(given)) {
-        s = PyUnicode_1BYTE_DATA(given), n = PyUnicode_GET_LENGTH(given);
-    } else if (PyUnicode_CheckExact(given)) {
-        if (!(s = (const byte *)PyUnicode_AsUTF8AndSize(given, &n))) { /* a lone surrogate */
-            PyErr_Clear();
-            Py_RETURN_NONE;
-        }
-    } else if (PyBytes_CheckExact(given)) { /* bytes that are not UTF-8 are escaped, too */
-        s = (const byte *)PyBytes_AS_STRING(given), n = PyBytes_GET_SIZE(given);
-    } else {
-        Py_RETURN_NONE;
-    }
-    if (n < 8 || s[n - 1] <= ' ') Py_RETURN_NONE; /* white space at the end is not part of a URL */
+    Py_ssize_t at;
+    if (!s || n < 8 || s[n - 1] <= ' ') Py_RETURN_NONE; /* white space at the end is not part of a URL */
     if (n > (ROOM - 8) / 3 && !(out = PyMem_Malloc(3 * (size_t)n + 8))) return PyErr_NoMemory();
     if ((at = write_url(k, s, n, 1, out)) < 0) {
         made = Py_NewRef(Py_None);
@@ -452,26 +456,67 @@ end:
 }
 
 static PyObject *kernel_identity(PyObject *self, PyObject *text) {
-    return answer((Kernel *)self, text, 0, NULL);
+    Py_ssize_t n = 0;
+    const byte *s = bytes_of(text, &n);
+    return answer((Kernel *)self, text, s, n, 0, NULL);
 }
 
-static PyObject *kernel_canonical(PyObject *self, PyObject *text) {
+/* Return how much of a base stands before a reference (RFC 3986 section 5.2.2, and the URL Standard's
+ * repairs), or -1 if we cannot tell. Dot segments are not removed yet. */
+static Py_ssize_t kept_of(const Kernel *k, const byte *base, Py_ssize_t m, const byte *s, Py_ssize_t n) {
+    byte room[ROOM];
+    Py_ssize_t at, end, last = 0, origin = put_origin(k, base, m < ROOM - 8 ? m : ROOM - 8, room, &at);
+    /* White space before it, "?query", "#fragment" and what browsers repair are left to the pipeline. */
+    if (origin < 0 || n < 1 || s[0] <= '!' || s[0] > '~' || strchr("?#\\", s[0])) return -1;
+    if (n > 8 && (!memcmp(s, "http://", 7) || !memcmp(s, "https://", 8))) return 0;
+    if (s[0] == '/') return n > 1 && (s[1] == '/' || s[1] == '\\') ? -1 : origin;
+    for (Py_ssize_t i = 0; i < n && s[i] != '/' && s[i] != '?' && s[i] != '#' && s[i] != '\\'; i++) {
+        if (s[i] == ':') return -1; /* "mailto:x", or "http:x", which browsers resolve */
+    }
+    for (end = origin; end < m && base[end] != '?' && base[end] != '#'; end++) {
+        if (base[end] == '\\' || base[end] <= ' ') return -1; /* a slash to browsers; perhaps removed */
+        if (base[end] == '/') last = end + 1;
+    }
+    return last && !dots(base + last, end - last) ? last : -1; /* "a/.." is resolved before */
+}
+
+/* Return the Canonical of a text, or of a reference and its base; None if we cannot tell. */
+static PyObject *kernel_canonical(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    byte room[ROOM], *joined = room;
+    Py_ssize_t n = 0, m = 0, kept = 0;
     Lanes lanes;
     lanes.used = 0;
-    PyObject *made = answer((Kernel *)self, text, 1, &lanes);
+    if (count < 1 || count > 2) return PyErr_Format(PyExc_TypeError, "a text, and perhaps a base");
+    PyObject *given = args[0];
+    const byte *s = bytes_of(given, &n);
+    if (s && count == 2) {
+        const byte *base = bytes_of(args[1], &m);
+        if (!base || (kept = kept_of((Kernel *)self, base, m, s, n)) < 0) Py_RETURN_NONE;
+        if (kept) {
+            if (kept + n > ROOM && !(joined = PyMem_Malloc((size_t)(kept + n)))) return PyErr_NoMemory();
+            memcpy(joined, base, (size_t)kept);
+            memcpy(joined + kept, s, (size_t)n);
+            given = Py_None, s = joined, n += kept;
+        }
+    }
+    PyObject *made = answer((Kernel *)self, given, s, n, 1, &lanes);
     flush_lanes(&lanes);
+    if (joined != room) PyMem_Free(joined);
     return made;
 }
 
 /* Return the answers for a list of texts. */
 static PyObject *answers(const Kernel *k, PyObject *given, int whole) {
     if (!PyList_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "a list is needed");
-    PyObject *made = PyList_New(PyList_GET_SIZE(given));
+    PyObject *texts = PyList_AsTuple(given); /* another thread may change the list meanwhile */
+    PyObject *made = texts ? PyList_New(PyTuple_GET_SIZE(texts)) : NULL;
     Lanes lanes; /* they write into keys that the list owns */
     lanes.used = 0;
-    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(made); i++) {
-        PyObject *text = i < PyList_GET_SIZE(given) ? PyList_GET_ITEM(given, i) : Py_None;
-        PyObject *one = answer(k, text, whole, &lanes);
+    for (Py_ssize_t i = 0; made && i < PyTuple_GET_SIZE(texts); i++) {
+        Py_ssize_t n = 0;
+        PyObject *text = PyTuple_GET_ITEM(texts, i);
+        const byte *s = bytes_of(text, &n);
+        PyObject *one = answer(k, text, s, n, whole, &lanes);
         if (!one) {
             Py_CLEAR(made);
             break;
@@ -479,6 +524,7 @@ static PyObject *answers(const Kernel *k, PyObject *given, int whole) {
         PyList_SET_ITEM(made, i, one);
     }
     if (made) flush_lanes(&lanes);
+    Py_XDECREF(texts);
     return made;
 }
 
@@ -724,7 +770,7 @@ static void kernel_dealloc(PyObject *self) {
 
 static PyMethodDef methods[] = {
     {"identity", kernel_identity, METH_O, "Return the identity of a text, or None."},
-    {"canonical", kernel_canonical, METH_O, "Return the Canonical of a text, or None."},
+    {"canonical", (PyCFunction)(void (*)(void))kernel_canonical, METH_FASTCALL, "Return the Canonical of a text, or of a reference and its base, or None."},
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", kernel_canonicals, METH_O, "Return the Canonical, or None, of each in a list."},
     {"lines", kernel_lines, METH_O, "Return the keys of lines, hashes of those not canonical, and which keys are known."},
@@ -751,7 +797,16 @@ static int module_exec(PyObject *module) {
     return result;
 }
 
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* a kernel never changes once it is made */
+#endif
+    {0, NULL},
+};
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "canonry.canon.pipeline._kernel", "The compiled fast path.", 0, NULL, module_slots,

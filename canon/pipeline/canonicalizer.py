@@ -106,15 +106,15 @@ class Canonicalizer:
         """
         if self._without_rules is not None:
             return self._with_rules(self._without_rules(url, base))
-        if base is None and self.native is not None:
-            found = self.native.canonical(url)
+        if self.native is not None:
+            found = self.native.canonical(url) if base is None else self.native.canonical(url, base)
             if found is not None:
                 return found
         text = url if isinstance(url, str) else to_text(url)
         if base is None and self._is_canonical(text):  # no step would change anything
             return Canonical(text, text, self._key(text))
         read = self._read(to_text(text), base)
-        if base is not None and self.native is not None:  # it reads absolute URLs only
+        if base is not None and self.native is not None:  # which did not know the way there
             found = self.native.canonical(read)
             if found is not None:
                 return found

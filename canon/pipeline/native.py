@@ -16,7 +16,7 @@ except ImportError:  # Canonry was installed without a C compiler: everything wo
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel compiled from another version of the source is ignored.
-_VERSION = 5
+_VERSION = 6
 _LONGEST_NAME = 63
 _REFUSE, _KEEP, _ENCODE = range(3)
 

@@ -102,6 +102,54 @@ def test_against_a_base_the_answers_are_the_same_too(reference: str, base: str) 
     assert list(PURE.many([reference], base)) == [outcome_of_plain(reference, base)]
 
 
+_TAILS = st.text("/?#:.\\\\ab \t\0é%2e", max_size=12)
+
+
+@given(
+    reference=_TAILS | tidy | st.builds("{}{}".format, st.sampled_from(["/", "../", "x/"]), _TAILS),
+    base=tidy | st.builds("http://{}{}".format, st.sampled_from(["a.b", "A:80", "u@a", ""]), _TAILS),
+)
+def test_the_kernel_resolves_as_the_plain_pipeline(reference: str, base: str) -> None:
+    assert WEB.native is not None
+    for one, other in ((reference, base), (reference.encode(), base.encode())):
+        found = WEB.native.canonical(one, other)
+        assert found is None or found == WEB.plain(one, other)
+
+
+@pytest.mark.parametrize(
+    ("reference", "base", "identity"),
+    [
+        ("/x?utm_source=1#y", "HTTP://A.example:80/b/c?d/e#f", "http://a.example/x"),
+        ("../x/./y", "http://a.example/b/c/d?e/f", "http://a.example/b/x/y"),
+        ("x%7ey", "http://a.example/b", "http://a.example/x~y"),
+        ("https://b.example/x", "http://a.example/b", "https://b.example/x"),
+        (f"/{'x' * 9000}", f"http://a.example/{'b' * 9000}", f"http://a.example/{'x' * 9000}"),
+    ],
+)
+def test_it_is_the_kernel_that_resolves(reference: str, base: str, identity: str) -> None:
+    assert WEB.native is not None
+    assert WEB.native.canonical(reference, base) == WEB.plain(reference, base)
+    assert WEB(reference, base).identity == identity
+
+
+@pytest.mark.parametrize(
+    ("reference", "base"),
+    [
+        ("?x", "http://a.example/b"), ("#x", "http://a.example/b"), ("", "http://a.example/b"),
+        ("//b.example/x", "http://a.example/"), ("mailto:x", "http://a.example/"),
+        ("http:x", "http://a.example/b"), ("/\\x", "http://a.example/"), (" x", "http://a.example/"),
+        ("x", "http://a.example\\b"), ("x", "http://a.example/b\\c"), ("x", "http://a.example"),
+        ("x", "http://a.example/b/.."), ("x", "http://a.example/b/%2e?c"),
+        ("x", "http://a.example/b/..\t"),
+        ("/x", "http://a\0b.example/"), ("http://b.example/", "http://["), ("x", "ftp://a.example/"),
+        ("x", None), (None, "http://a.example/"), ("x", "http://a.example/\ud800"),
+    ],
+)  # fmt: skip
+def test_it_leaves_other_references_to_the_pipeline(reference: object, base: object) -> None:
+    assert WEB.native is not None
+    assert WEB.native.canonical(reference, base) is None
+
+
 def outcome_of_plain(reference: str, base: str) -> object:
     """Return the result of the plain pipeline, a refusal as in `many`."""
     try:
