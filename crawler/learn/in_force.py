@@ -176,3 +176,8 @@ class StoredRules:
         """Return False: nothing is fetched to verify rules."""
         del rewritten, now
         return False
+
+    def is_gone(self, rewritten: Rewritten) -> bool:
+        """Return False: what answered is not remembered."""
+        del rewritten
+        return False

@@ -21,6 +21,7 @@ from canonry.crawler.learn.gate import reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.learner import Learner, StateChange
 from canonry.crawler.learn.life.experience import priors_for
+from canonry.crawler.learn.life.gone_names import GoneNames
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.news import Answered, Moved
@@ -72,6 +73,7 @@ class LearningSession:
         self._waiting = WaitingHops()
         self._second_trials = SecondTrials()
         self._watch = Watch()
+        self._gone = GoneNames()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
         self.seconds = 0.0  # of CPU time, spent on learning
 
@@ -93,6 +95,7 @@ class LearningSession:
         self._learner.forget()
         self._second_trials.clear()
         self._waiting.clear()
+        self._gone.clear()
         self._generation = _UNKNOWN
 
     def observe_probe(self, probe: Probe, digest: bytes, sketch: bytes | None) -> None:
@@ -110,6 +113,10 @@ class LearningSession:
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:
         """Return True if a URL is to be fetched although rules could spare it, to verify them."""
         return self._is_verified(now, self._in_force, rewritten)
+
+    def is_gone(self, rewritten: Rewritten) -> bool:
+        """Return True if names enough of a page have answered 404 or 410, and none with it."""
+        return self._gone.are_enough(rewritten.key)
 
     def _is_verified(self, now: float, in_force: RulesInForce, rewritten: Rewritten) -> bool:
         """Do what `is_verified` says, for some rules."""
@@ -193,6 +200,7 @@ class LearningSession:
             missing = page.status != OK
             answered = Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing)
             self._learner.observe(answered)
+            self._count_gone(outcome.queued.url, missing=missing)
         found = []
         for hop, admitted in zip(outcome.hops, admissions, strict=False):
             target = self._canonicalizer.identity(hop.target.url)
@@ -204,6 +212,11 @@ class LearningSession:
             self._waiting.add(moved, admitted.row)
             found.append((moved, admitted.row))
         return found
+
+    def _count_gone(self, url: str, *, missing: bool) -> None:
+        """Remember that a name of a page is gone, or that one leads to it."""
+        if (missing or self._gone) and (rewritten := self._in_force.rewrite(url)) is not None:
+            (self._gone.add if missing else self._gone.found)(rewritten.key)
 
     def _probes(
         self, connection: Connection, site: str, page: str | None, now: float

@@ -59,6 +59,10 @@ class RuleSource(Protocol):
         """Return True if a URL is to be fetched although rules could spare it, to check them."""
         ...
 
+    def is_gone(self, rewritten: Rewritten) -> bool:
+        """Return True if a page need not be looked for under more names: too many were gone."""
+        ...
+
 
 class HeldURL(NamedTuple):
     """A URL that is held because another one represents it."""
@@ -87,6 +91,9 @@ def place(
 
     The first URL of a class represents it. If rules change it, it is deferred; and if a URL that
     fewer rules change is found before it is asked, that represents the class instead.
+
+    A URL that failed does not represent its class any more: the next of its URLs does, unless
+    several were gone.
 
     Seeds and the targets of redirects are never held or deferred: seeds were asked for, and at the
     target of a redirect is the page.
@@ -124,7 +131,8 @@ def place(
             if other is not None and len(rewritten.rules) < len(other.rules):
                 placed.replaced.append(HeldURL(one, row, other))
                 one = None
-        if one is None or one not in alive or candidate.hops:
+        dead = one is not None and one not in alive and not rules.is_gone(rewritten)
+        if one is None or dead or candidate.hops:
             _set_representative(connection, rewritten.key, row, host_ids(candidate.host))
             representatives[rewritten.key] = row
             if is_linked and _may_wait(candidate, rewritten, rules, now):

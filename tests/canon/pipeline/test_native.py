@@ -107,7 +107,8 @@ _TAILS = st.text("/?#:.\\\\ab \t\0é%2e", max_size=12)
 
 @given(
     reference=_TAILS | tidy | st.builds("{}{}".format, st.sampled_from(["/", "../", "x/"]), _TAILS),
-    base=tidy | st.builds("http://{}{}".format, st.sampled_from(["a.b", "A:80", "u@a", ""]), _TAILS),
+    base=tidy
+    | st.builds("http://{}{}".format, st.sampled_from(["a.b", "A:80", "u@a", ""]), _TAILS),
 )
 def test_the_kernel_resolves_as_the_plain_pipeline(reference: str, base: str) -> None:
     assert WEB.native is not None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from sqlalchemy import select
 from support.stores import MAKE, candidate, open_store
 
 from canonry.canon import LearnedRule
@@ -14,6 +15,7 @@ from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import rule_rows
+from canonry.storage.sql.schema import urls
 
 H = "http://h.example"
 LIMITS = thresholds.load()
@@ -241,3 +243,34 @@ def test_what_was_fetched_before_a_restart_counts_for_rules_that_open_later(tmp_
     assert "active" not in whole.states().values()
     whole.store.close()
     parts.store.close()
+
+
+def answers(crawl: Crawl, status: int, names: list[str]) -> list[str]:
+    """Record the same answer for names that are queued; return those that are."""
+    asked = []
+    for name in names:
+        url = f"{H}/{name}"
+        row = crawl.row(url)
+        with crawl.store.transaction() as connection:
+            if connection.scalar(select(urls.c.state).where(urls.c.id == row)) != State.QUEUED:
+                continue
+        asked.append(name)
+        page = Page(status, 0.1, "text/html", 1, name.encode()[:16].ljust(16), None, None, 0)
+        crawl.record(url, State.FETCHED, page=page)
+    return asked
+
+
+def test_of_a_page_that_is_gone_under_three_names_no_more_are_asked(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    rule = LearnedRule(host="h.example", family="parameter-irrelevant", old="sid")
+    with crawl.store.transaction() as connection:
+        rule_store.import_rules(connection, [rule], MAKE, crawl.now)
+    names = [f"gone?sid=value{n}" for n in range(300)]
+    asked = answers(crawl, 404, names)
+    assert asked[:3] == names[:3]
+    assert 3 <= len(asked) < 20, "some verify the rule"
+    found = [f"found?sid=value{n}" for n in range(9)]
+    assert answers(crawl, 410, found[:2]) == found[:2]
+    assert answers(crawl, 200, found[2:3]) == found[2:3], "a page may be gone under two names"
+    assert len(answers(crawl, 404, found[3:])) < 3
+    crawl.store.close()

@@ -28,6 +28,7 @@ class GivenRules:
     def __init__(self, *rules: LearnedRule, verified: bool = False) -> None:
         self.in_force = RulesInForce(rules, MAKE)
         self.verified = verified
+        self.gone = False
         self.forgot = 0
 
     def refresh(self, connection: Connection) -> None:
@@ -42,6 +43,10 @@ class GivenRules:
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:
         del rewritten, now
         return self.verified
+
+    def is_gone(self, rewritten: Rewritten) -> bool:
+        del rewritten
+        return self.gone
 
 
 def link(store: Store, *urls: str, source: int | None = 1, hops: int = 0) -> list[Admission]:
@@ -138,11 +143,15 @@ def test_urls_held_for_a_page_that_does_not_exist_are_released(
 
 def test_a_dead_page_represents_no_other(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.rules = GivenRules(SLASH)
-    link(store, f"{H}/a")
-    store.record([visited(1, State.FETCHED, page=page(410))], 2.0)
+    rules = store.rules = GivenRules(SLASH)
+    link(store, f"{H}/a", f"{H}/b")
+    gone = page(410)
+    store.record([visited(n, State.FETCHED, page=gone) for n in (1, 2)], 2.0)
     link(store, f"{H}/a/")
     assert states(store)["h.example/a/"] == "queued"
+    rules.gone = True  # but if several were gone, so are the others
+    link(store, f"{H}/b/")
+    assert states(store)["h.example/b/"] == "held learned"
     store.close()
 
 
