@@ -1,17 +1,20 @@
 """How well do sketches tell one page from another, what do they cost, and what does noise do?
 
 ``--corpus`` is a folder with a folder of HTML files for each site. Each page is compared with
-itself under synthetic noise, with variants of itself, and with its siblings.
+itself under synthetic noise, with variants of itself, and with its siblings. The cost is also told
+as a share of the CPU time of a crawl of the same pages, served on loopback.
 """
 
+import os
 import random
 import re
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from crawl import page as made_page
+import crawl
 from measure import arguments, keep
 
 from canonry.crawler.content.host_text import HostText
@@ -134,7 +137,7 @@ def judged(name: str, bodies: Sequence[bytes], kind: str, again: int) -> dict[st
 def sites(given_corpus: str | None, most: int) -> dict[str, list[bytes]]:
     """Return the pages of each site."""
     if given_corpus is None:
-        return {"made": [made_page(number) for number in range(40)]}
+        return {"made": [crawl.page(number) for number in range(40)]}
     found = {}
     for folder in sorted(Path(given_corpus).iterdir()):
         files = sorted(path for path in folder.rglob("*.htm*") if path.is_file())
@@ -155,6 +158,8 @@ def main() -> None:
     print(
         f"{len(bodies)} pages of {size:.0f} KB on {len(corpus)} sites: {best * 1e6:.0f} µs a page"
     )
+    crawled = _crawled(bodies)
+    print(f"a crawl takes {crawled * 1e6:.0f} µs of CPU time a page: {best / crawled:.1%} of it")
     result: dict[str, dict[str, dict[str, int]]] = {}
     for kind in ("nothing", "token", "clock", "word", "teaser", "all"):
         total: dict[str, Counter[str]] = {}
@@ -169,7 +174,16 @@ def main() -> None:
                 for what in ("True", "None", "False")
             )
             print(f"  {case:11} {answers.total():5}  {'  '.join(shown)}")
-    keep(given, "sketch", [], {"µs a page": best * 1e6, "answers": result})
+    keep(
+        given,
+        "sketch",
+        [],
+        {
+            "µs a page": best * 1e6,
+            "µs of CPU time of a crawl, a page": crawled * 1e6,
+            "answers": result,
+        },
+    )
 
 
 def _seconds(bodies: Sequence[bytes]) -> float:
@@ -178,6 +192,23 @@ def _seconds(bodies: Sequence[bytes]) -> float:
     for body in bodies:
         encoded_sketch(body, "text/html")
     return time.thread_time() - start
+
+
+def _crawled(bodies: Sequence[bytes]) -> float:
+    """Return the CPU time for each page of a crawl that does not follow the links of the pages."""
+
+    def site() -> dict[str, bytes | str]:
+        links = "".join(f'<a href="/{number}.html">{number}</a> ' for number in range(len(bodies)))
+        pages: dict[str, bytes | str] = {f"/{n}.html": body for n, body in enumerate(bodies)}
+        return {**pages, "/": f"<!doctype html><title>all</title>{links}".encode()}
+
+    with crawl.served(site) as where, tempfile.TemporaryDirectory() as folder:
+        before = os.times()
+        done = crawl.canonry(f"http://{where}/", folder, "--max-depth", "1")
+        after = os.times()
+    assert done["pages_by_status"]["200"] == len(bodies) + 1, done  # noqa: S101 - else it means nothing
+    spent = after.children_user + after.children_system
+    return (spent - before.children_user - before.children_system) / len(bodies)
 
 
 if __name__ == "__main__":
