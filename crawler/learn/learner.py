@@ -5,6 +5,7 @@ rule, and which questions are worth a request.
 """
 
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
@@ -244,12 +245,16 @@ class Learner:
             tracked = self.tracked(rule)
             since = None if tracked is None else now - tracked.verified_at
             limits = self._thresholds.family[rule.family]
-            known = tracked is not None and self._assessor.has_evidence_near(tracked, identity)
+            is_known = partial(self._has_evidence_in, tracked)
             if self._sampler.is_chosen(
-                rule.id, source or identity, identity, since, limits, known=known
+                rule.id, source or identity, identity, since, limits, is_known
             ):
                 return True
         return False
+
+    def _has_evidence_in(self, rule: TrackedRule | None, part: str) -> bool:
+        """Return True if a rule that is tracked here has evidence in a part of its site."""
+        return rule is not None and self._assessor.has_evidence_in(rule, part)
 
     def _is_covered(self, rule: TrackedRule) -> bool:
         """Return True if an active rule says the same for the whole site, or the opposite."""

@@ -156,10 +156,9 @@ class Assessor:
         text = self._memory.site(rule.rewrite.host).known.text
         return tally is not None and text.differ_more(tally.differing, tally.watched)
 
-    def has_evidence_near(self, rule: TrackedRule, url: str) -> bool:
-        """Return True if a rule has evidence in the part of its site in which a URL lies."""
+    def has_evidence_in(self, rule: TrackedRule, part: str) -> bool:
+        """Return True if a rule has evidence in a part of its site."""
         tally = self.tally_of(rule)
-        part = first_directory(Parts.of(url).path)
         return tally is not None and tally.totals(part).agree > 0
 
     def open_parts(self, rule: TrackedRule) -> None:

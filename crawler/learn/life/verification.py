@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TypeVar
 
 from canonry.canon.learned import site_in
@@ -43,8 +44,7 @@ class Sampler:
         identity: str,
         since_verified: float | None,
         threshold: Threshold,
-        *,
-        known: bool = False,
+        is_known: Callable[[str], bool] = lambda _part: False,
     ) -> bool:
         """Return True if a prediction is to be fetched, although the rule could spare it.
 
@@ -58,38 +58,46 @@ class Sampler:
             identity: what the rule makes of it.
             since_verified: seconds since the rule was last verified; None if that is not known.
             threshold: of the rule's family.
-            known: True if the rule has evidence in that part of the host.
+            is_known: returns True if the rule has evidence in a part of the host.
         """
         if (rule_id, url) in self._chosen:
             return True
+        before = self._predicted.get(rule_id, 0)
+        _set(self._predicted, rule_id, before + 1)
         overdue = since_verified is not None and since_verified > threshold.verify_again
-        wanted = self._is_in_share(rule_id, url, threshold)
-        wanted |= not known and self._is_first(rule_id, Parts.of(identity).path, threshold)
         host = site_in(identity)
         spent = self._spent.get(host, 0) + 1
         allowed = self._limits.advance + self._limits.share * self._requests.get(host, 0)
-        if not (wanted or overdue) or spent > allowed + (threshold.first if overdue else 0):
+        if spent > allowed + (threshold.first if overdue else 0):
+            return False
+        if not (
+            overdue
+            or self._is_in_share(url, before, threshold)
+            or self._is_first(rule_id, identity, threshold, is_known)
+        ):
             return False
         _set(self._spent, host, spent)
         _set(self._chosen, (rule_id, url), True)  # noqa: FBT003 - a value, not a flag
         return True
 
-    def _is_in_share(self, rule_id: str, url: str, threshold: Threshold) -> bool:
-        """Count a prediction; return True if it is in the share that is verified."""
-        before = self._predicted.get(rule_id, 0)
-        _set(self._predicted, rule_id, before + 1)
+    def _is_in_share(self, url: str, before: int, threshold: Threshold) -> bool:
+        """Return True if a prediction, with some before it, is in the share that is verified."""
         share = threshold.verified
         if before < self._limits.early_for:
             share = max(share, self._limits.early)
         digest = hashlib.blake2b(url.encode(), digest_size=4).digest()
         return int.from_bytes(digest) / 2**32 < share
 
-    def _is_first(self, rule_id: str, path: str, threshold: Threshold) -> bool:
-        """Count a prediction in its part of a host; return True if it is one of the first."""
-        place = first_directory(path) or path
-        before = self._first.get((rule_id, place), 0)
-        _set(self._first, (rule_id, place), before + 1)
-        return before < threshold.first and place.endswith("/")
+    def _is_first(
+        self, rule_id: str, identity: str, threshold: Threshold, is_known: Callable[[str], bool]
+    ) -> bool:
+        """Return True for one of the first predictions in a part of a host that is not known."""
+        part = first_directory(Parts.of(identity).path)
+        before = self._first.get((rule_id, part), 0)
+        if not part or before >= threshold.first or is_known(part):
+            return False
+        _set(self._first, (rule_id, part), before + 1)
+        return True
 
 
 def _set(memory: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
