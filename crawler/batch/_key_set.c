@@ -6,6 +6,7 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ typedef struct {
     Shard shards[SHARDS];
     Odd *odd;
     uint64_t odd_used, odd_room, used, most, bytes, limit, secret[2];
-    int busy; /* another thread is at work without the GIL */
+    atomic_int busy; /* a thread is at work, perhaps without the GIL */
 } KeySet;
 
 static inline uint64_t mixed(const KeySet *k, uint64_t low) {
@@ -121,9 +122,12 @@ static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_
     return 1;
 }
 
-static int is_busy(KeySet *k) {
-    if (k->busy) PyErr_SetString(PyExc_RuntimeError, "another thread is using this set");
-    return k->busy;
+/* Take the set for this thread; return 0, with an error, if another one has it. */
+static int take(KeySet *k) {
+    int no = 0;
+    if (atomic_compare_exchange_strong(&k->busy, &no, 1)) return 1;
+    PyErr_SetString(PyExc_RuntimeError, "another thread is using this set");
+    return 0;
 }
 
 /* Add rows of keys; None if they may not fit into the memory that is allowed. */
@@ -137,23 +141,23 @@ static PyObject *set_add(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "for each key of 16 bytes, 8 of text and 8 of place");
         goto end;
     }
-    if (is_busy(k)) goto end;
+    if (!take(k)) goto end;
     if (k->used + (uint64_t)count > k->most || k->bytes + 16 * (uint64_t)count > k->limit) {
         made = Py_NewRef(Py_None);
-        goto end;
+        goto give;
     }
     kinds = PyBytes_FromStringAndSize(NULL, count);
     firsts = PyBytes_FromStringAndSize(NULL, 8 * count);
-    if (!kinds || !firsts) goto end;
+    if (!kinds || !firsts) goto give;
     byte *kind = (byte *)PyBytes_AS_STRING(kinds);
     uint64_t *first = (uint64_t *)PyBytes_AS_STRING(firsts);
     int done;
-    k->busy = 1;
     Py_BEGIN_ALLOW_THREADS
     done = add_rows(k, count, keys.buf, texts.buf, places.buf, kind, first);
     Py_END_ALLOW_THREADS
-    k->busy = 0;
     made = done ? PyTuple_Pack(2, kinds, firsts) : PyErr_NoMemory();
+give:
+    atomic_store(&k->busy, 0);
 end:
     Py_XDECREF(kinds);
     Py_XDECREF(firsts);
@@ -169,7 +173,7 @@ static PyObject *set_rows(PyObject *self, PyObject *number) {
     Py_ssize_t n = PyNumber_AsSsize_t(number, PyExc_IndexError);
     if (n == -1 && PyErr_Occurred()) return NULL;
     if (n < 0 || n >= SHARDS) return PyErr_Format(PyExc_IndexError, "there are %d shards", SHARDS);
-    if (is_busy(k)) return NULL;
+    if (!take(k)) return NULL;
     const Shard *shard = &k->shards[n];
     PyObject *keys = PyBytes_FromStringAndSize(NULL, KEY * (Py_ssize_t)shard->used);
     PyObject *texts = PyBytes_FromStringAndSize(NULL, 8 * (Py_ssize_t)shard->used);
@@ -188,6 +192,7 @@ static PyObject *set_rows(PyObject *self, PyObject *number) {
         }
         made = PyTuple_Pack(3, keys, texts, places);
     }
+    atomic_store(&k->busy, 0);
     Py_XDECREF(keys);
     Py_XDECREF(texts);
     Py_XDECREF(places);
@@ -296,7 +301,16 @@ static int module_exec(PyObject *module) {
     return result;
 }
 
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* a set that is busy refuses other threads */
+#endif
+    {0, NULL},
+};
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "canonry.crawler.batch._key_set", "Keys in memory.", 0, functions,

@@ -374,7 +374,16 @@ static PyMethodDef methods[] = {
 
 static int run(PyObject *module) { return PyModule_AddIntConstant(module, "VERSION", VERSION); }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, run}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, run},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* a scan keeps nothing */
+#endif
+    {0, NULL},
+};
 
 static struct PyModuleDef module = {
     .m_base = PyModuleDef_HEAD_INIT,
