@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click import Context
 from rfc9309 import FETCHED
+from support.sites import start
 
 from canonry.crawler.cli.commands import COMMANDS, main
 from canonry.crawler.compression import COMPRESSED_ENDINGS
@@ -56,6 +57,9 @@ def test_the_command_examples_run(tmp_path: Path, page: str, least: int) -> None
             command = (
                 "printf 'http://a.example/' | canonry dedup - --store sqlite:///canonry.db -o o"
             )
+        if command == "canonry serve":
+            serve_and_end(tmp_path)
+            continue
         done = subprocess.run(
             ["/bin/sh", "-c", command],
             cwd=tmp_path,
@@ -69,6 +73,15 @@ def test_the_command_examples_run(tmp_path: Path, page: str, least: int) -> None
         if printed:
             assert done.stdout == printed, line
     assert (tmp_path / "aliases.csv").exists() == (page is README)
+
+
+def serve_and_end(folder: Path) -> None:
+    """Serve the store of a folder, on any port, until the page can be opened."""
+    with start(folder, "serve", "--port", "0") as process:
+        said = process.stderr.readline()
+        process.terminate()
+        assert process.wait(60) == 0
+    assert b"The live page: http://127.0.0.1:" in said
 
 
 def test_every_input_and_output_format_is_on_the_page() -> None:
