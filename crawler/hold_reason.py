@@ -22,6 +22,8 @@ class HoldReason(Enum):
     SCHEME = "its scheme is not http or https, and only those are fetched"
     LEARNED = "a learned rule says that another URL gives the same page (canonry rules)"
     RECORD = "it is a record without a URL, or one that cannot be read"
+    HOST_BLOCKED = "its host is blocked (canonry hosts)"
+    PATTERN_EXCLUDED = "its pattern is excluded (canonry patterns)"
     OURS = "Canonry itself failed on it; a message said how, and the next run tries again"
 
     @property

@@ -14,6 +14,11 @@ QUESTION = -2  # its answer decides what a learned rule is worth
 TARGET = -4  # another URL has redirected to it
 
 
+# Reasons for which people hold URLs, whatever the settings are.
+HOST_BLOCKED = "host-blocked"
+PATTERN_EXCLUDED = "pattern-excluded"
+
+
 class Candidate(NamedTuple):
     """A URL to admit, from a link, a seed or a redirect."""
 

@@ -16,6 +16,8 @@ _VARIABLE = re.compile(
     r"(?![A-Za-z0-9])|[0-9]+"
 )
 
+NO_LIMIT = 1 << 62
+
 
 def reason_to_hold(url: str, limits: TrapSettings) -> HoldReason | None:
     """Return the reason to hold a URL that looks like a trap's; None when it does not.
@@ -54,14 +56,14 @@ def budgets_of(url: str, limits: TrapSettings, most: int | None = None) -> list[
         limits: of the crawl.
         most: URLs of its host; None: what the limits say.
     """
-    found = []
-    if limits.max_per_pattern:
-        common = pattern(url)
-        found.append((common, limits.max_per_pattern, HoldReason.PATTERN_BUDGET))
+    # Without a limit, patterns are counted all the same: people may exclude one.
+    found = [(pattern(url), limits.max_per_pattern or NO_LIMIT, HoldReason.PATTERN_BUDGET)]
     per_host = limits.max_per_host if most is None else most
     if per_host:
         found.append((Parts.of(url).host or "", per_host, HoldReason.HOST_BUDGET))
-    return [
-        Budget(hashlib.blake2b(name.encode(), digest_size=16).digest(), name, most, reason.label)
-        for name, most, reason in found
-    ]
+    return [Budget(budget_key(name), name, most, reason.label) for name, most, reason in found]
+
+
+def budget_key(name: str) -> bytes:
+    """Return the key of the budget of a pattern, or of a host."""
+    return hashlib.blake2b(name.encode(), digest_size=16).digest()

@@ -30,13 +30,18 @@ COMMANDS = {
         "Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges",
     ),
     "extract": Listed("url_commands", "Print the URLs in a text, or the links of an HTML page"),
+    "hosts": Listed("queue_commands", "Show, block and unblock hosts"),
     "keys": Listed(
         "keys_command", "Show, merge and compare files of keys; move keys into and out of a store"
     ),
     "migrate": Listed(
         "migrate_command", "Map the keys that another program gave to URLs to Canonry's"
     ),
+    "patterns": Listed(
+        "queue_commands", "Show patterns of URLs with their budgets; exclude and include them"
+    ),
     "policy": Listed("policy_command", "List, show and check policies"),
+    "refused": Listed("queue_commands", "Show and release URLs that are held or have failed"),
     "rules": Listed(
         "rules_commands", "Show, revoke, reinstate, export, import, mine and convert learned rules"
     ),

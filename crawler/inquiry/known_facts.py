@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, redact
 from canonry.canon.learned import describe, site_in
+from canonry.crawler.admission.traps import NO_LIMIT
 from canonry.crawler.admission.url_filter import URLFilter, is_fetched
 from canonry.crawler.fetch.robots import origin_of
 from canonry.crawler.fetch.robots_rules import deciding_line
@@ -113,6 +114,7 @@ def budgets(question: Question) -> list[BudgetFacts]:
             limit=budget.most,
         )
         for budget in question.limits.budgets_of(question.url)
+        if budget.most < NO_LIMIT
     ]
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import host_of, registrable
+from canonry.crawler.admission.traps import pattern
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
@@ -119,6 +120,10 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.SCHEME.label: _says("nothing: it is no page of the web"),
         HoldReason.LEARNED.label: _rules,
         HoldReason.RECORD.label: _says("nothing: there is no URL to fetch"),
+        HoldReason.HOST_BLOCKED.label: lambda case: f"canonry hosts unblock {host_of(case.url)}",
+        HoldReason.PATTERN_EXCLUDED.label: lambda case: (
+            f"canonry patterns include '{pattern(case.url)}'"
+        ),
         HoldReason.OURS.label: _says("the next crawl asks it again"),
         Fault.DNS.label: _says(_SAME),
         Fault.ADDRESS.label: _says(

@@ -70,6 +70,10 @@ class Answers:
             self._kept.pop(key, None)
             raise
 
+    def forget(self) -> None:
+        """Give no answer again that was made before: somebody has changed the store."""
+        self._kept.clear()
+
     async def _make(self, panel: Panel, fields: Mapping[str, str]) -> PanelAnswer:
         asked = Asked(fields, time.time(), self._crawl)
         value = await self._reader.read(lambda connection: panel.view(connection, asked))

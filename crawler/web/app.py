@@ -148,6 +148,7 @@ class _Site:
             sentence = await asyncio.get_running_loop().run_in_executor(
                 self._writer, action.act, self._store, form, time.time()
             )
+            self._answers.forget()
             if _wants_json(request):
                 return _json({"done": sentence})
             raise web.HTTPSeeOther(self._back(action, back, self._noted(sentence)))

@@ -3,13 +3,40 @@
 CONTRIBUTING says how to add one.
 """
 
+from canonry.crawler.web.actions import queue_actions
 from canonry.crawler.web.panel import Action, Panel
-from canonry.crawler.web.views import strip_view
+from canonry.crawler.web.views import hosts_view, patterns_view, refused_view, strip_view
 
 STRIP = Panel(  # on every page
     "strip", "Now", "Speed, queue, errors and the time left.", strip_view.view, every=1.0
 )
 
-PANELS: tuple[Panel, ...] = (STRIP,)
+PANELS: tuple[Panel, ...] = (
+    STRIP,
+    Panel(
+        "refused",
+        "Held and failed",
+        "What is not fetched, by reason, and what would let it go.",
+        refused_view.view,
+    ),
+    Panel(
+        "hosts",
+        "Hosts",
+        "What waits for each host, how often it is asked and why, and what went wrong.",
+        hosts_view.view,
+    ),
+    Panel(
+        "patterns",
+        "Patterns",
+        "What the most URLs have in common, against the limits of such URLs.",
+        patterns_view.view,
+    ),
+)
 
-ACTIONS: tuple[Action, ...] = ()
+ACTIONS: tuple[Action, ...] = (
+    Action("release", "refused", queue_actions.release),
+    Action("block", "hosts", queue_actions.block),
+    Action("unblock", "hosts", queue_actions.unblock),
+    Action("exclude", "patterns", queue_actions.exclude),
+    Action("include", "patterns", queue_actions.include),
+)

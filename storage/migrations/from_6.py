@@ -1,4 +1,7 @@
-"""From schema 6 to 7: samples of the counts, examples of merges, indexes for those who look."""
+"""From schema 6 to 7: what people look at in large stores, and what they block there."""
+
+from collections.abc import Iterator
+from typing import Any
 
 from alembic.operations import Operations
 from sqlalchemy import (
@@ -9,8 +12,10 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    SmallInteger,
     Table,
     Text,
+    text,
 )
 
 _metadata = MetaData()
@@ -39,11 +44,52 @@ Table(
     Column("merged_links", BigInteger, nullable=False, comment="links merged until then"),
     Column("claims", BigInteger, nullable=False, comment="keys claimed until then"),
 )
+# Names, tables, columns and conditions.
+_INDEXES: tuple[tuple[str, str, list[str], str | None], ...] = (
+    ("aliases_by_status", "aliases", ["status", "kind", "id"], None),
+    ("pages_by_time", "pages", ["fetched_at", "url_id"], None),
+    ("rules_by_state", "rules", ["state", "spared", "id"], None),
+    ("hosts_by_queue", "hosts", ["pending", "id"], None),
+    ("hosts_waiting", "hosts", ["ready_at", "id"], "pending > 0"),
+    ("hosts_by_error", "hosts", ["error_at", "id"], "error_at IS NOT NULL"),
+    ("hosts_blocked", "hosts", ["id"], "blocked > 0"),
+    ("urls_retried", "urls", ["host_id", "due"], "state = 0 AND reason IS NOT NULL"),
+    ("urls_refused", "urls", ["state", "reason", "id"], "state > 2"),
+    ("budgets_large", "budgets", ["count", "key"], "count >= 100"),
+    ("budgets_excluded", "budgets", ["key"], "excluded > 0"),
+)
+# The last failure of each host, from its URLs that have failed.
+_LAST_ERRORS = """
+    UPDATE hosts SET error = last.reason, error_at = last.due FROM (
+        SELECT host_id, reason, due,
+            row_number() OVER (PARTITION BY host_id ORDER BY due DESC, id DESC) AS place
+        FROM urls WHERE state = 3
+    ) AS last WHERE last.host_id = hosts.id AND last.place = 1
+"""
 
 
 def upgrade(connection: Connection, operations: Operations) -> None:
-    """Create the tables, which are empty until the next crawl, and the indexes."""
+    """Create tables, which are empty until the next crawl, columns and indexes."""
     _metadata.create_all(connection, checkfirst=False)
-    operations.create_index("aliases_by_status", "aliases", ["status", "kind", "id"])
-    operations.create_index("rules_by_state", "rules", ["state", "spared", "id"])
-    operations.create_index("pages_by_time", "pages", ["fetched_at", "url_id"])
+    for table, column in _columns():
+        operations.add_column(table, column)
+    for name, table, names, condition in _INDEXES:
+        where = None if condition is None else text(condition)
+        operations.create_index(name, table, names, sqlite_where=where, postgresql_where=where)
+    connection.exec_driver_sql(_LAST_ERRORS)
+
+
+def _columns() -> Iterator[tuple[str, Column[Any]]]:
+    """Yield the new columns, each with its table."""
+
+    def zero(name: str, comment: str) -> Column[Any]:
+        nothing = text("0")
+        return Column(name, SmallInteger, nullable=False, server_default=nothing, comment=comment)
+
+    yield "hosts", zero("blocked", "1: nothing is asked of it until it is unblocked")
+    yield "hosts", Column("error", Text, comment="reason why the last of its URLs that failed did")
+    yield "hosts", Column("error_at", Float, comment="when that was; seconds since 1970")
+    yield (
+        "budgets",
+        zero("excluded", "1: URLs with it are being held, 2: all are, 3: they are being released"),
+    )

@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import Connection
 
-from canonry.storage.records import Budget
+from canonry.storage.records import PATTERN_EXCLUDED, Budget
 from canonry.storage.sql.bulk import add_counts, rows_of
 from canonry.storage.sql.schema import budgets
+
+# The states of a pattern, in the column "excluded".
+EXCLUDING, ALL_HELD, INCLUDING = 1, 2, 3
+EXCLUDED = frozenset({EXCLUDING, ALL_HELD})
 
 BudgetsOf = Callable[[str], Sequence[Budget]]  # from a URL to its budgets
 
@@ -22,18 +26,24 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[st
         wanted: for each URL its budgets; it may be queued if all of them have something left.
 
     Returns:
-        For each URL the reason to hold it, or None if it may be queued.
+        For each URL the reason to hold it, or None if it may be queued. A URL whose pattern people
+        have excluded may not.
     """
     drawn = list(wanted)
     limits = {budget.key: budget for of_url in drawn for budget in of_url}
-    question = "SELECT key, count FROM budgets WHERE key"
-    spent: dict[bytes, int] = {
-        bytes(key): count for key, count in rows_of(connection, question, list(limits))
-    }
+    question = "SELECT key, count, excluded FROM budgets WHERE key"
+    spent: dict[bytes, int] = {}
+    excluded: set[bytes] = set()
+    for found, count, state in rows_of(connection, question, list(limits)):
+        spent[key := bytes(found)] = count
+        if state in EXCLUDED:
+            excluded.add(key)
     before = dict(spent)
     answers: list[str | None] = []
     for of_url in drawn:
         over = next((s.reason for s in of_url if spent.get(s.key, 0) >= s.most), None)
+        if excluded and any(s.key in excluded for s in of_url):
+            over = PATTERN_EXCLUDED
         answers.append(over)
         if over is None:
             for budget in of_url:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import Connection, bindparam, case, func, or_, select, update
+from sqlalchemy import Connection, bindparam, case, func, or_, select, text, update
 
 from canonry.storage.records import FIRST, ORDINARY, LeasedHost, Queued
 from canonry.storage.sql import counts
@@ -17,6 +17,7 @@ _BY_ROW = (
     "SELECT hosts.name, state, due, urls.id, url, depth, hops, attempts, etag, modified, priority "
     "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
+_HAS_WORK = text("pending > 0")  # as the index says it that has these hosts in order
 _FEW = 1_000  # queued URLs; so many are searched for the earliest
 _DEFERRED = 1  # deferred URLs of one host in memory: what they name may be more urgent
 _FAR = 86_400.0  # seconds; no URL and no host has to wait longer
@@ -57,7 +58,7 @@ def lease(
     ready = or_(mine, ready_at <= now + seconds / 2, ready_at > far)
     found = connection.execute(
         select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay)
-        .where(hosts.c.pending > 0, free, ready)
+        .where(_HAS_WORK, hosts.c.blocked == 0, free, ready)
         .order_by(hosts.c.ready_at)
         .limit(limit)
         .with_for_update(skip_locked=True)

@@ -1,9 +1,9 @@
 """URL rows: created when a URL is first found, and moved from state to state."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
 from canonry.storage.learned import deferral
 from canonry.storage.learned.classes import (
@@ -15,15 +15,21 @@ from canonry.storage.learned.classes import (
     place,
     record_held,
 )
-from canonry.storage.records import ALIAS, Admission, Candidate, Outcome
+from canonry.storage.records import (
+    ALIAS,
+    HOST_BLOCKED,
+    PATTERN_EXCLUDED,
+    Admission,
+    Candidate,
+    Outcome,
+)
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
-from canonry.storage.sql import counts, transitions
+from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks, insert_rows, next_id, rows_of
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, standing
 
-_REVIEWED = 20_000  # URLs in memory at once while all are checked
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 COLUMNS = (
     "id",
@@ -47,18 +53,25 @@ _POSTPONE = (
     .where(_here)
     .values(due=bindparam("at"), reason=bindparam("why"), attempts=urls.c.attempts + 1)
 )
-# A URL may be held by a learned rule while it is fetched; its outcome counts all the same.
-_learned = and_(urls.c.state == State.HELD, urls.c.reason == LEARNED)
-_by_robots = and_(urls.c.state == State.HELD, urls.c.reason == "robots")
-_OPEN = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
-    urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _learned)
+# A URL may be held by a learned rule, or by people, while it is fetched; its outcome counts all the
+# same.
+_in_flight = and_(
+    urls.c.state == State.HELD, urls.c.reason.in_((LEARNED, HOST_BLOCKED, PATTERN_EXCLUDED))
 )
-_GIVEN = -(func.abs(urls.c.priority) % 2)  # the priority before any promotion
+_OPEN = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
+    urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _in_flight)
+)
+_FAIL = (
+    update(hosts)
+    .where(hosts.c.id == bindparam("row"))
+    .values(error=bindparam("why"), error_at=bindparam("at"))
+)
+GIVEN = -(func.abs(urls.c.priority) % 2)  # the priority before any promotion
 _PROMOTE = (
     update(urls)
     .where(urls.c.id.in_(bindparam("rows", expanding=True)))
     .where(urls.c.state == State.QUEUED, urls.c.priority > bindparam("to"))
-    .values(priority=_GIVEN + bindparam("to"))
+    .values(priority=GIVEN + bindparam("to"))
 )
 
 
@@ -81,6 +94,7 @@ def admit(
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
         ids = host_ids(connection, dict.fromkeys(c.host for c, _row in new))
+        new = _without_blocked(connection, new, ids)
         placed = Placement([], set(), [])
         if rules is not None:
             placed = place(connection, new, rules, now, ids.__getitem__)
@@ -136,6 +150,27 @@ def admit(
     return claims
 
 
+def _without_blocked(
+    connection: Connection, new: list[tuple[Candidate, int]], ids: Mapping[str, int]
+) -> list[tuple[Candidate, int]]:
+    """Return new URLs; those of hosts that people have blocked are held."""
+    blocked = blocked_among(connection, ids.values())
+    if not blocked:
+        return new
+    return [
+        (c._replace(held=HOST_BLOCKED) if c.held is None and ids[c.host] in blocked else c, row)
+        for c, row in new
+    ]
+
+
+def blocked_among(connection: Connection, rows: Iterable[int]) -> set[int]:
+    """Return those of some hosts that people have blocked."""
+    if connection.exec_driver_sql("SELECT 1 FROM hosts WHERE blocked > 0 LIMIT 1").first() is None:
+        return set()
+    question = "SELECT id FROM hosts WHERE blocked > 0 AND id"
+    return {row for (row,) in rows_of(connection, question, list(rows))}
+
+
 def _apply(placed: Placement, new: Sequence[tuple[Candidate, int]]) -> list[tuple[Candidate, int]]:
     """Return new URLs with what rules say about them: some are held, some are asked later."""
     held = {one.row for one in placed.held}
@@ -185,16 +220,22 @@ def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float)
     settled: dict[int, Transition] = {}
     postponed = []
     in_flight: list[int] = []  # a learned rule held them while they were fetched
+    failed: dict[int, str | None] = {}
     for row, host_id, depth, state, reason in connection.execute(_OPEN, {"rows": list(wanted)}):
         outcome = wanted[row]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)
             settled[row] = Transition(host_id, depth, standing(state, reason), after)
-            in_flight += [row] * (state == State.HELD)
-        else:
+            in_flight += [row] * (state == State.HELD and reason == LEARNED)
+        elif state == State.QUEUED:  # else it is held meanwhile, and not retried
             postponed.append({"row": row, "at": outcome.retry_at, "why": outcome.reason})
+        if outcome.retry_at is not None or outcome.state is State.FAILED:
+            failed[host_id] = outcome.reason
     transitions.move(connection, settled, due=now)
     delete_edges(connection, in_flight)
+    if failed:
+        errors = [{"row": row, "why": why, "at": now} for row, why in sorted(failed.items())]
+        connection.execute(_FAIL, errors)
     if postponed:
         connection.execute(_POSTPONE, postponed)
 
@@ -209,84 +250,6 @@ def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
     """
     for part in chunks(list(rows)):
         connection.execute(_PROMOTE, {"rows": part, "to": priority})
-
-
-def requeue(connection: Connection, before: float) -> int:
-    """Put URLs that were fetched before a time back in the queue: pages, redirects and failures.
-
-    So are those that a robots.txt held before: by now, it may allow them.
-
-    Args:
-        connection: in a writing transaction.
-        before: seconds since 1970.
-
-    Returns:
-        How many URLs.
-    """
-    settled = urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED])
-    old = and_(or_(settled, _by_robots), urls.c.due <= before)
-    return queue_again(connection, old)
-
-
-def queue_again(connection: Connection, which: ColumnElement[bool]) -> int:
-    """Put URLs back in the queue as if they had never been fetched; return how many.
-
-    Args:
-        connection: in a writing transaction.
-        which: a condition on `urls`; none of them may be queued.
-    """
-    by = (urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason)
-    found = connection.execute(select(*by, func.count()).where(which).group_by(*by))
-    moved = {
-        Transition(host_id, depth, (State(state), reason), QUEUED): number
-        for host_id, depth, state, reason, number in found
-    }
-    connection.execute(
-        update(urls)
-        .where(which)
-        .values(state=State.QUEUED, reason=None, attempts=0, due=0.0, priority=_GIVEN)
-    )
-    transitions.count(connection, moved)
-    return sum(moved.values())
-
-
-def review(
-    connection: Connection,
-    state: State,
-    reason_to_hold: Callable[[str, int, int], str | None],
-    reasons: Collection[str] = (),
-) -> int:
-    """Check held or queued URLs against limits that may have changed.
-
-    Args:
-        connection: in a writing transaction.
-        state: `State.HELD` releases what may be fetched now, `State.QUEUED` holds what may not.
-        reason_to_hold: from the URL, its depth and its hops to the reason to hold it, or None.
-        reasons: of the held URLs, check only those with one of these reasons.
-
-    Returns:
-        How many URLs changed their state.
-    """
-    wanted = select(urls.c.id, urls.c.host_id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.reason)
-    wanted = wanted.where(urls.c.state == state, urls.c.id > bindparam("after"))
-    if reasons:
-        wanted = wanted.where(urls.c.reason.in_(reasons))
-    wanted = wanted.order_by(urls.c.id).limit(_REVIEWED)
-    changed, after = 0, 0
-    if reasons and not any(counts.total_of(connection, counts.url(state, r)) for r in reasons):
-        return 0  # else all URLs would be read for nothing
-    while rows := connection.execute(wanted, {"after": after}).all():
-        moved: dict[int, Transition] = {}
-        for row in rows:
-            reason = reason_to_hold(row.url, row.depth, row.hops)
-            if (reason is None) == (state is State.HELD):
-                before = standing(state, row.reason)
-                then = QUEUED if reason is None else (State.HELD, reason)
-                moved[row.id] = Transition(row.host_id, row.depth, before, then)
-        transitions.move(connection, moved)
-        changed += len(moved)
-        after = rows[-1].id
-    return changed
 
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:

@@ -2,10 +2,13 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy import Connection, and_, case, func, select, text
 
 from canonry.storage.sql.schema import State, hosts, urls
 
+# As the indexes say it that have these rows in order.
+_HAS_WORK = text("pending > 0")
+_IS_RETRIED = text("state = 0 AND reason IS NOT NULL")
 _NOTABLE = 10.0  # seconds; every host waits for its delay
 _MOST = 20  # hosts that are named
 _LOOKED_AT = 50  # hosts, to find the one that may be asked first
@@ -30,12 +33,12 @@ def waiting_hosts(connection: Connection, now: float) -> list[WaitingHost]:
     wait = hosts.c.ready_at - now - func.coalesce(hosts.c.delay, 0.0)
     found = connection.execute(
         select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.pending)
-        .where(hosts.c.pending > 0, wait > _NOTABLE)
+        .where(_HAS_WORK, hosts.c.ready_at > now + _NOTABLE, wait > _NOTABLE)
         .order_by(hosts.c.ready_at.desc(), hosts.c.id)
         .limit(_MOST)
     )
     return [
-        WaitingHost(name, ready_at, _reason(connection, row), number)
+        WaitingHost(name, ready_at, reason_of(connection, row), number)
         for row, name, ready_at, number in found.all()
     ]
 
@@ -49,7 +52,7 @@ def waits_for(connection: Connection, now: float) -> WaitingHost | None:
     """
     first: WaitingHost | None = None
     query = select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.pending)
-    query = query.where(hosts.c.pending > 0).order_by(hosts.c.ready_at).limit(_LOOKED_AT)
+    query = query.where(_HAS_WORK).order_by(hosts.c.ready_at).limit(_LOOKED_AT)
     for row, name, ready_at, number in connection.execute(query).all():
         if first is not None and ready_at >= first.until:
             break
@@ -59,7 +62,7 @@ def waits_for(connection: Connection, now: float) -> WaitingHost | None:
         if until <= now:
             return None
         if first is None or until < first.until:
-            first = WaitingHost(name, until, _reason(connection, row), number)
+            first = WaitingHost(name, until, reason_of(connection, row), number)
     return first
 
 
@@ -90,9 +93,9 @@ def held_by_others(connection: Connection, owner: str, now: float) -> HeldHosts 
     return HeldHosts(first.name, first.lease_owner, number)
 
 
-def _reason(connection: Connection, host: int) -> str | None:
+def reason_of(connection: Connection, host: int) -> str | None:
     """Return the reason of the URL of a host that waits longest for its retry."""
-    queued = urls.c.host_id == host, urls.c.state == State.QUEUED, urls.c.reason.is_not(None)
-    latest = select(urls.c.reason).where(*queued).order_by(urls.c.due.desc()).limit(1)
+    retried = select(urls.c.reason).where(urls.c.host_id == host, _IS_RETRIED)
+    latest = retried.order_by(urls.c.due.desc()).limit(1)
     reason: str | None = connection.scalar(latest)
     return reason

@@ -17,6 +17,7 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
     and_,
+    text,
 )
 from sqlalchemy.engine import Dialect
 
@@ -82,8 +83,37 @@ hosts = Table(
     Column("delay", Float, comment="seconds between requests, if robots.txt asks for it"),
     Column("lease_owner", Text, comment="the worker that leases it"),
     Column("lease_until", Float, nullable=False, comment="end of the lease; seconds since 1970"),
+    Column(
+        "blocked",
+        SmallInteger,
+        nullable=False,
+        server_default=text("0"),
+        comment="1: nothing is asked of it until it is unblocked",
+    ),
+    Column("error", Words, comment="reason why the last of its URLs that failed did"),
+    Column("error_at", Float, comment="when that was; seconds since 1970"),
     Index("hosts_with_work", "lease_until", "ready_at"),
+    Index("hosts_by_queue", "pending", "id"),
 )
+_pending = text("pending > 0")
+# The next hosts to ask, and those that wait longest.
+Index(
+    "hosts_waiting",
+    hosts.c.ready_at,
+    hosts.c.id,
+    sqlite_where=_pending,
+    postgresql_where=_pending,
+)
+_failed = text("error_at IS NOT NULL")
+Index(
+    "hosts_by_error",
+    hosts.c.error_at,
+    hosts.c.id,
+    sqlite_where=_failed,
+    postgresql_where=_failed,
+)
+_blocked = text("blocked > 0")
+Index("hosts_blocked", hosts.c.id, sqlite_where=_blocked, postgresql_where=_blocked)
 
 Index("hosts_by_name", hosts.c.name, unique=True).ddl_if(dialect="sqlite")
 # PostgreSQL's B-trees cannot hold long texts. The write lock rules out two rows of one name.
@@ -117,6 +147,26 @@ Index(
     urls.c.id,
     sqlite_where=_queued,
     postgresql_where=_queued,
+)
+
+_retried = text("state = 0 AND reason IS NOT NULL")
+# The queued URLs of a host that wait for a retry: few of many.
+Index(
+    "urls_retried",
+    urls.c.host_id,
+    urls.c.due,
+    sqlite_where=_retried,
+    postgresql_where=_retried,
+)
+_refused = text("state > 2")
+# What is held or has failed, by reason: examples, and what a release puts back.
+Index(
+    "urls_refused",
+    urls.c.state,
+    urls.c.reason,
+    urls.c.id,
+    sqlite_where=_refused,
+    postgresql_where=_refused,
 )
 
 _led_to = and_(urls.c.depth == 0, urls.c.hops > 0)
@@ -236,7 +286,19 @@ budgets = Table(
     Column("key", LargeBinary(16), primary_key=True, comment="hash of the host and the pattern"),
     Column("pattern", Words, nullable=False, comment="what its URLs have in common"),
     Column("count", BigInteger, nullable=False, comment="URLs that were queued"),
+    Column(
+        "excluded",
+        SmallInteger,
+        nullable=False,
+        server_default=text("0"),
+        comment="1: URLs with it are being held, 2: all are, 3: they are being released",
+    ),
 )
+LARGE = 100  # URLs with a pattern, from which on it is found by their number
+_large = text(f"count >= {LARGE}")
+Index("budgets_large", budgets.c.count, budgets.c.key, sqlite_where=_large, postgresql_where=_large)
+_excluded = text("excluded > 0")
+Index("budgets_excluded", budgets.c.key, sqlite_where=_excluded, postgresql_where=_excluded)
 
 counts = Table(
     "counts",

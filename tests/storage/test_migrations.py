@@ -17,6 +17,7 @@ from support.stores import admit, assert_counts_are_right, lease, open_store
 from canonry.storage import StoreError, migrations, report
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION
+from canonry.storage.steering import host_list
 
 pytestmark = pytest.mark.every_database
 
@@ -101,6 +102,9 @@ def test_an_old_store_is_refused_then_upgraded_and_works(
         found = report.status(connection)
     assert found["urls"] == {"queued": 2, "fetched": 1, "redirected": 1, "failed": 1, "held": 2}
     assert found["held"] == {"robots": 1, "too-deep": 1}
+    with report.reading(url_of(old)) as connection:
+        failed = host_list.hosts_in(connection, order="error").rows
+        assert [host.error for host in failed] == ["timeout"]
     store = open_store(old)
     urls = ["http://a.example/1", "http://b.example/deep", "http://new.example/"]
     assert [answer.new for answer in admit(store, urls)] == [False, False, True]

@@ -26,7 +26,7 @@ import canonry.storage.store
 from canonry.canon.policies import preset
 from canonry.storage import Hop, Page, RefusedLink, State, Store, StoreError, report
 from canonry.storage.rows import leases as rows
-from canonry.storage.rows.urls import review
+from canonry.storage.rows.requeueing import review
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION, meta, pages

@@ -10,6 +10,7 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from canonry.canon import Canonical, InvalidURL, redaction
+from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.faults import WITH_RETRY_AFTER
 from canonry.crawler.fetch.robots import DAY
@@ -22,7 +23,7 @@ from canonry.crawler.run.queue.store_session import LEASE_SECONDS
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.secrets_hidden import without_secrets
 from canonry.storage import Candidate, State, Store
-from canonry.storage.rows import budgets, clock_ahead, urls
+from canonry.storage.rows import budgets, clock_ahead, requeueing, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
@@ -34,6 +35,8 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.OURS,
     HoldReason.LEARNED,
     HoldReason.OTHER_TYPE,
+    HoldReason.HOST_BLOCKED,
+    HoldReason.PATTERN_EXCLUDED,
 }
 _MOST_TOLD = 10  # lines of lists, one by one
 _MANY = 100_000  # URLs; to review more takes a time that users notice
@@ -128,7 +131,7 @@ def prepare(
         for url in urls.seed_targets(connection):
             url_filter.extend_scope(url)
         if settings.crawl.recrawl_seconds is not None:
-            urls.requeue(connection, now - settings.crawl.recrawl_seconds)
+            requeueing.requeue(connection, now - settings.crawl.recrawl_seconds)
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
         last = _last_job(connection)
         killed_jobs.close_in(connection)
@@ -140,6 +143,9 @@ def prepare(
             others = {HoldReason.OTHER_TYPE} if _types_in(last) != _types_in(this) else set()
             _release(connection, url_filter, _LIMITS | others)
             _hold(connection, url_filter)
+            exclusions.finish(connection, every=True)
+        else:
+            exclusions.finish(connection, every=settings.crawl.recrawl_seconds is not None)
 
 
 def _correct_clock(
@@ -187,7 +193,7 @@ def _release(connection: Connection, url_filter: URLFilter, reasons: frozenset[H
             return hold.label
         return budgets.spend(connection, [url_filter.budgets_of(url)])[0]
 
-    urls.review(connection, State.HELD, judge, {reason.label for reason in reasons})
+    requeueing.review(connection, State.HELD, judge, {reason.label for reason in reasons})
 
 
 def _hold(connection: Connection, url_filter: URLFilter) -> None:
@@ -197,4 +203,4 @@ def _hold(connection: Connection, url_filter: URLFilter) -> None:
         hold = url_filter.reason_to_hold(url, depth, hops)
         return None if hold is None else hold.label
 
-    urls.review(connection, State.QUEUED, judge)
+    requeueing.review(connection, State.QUEUED, judge)

@@ -11,7 +11,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.storage import State
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.rows.redirect_chains import ChainEnd, chains
-from canonry.storage.rows.urls import queue_again
+from canonry.storage.rows.requeueing import queue_again
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import jobs, urls

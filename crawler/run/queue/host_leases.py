@@ -6,6 +6,7 @@ from canonry.crawler.run.queue.turns import Turns
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 
 _HEARTBEAT = LEASE_SECONDS / 4
+_LOOKS = 1.0  # seconds between two looks at what people have changed
 
 
 class HostLeases:
@@ -31,10 +32,14 @@ class HostLeases:
         self._turns = turns
         self._enough = 2 * concurrency
         self._leased_at = 0.0
+        self._looked_at = 0.0
         self.maybe_more = True  # the store may have queued URLs that are not loaded
 
     async def refresh(self, now: float) -> None:
         """Lease hosts where too few are loaded; else extend our leases, at each heartbeat."""
+        if not 0.0 <= now - self._looked_at < _LOOKS:
+            self._looked_at = now
+            await self._follow()
         if self._needs_hosts(now):
             await self._lease(now)
         elif now - self._leased_at > _HEARTBEAT:
@@ -51,6 +56,14 @@ class HostLeases:
     async def leave(self) -> None:
         """Release all hosts, with their pace."""
         await self._store_session.leave(self._pace())
+
+    async def _follow(self) -> None:
+        """Follow what people have changed: forget what they hold, and fetch what they release."""
+        loaded = [row for rows in self._frontier.rows().values() for row in rows]
+        gone = await self._store_session.withdrawn(loaded)
+        if gone is not None:
+            self._frontier.drop(gone)
+            self.maybe_more = True
 
     def _needs_hosts(self, now: float) -> bool:
         """Return True if there are too few URLs, or too few hosts to request from at once.

@@ -1,7 +1,7 @@
 """The store session: one worker's calls to the store, each on the writer thread."""
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -14,6 +14,7 @@ from canonry.storage.records import redirect_targets
 from canonry.storage.rows import leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.writer import Writer
+from canonry.storage.steering import blocked_hosts, queue_changes
 
 LEASE_SECONDS = 60.0
 PER_HOST = 256  # URLs of one host in memory at most
@@ -73,6 +74,7 @@ class StoreSession:
         self._level_by_level = level_by_level
         self._notify = notify
         self._learning = learning
+        self._generation = -1  # of the changes that people made
         self.queued = 0  # URLs in the store, as of the last call
         self.fetched = 0  # pages there; other workers add to both, too
         self.learning_seconds = 0.0  # of CPU time
@@ -110,6 +112,30 @@ class StoreSession:
                 return leases.renew(connection, self._worker, names, now + LEASE_SECONDS)
 
         return await self._writer.call(renew)
+
+    async def withdrawn(self, rows: Collection[int]) -> set[int] | None:
+        """Return those of some queued URLs that people have withdrawn, by holding them.
+
+        What is queued on blocked hosts is held before.
+
+        Returns:
+            None if people have changed nothing since the last call.
+        """
+
+        def withdrawn() -> set[int] | None:
+            with self._store.leasing() as connection:
+                generation = queue_changes.generation(connection)
+                is_unfinished = bool(blocked_hosts.unfinished(connection))
+                changed = generation != self._generation or is_unfinished
+                gone = queue_changes.withdrawn(connection, rows) if changed else None
+            self._generation = generation
+            if is_unfinished:
+                with self._store.transaction() as connection:
+                    blocked_hosts.finish(connection)
+                    self._count(connection)
+            return gone
+
+        return await self._writer.call(withdrawn)
 
     async def next_due(self, now: float) -> float | None:
         """Return when the next queued URL may be tried; None when none is left.

@@ -16,7 +16,7 @@ from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.learned import rekeying
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.equivalences import Equivalences
-from canonry.storage.rows import urls
+from canonry.storage.rows import requeueing
 from canonry.storage.sql.schema import urls as table
 
 pytestmark = pytest.mark.every_database
@@ -44,7 +44,7 @@ class Web:
 
     def queue_again(self) -> None:
         with self.store.transaction() as connection:
-            urls.requeue(connection, self.now)
+            requeueing.requeue(connection, self.now)
 
     def moved(self, path: str, to: str, status: int = 301) -> None:
         hop = Hop("redirect", status, candidate(A + to))
@@ -63,7 +63,7 @@ class Web:
         self.now += 1.0
         settled = (table.c.id == outcome.row) & (table.c.state != State.QUEUED)
         with self.store.transaction() as connection:
-            urls.queue_again(connection, settled)
+            requeueing.queue_again(connection, settled)
         self.store.record([outcome], self.now)
 
     def rule(self, *, active: bool) -> None:

@@ -7,7 +7,7 @@ from support.stores import assert_counts_are_right, candidate, open_store
 
 from canonry.storage import State, Store, report
 from canonry.storage.records import Budget
-from canonry.storage.rows import urls
+from canonry.storage.rows import requeueing
 
 _LIMITS = {"even": 3, "odd": 5}
 
@@ -86,6 +86,8 @@ def test_a_larger_budget_releases_urls(tmp_path: Path) -> None:
     store.budgets_of = budgets_of
     admit(store, range(0, 12, 2))
     with store.transaction() as connection:
-        urls.review(connection, State.HELD, lambda url, _d, _h: None if url[-1] in "68" else "no")
+        requeueing.review(
+            connection, State.HELD, lambda url, _d, _h: None if url[-1] in "68" else "no"
+        )
     assert [n for n, reason in states(store).items() if reason is None] == ["0", "2", "4", "6", "8"]
     store.close()

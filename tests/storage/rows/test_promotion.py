@@ -14,7 +14,7 @@ from support.stores import (
 
 from canonry.storage import Candidate, Hop, Page, Queued, State, Store
 from canonry.storage.records import FIRST, ORDINARY, QUESTION, TARGET
-from canonry.storage.rows import leases, urls
+from canonry.storage.rows import leases, requeueing, urls
 
 pytestmark = pytest.mark.every_database
 
@@ -130,7 +130,7 @@ def test_a_recrawl_forgets_promotions_but_not_what_the_settings_put_first(tmp_pa
     everything = [row for row in range(rows[0], rows[-1] + 2) if row != rows[4]]
     store.record([visited(row, State.FETCHED) for row in everything], 2.0)
     with store.transaction() as connection:
-        assert urls.requeue(connection, 3.0) == 6
+        assert requeueing.requeue(connection, 3.0) == 6
     assert next_of(store, now=200.0) == [MANY[0], MANY[1], new.url, MANY[2], MANY[3], MANY[4]]
     store.close()
 
@@ -142,7 +142,7 @@ def test_promoted_urls_come_with_what_a_conditional_request_needs(tmp_path: Path
     page = Page(200, 0.1, "text/html", 10, bytes(16), None, None, 0, None, '"tag"', "Monday")
     store.record([visited(row, State.FETCHED, page=page)], 1.0)
     with store.transaction() as connection:
-        urls.requeue(connection, 3.0)
+        requeueing.requeue(connection, 3.0)
         urls.promote(connection, [row], QUESTION)
         found = leases.promoted(connection, {row, other, 99}, now=5.0, level_by_level=False)
         nothing = leases.promoted(connection, (), now=5.0, level_by_level=False)

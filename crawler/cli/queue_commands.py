@@ -1,0 +1,233 @@
+"""The commands that show and change a queue: ``refused``, ``hosts`` and ``patterns``."""
+
+import time
+
+import click
+
+from canonry.crawler.admission import exclusions
+from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
+from canonry.crawler.cli.terminal import render
+from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
+from canonry.storage import report
+from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
+from canonry.storage.steering.short_steps import ShortSteps
+
+_host = click.argument("host", metavar="HOST")
+_pattern = click.argument("pattern", metavar="PATTERN|URL")
+_limit = click.option(
+    "--limit",
+    "most",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="List so many.",
+)
+_after = click.option("--after", metavar="CURSOR", default="", help="Go on after an earlier list.")
+
+
+@click.group()
+def refused() -> None:
+    """Show and release URLs that are held or have failed."""
+
+
+@refused.command("list")
+@store_option
+@json_option
+@with_exit_code
+def list_refused(store: str, *, as_json: bool) -> int:
+    """List for what reasons URLs are not fetched, with examples, and what would let them go."""
+    with report.reading(store) as connection:
+        found = refusal_listing.refusals_of(connection)
+    if as_json:
+        print_json(found)
+        return 0
+    render.table(
+        "Refused",
+        ("state", "reason", "URLs", "example", "what lets them go"),
+        [
+            (one.state, one.reason, one.urls, next(iter(one.examples), ""), one.remedy or "")
+            for one in found
+        ],
+    )
+    if not found:
+        render.notify("no URL is held, and none has failed")
+    return 0
+
+
+@refused.command()
+@click.argument("reason", metavar="REASON")
+@click.option("--host", metavar="HOST", help="Only URLs of this host.")
+@store_option
+@with_exit_code
+def release(reason: str, host: str | None, store: str) -> int:
+    """Put the URLs that are held, or have failed, for a reason back in the queue.
+
+    A running crawl fetches them; else the next one does, unless it has other limits than the last
+    one: then it holds again what they do not allow. What robots.txt disallows is held again.
+    """
+    with report.reading(store) as connection:
+        states = [
+            one.state for one in refusal_listing.refusals_of(connection) if one.reason == reason
+        ]
+        keeps = exclusions.keeps(connection)
+    wanted = [refusal_listing.to_release(state, reason) for state in states or ["held"]]
+    with ShortSteps(store) as opened:
+        done = sum(releases.release(opened, one, host=host, keeps=keeps) for one in wanted)
+    if not states:
+        render.notify(f"no URL is held or has failed for {reason!r}; 'canonry refused list'")
+    render.notify(f"{render.counted(done, 'URL')} went back to the queue")
+    return 0
+
+
+@click.group()
+def hosts() -> None:
+    """Show, block and unblock hosts."""
+
+
+@hosts.command("list")
+@store_option
+@click.option(
+    "--sort",
+    type=click.Choice(host_listing.ORDERS),
+    default="queue",
+    show_default=True,
+    help="The longest queue first, the longest wait, the last error, or by name.",
+)
+@click.option("--match", "part", metavar="TEXT", default="", help="Only hosts with it in the name.")
+@click.option("--blocked", is_flag=True, help="Only blocked hosts.")
+@_limit
+@_after
+@json_option
+@with_exit_code
+def list_hosts(
+    store: str, sort: str, part: str, most: int, after: str, *, blocked: bool, as_json: bool
+) -> int:
+    """List hosts: queue, delay and why, last error, and what is known of robots.txt."""
+    with report.reading(store) as connection:
+        found = host_listing.hosts_of(
+            connection, time.time(), order=sort, part=part, blocked=blocked, after=after, most=most
+        )
+    if as_json:
+        print_json(found)
+        return 0
+    render.table(
+        f"Hosts, of {found.total:,}",
+        ("host", "queued", "seconds between requests", "waits until", "last error"),
+        [
+            (
+                one.host,
+                one.queued,
+                "blocked" if one.blocked else f"{one.delay:g}, by {one.delay_from}",
+                f"{render.moment(one.waits_until)}, {one.waits_for}" if one.waits_until else "",
+                f"{one.last_error}, {render.moment(one.last_error_at)}" if one.last_error else "",
+            )
+            for one in found.hosts
+        ],
+    )
+    if found.after:
+        render.notify(f"there are more: --after '{found.after}'")
+    return 0
+
+
+@hosts.command()
+@_host
+@store_option
+@with_exit_code
+def block(host: str, store: str) -> int:
+    """Ask nothing more of a host: what is queued there is held, and what is found there, too.
+
+    A running crawl follows within a second; its requests in flight end.
+    """
+    with ShortSteps(store) as opened:
+        done = blocked_hosts.block(opened, host)
+    render.notify(f"{host} is blocked: {render.counted(done, 'queued URL')} held")
+    return 0
+
+
+@hosts.command()
+@_host
+@store_option
+@with_exit_code
+def unblock(host: str, store: str) -> int:
+    """Put back in the queue what was held because its host was blocked."""
+    with ShortSteps(store) as opened:
+        done = blocked_hosts.unblock(opened, host)
+    render.notify(f"{host} is not blocked: {render.counted(done, 'URL')} went back to the queue")
+    return 0
+
+
+@click.group()
+def patterns() -> None:
+    """Show patterns of URLs with their budgets; exclude and include them.
+
+    A pattern is a host and a path, with "*" for numbers, dates and session ids, as max_per_pattern
+    counts them.
+    """
+
+
+@patterns.command("list")
+@store_option
+@click.option("--match", "part", metavar="TEXT", default="", help="Only patterns with it in them.")
+@_limit
+@_after
+@json_option
+@with_exit_code
+def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool) -> int:
+    """List the patterns of which the most URLs were queued, with their budgets."""
+    with report.reading(store) as connection:
+        found = pattern_listing.patterns_of(connection, part=part, after=after, most=most)
+    if as_json:
+        print_json(found)
+        return 0
+    for title, some in (("Excluded", found.excluded), ("Patterns", found.patterns)):
+        render.table(
+            title,
+            ("pattern", "queued", "limit", "state"),
+            [
+                (one.pattern, one.queued, "none" if one.limit is None else one.limit, one.state)
+                for one in some
+            ],
+        )
+    if found.after:
+        render.notify(f"there are more: --after '{found.after}'")
+    return 0
+
+
+@patterns.command()
+@_pattern
+@click.option("--dry-run", is_flag=True, help="Say what would be held, and change nothing.")
+@store_option
+@json_option
+@with_exit_code
+def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
+    """Hold the URLs that have a pattern: those that are queued, and those to come."""
+    found = pattern_listing.pattern_named(pattern)
+    if dry_run:
+        with report.reading(store) as connection:
+            seen = pattern_listing.preview(connection, pattern)
+        if as_json:
+            print_json(seen)
+        else:
+            render.notify(pattern_listing.said(seen))
+        return 0
+    with ShortSteps(store) as opened:
+        done = excluded_patterns.exclude(opened, found)
+    if as_json:
+        print_json({"pattern": found.text, "held": done})
+    render.notify(f"{found.text} is excluded: {render.counted(done, 'queued URL')} held")
+    return 0
+
+
+@patterns.command()
+@_pattern
+@store_option
+@with_exit_code
+def include(pattern: str, store: str) -> int:
+    """Undo an exclusion: the URLs that it holds go back to the queue."""
+    found = pattern_listing.pattern_named(pattern)
+    with ShortSteps(store) as opened:
+        done = excluded_patterns.include(opened, found)
+    render.notify(
+        f"{found.text} is not excluded: {render.counted(done, 'URL')} went back to the queue"
+    )
+    return 0

@@ -1,0 +1,128 @@
+"""Hosts for people: queue, the delay and why, the last error, and what robots.txt says."""
+
+import msgspec
+from sqlalchemy import Connection
+
+from canonry.crawler.inquiry.last_crawl import last_crawl
+from canonry.crawler.settings import Settings, load
+from canonry.crawler.settings.host_tables import HostTables
+from canonry.storage.steering import host_list
+from canonry.storage.steering.host_list import HostRow, RobotsState
+from canonry.storage.timestamps import iso
+
+ORDERS = host_list.ORDERS
+_NOTABLE = 10.0  # seconds; every host waits for its delay
+
+
+class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A host; durations are seconds."""
+
+    host: str
+    queued: int
+    delay: float  # between two requests
+    delay_from: str  # where that comes from
+    waits_until: str | None  # longer than its delay
+    waits_for: str | None  # why
+    leased_to: str | None  # the worker that asks it now
+    blocked: bool
+    last_error: str | None
+    last_error_at: str | None
+    robots: list[str]  # of each of its origins, in words
+
+
+class HostListing(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of hosts."""
+
+    hosts: list[HostAnswer]
+    total: int  # in the store
+    after: str  # gives the next page; "" if there is none
+    looked_at: int
+
+
+def hosts_of(
+    connection: Connection,
+    now: float,
+    *,
+    order: str = "queue",
+    part: str = "",
+    blocked: bool = False,
+    after: str = "",
+    most: int = 50,
+) -> HostListing:
+    """Return a page of hosts; the other arguments are those of `host_list.hosts_in`.
+
+    Args:
+        connection: to a store.
+        now: seconds since 1970.
+        order: one of `ORDERS`.
+        part: only hosts with this text in their name.
+        blocked: only blocked hosts.
+        after: the cursor of the page before.
+        most: hosts on a page.
+    """
+    found = host_list.hosts_in(
+        connection, order=order, part=part, blocked=blocked, after=after, most=most
+    )
+    rows = found.rows
+    if part and not after and (exact := host_list.host_named(connection, part.casefold())):
+        rows = [exact, *(row for row in rows if row.row != exact.row)]
+    crawl = last_crawl(connection)
+    settings = crawl.settings if crawl is not None else load(None, {})
+    tables = HostTables(settings.hosts)
+    robots = host_list.robots_of(connection, rows)
+    return HostListing(
+        hosts=[
+            _answer(connection, row, settings, tables, robots.get(row.name, []), now)
+            for row in rows
+        ],
+        total=host_list.number_of(connection),
+        after=found.after,
+        looked_at=found.looked_at,
+    )
+
+
+def _answer(
+    connection: Connection,
+    row: HostRow,
+    settings: Settings,
+    tables: HostTables,
+    robots: list[RobotsState],
+    now: float,
+) -> HostAnswer:
+    """Return a host in words."""
+    own = tables.of(row.name)
+    delay, source = settings.crawl.delay, "the settings (--delay)"
+    if own.delay is not None:
+        delay, source = own.delay, "the settings ([hosts])"
+    longest = settings.crawl.max_crawl_delay
+    if own.max_crawl_delay is not None:
+        longest = own.max_crawl_delay
+    if row.delay is not None and min(row.delay, longest) > delay:
+        delay, source = min(row.delay, longest), "its robots.txt"
+        if row.delay > longest:
+            source += f", which asks for {row.delay:g}; max_crawl_delay allows {longest:g}"
+    waits = bool(row.queued) and row.ready_at - now > delay + _NOTABLE
+    reason = host_list.retry_reason(connection, row) if waits else None
+    return HostAnswer(
+        host=row.name,
+        queued=row.queued,
+        delay=delay,
+        delay_from=source,
+        waits_until=iso(row.ready_at) if waits else None,
+        waits_for=(reason or "it asked for a pause") if waits else None,
+        leased_to=row.lease_owner if row.lease_until > now else None,
+        blocked=bool(row.blocked),
+        last_error=row.error,
+        last_error_at=iso(row.error_at),
+        robots=[_says(state, now) for state in robots],
+    )
+
+
+def _says(state: RobotsState, now: float) -> str:
+    """Return in words what is known of a robots.txt."""
+    if state.unreachable_since is not None:
+        since = iso(state.unreachable_since)
+        what = "its last version counts" if state.is_read else "nothing is fetched"
+        return f"{state.origin}: not reached since {since}; {what}"
+    age = "read" if state.expires_at > now else "read, and to be read again"
+    return f"{state.origin}: {age}"

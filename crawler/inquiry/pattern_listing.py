@@ -1,0 +1,140 @@
+"""Patterns of URLs for people: how many were queued, and how many may be."""
+
+import msgspec
+from sqlalchemy import Connection
+
+from canonry.crawler.admission import exclusions
+from canonry.crawler.inquiry.last_crawl import last_crawl
+from canonry.crawler.settings import Settings, SettingsError, load
+from canonry.crawler.settings.host_tables import HostTables
+from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
+from canonry.storage.steering import excluded_patterns, pattern_list
+from canonry.storage.steering.excluded_patterns import URLPattern
+from canonry.storage.steering.pattern_list import PatternRow
+
+_STATES = {
+    0: "counted",
+    EXCLUDING: "being excluded",
+    ALL_HELD: "excluded",
+    INCLUDING: "being included again",
+}
+
+
+class PatternAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A pattern, or a whole host, and its budget."""
+
+    pattern: str
+    queued: int  # URLs that were ever queued
+    limit: int | None  # of these; None: there is none
+    state: str
+    is_host: bool  # True: a budget of a whole host, which can be blocked instead
+
+
+class PatternListing(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of patterns."""
+
+    patterns: list[PatternAnswer]
+    excluded: list[PatternAnswer]  # on the first page
+    after: str  # gives the next page; "" if there is none
+    looked_at: int
+
+
+class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """What the exclusion of a pattern would hold."""
+
+    pattern: str
+    host: str
+    would_hold: int  # queued URLs that were found to have the pattern
+    at_least: bool  # True: there may be more
+    looked_at: int  # queued URLs of the host
+    queued_on_host: int
+    ever_queued: int  # URLs with the pattern: it cannot be more
+    state: str
+
+
+def patterns_of(
+    connection: Connection, *, part: str = "", after: str = "", most: int = 50
+) -> PatternListing:
+    """Return a page of patterns, the most frequent first.
+
+    Args:
+        connection: to a store.
+        part: only patterns with this text in them.
+        after: the cursor of the page before.
+        most: patterns on a page.
+    """
+    crawl = last_crawl(connection)
+    settings = crawl.settings if crawl is not None else load(None, {})
+    found = pattern_list.patterns_in(connection, part=part, after=after, most=most)
+    marked = () if after else pattern_list.marked_patterns(connection)
+    return PatternListing(
+        patterns=[_answer(row, settings) for row in found.rows],
+        excluded=[_answer(row, settings) for row in marked],
+        after=found.after,
+        looked_at=found.looked_at,
+    )
+
+
+def preview(connection: Connection, text: str) -> ExclusionPreview:
+    """Return what it would do to exclude a pattern.
+
+    Args:
+        connection: to a store.
+        text: a pattern, or a URL that has it.
+
+    Raises:
+        SettingsError: if it is neither.
+    """
+    pattern = pattern_named(text)
+    found = excluded_patterns.preview(connection, pattern)
+    row = pattern_list.pattern_with(connection, pattern.key)
+    return ExclusionPreview(
+        pattern=pattern.text,
+        host=pattern.host,
+        would_hold=found.held,
+        at_least=not found.is_exact,
+        looked_at=found.looked_at,
+        queued_on_host=found.queued,
+        ever_queued=found.ever,
+        state=_STATES[row.excluded if row is not None else 0],
+    )
+
+
+def said(found: ExclusionPreview) -> str:
+    """Return a preview as a sentence."""
+    if not found.at_least:
+        return f"{found.pattern}: it would hold {found.would_hold:,} queued URLs"
+    return (
+        f"{found.pattern}: it would hold {found.would_hold:,} of the first {found.looked_at:,} "
+        f"URLs that are queued on {found.host}, which has {found.queued_on_host:,}; "
+        f"{found.ever_queued:,} with this pattern were ever queued"
+    )
+
+
+def pattern_named(text: str) -> URLPattern:
+    """Return the pattern that a text is, or that the URL has which it is.
+
+    Raises:
+        SettingsError: if it is neither.
+    """
+    try:
+        return exclusions.named(text)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _answer(row: PatternRow, settings: Settings) -> PatternAnswer:
+    """Return a pattern with its limit."""
+    is_host = "/" not in row.pattern and "?" not in row.pattern
+    if is_host:
+        own = HostTables(settings.hosts).of(row.pattern).max_pages
+        limit = settings.traps.max_per_host if own is None else own
+    else:
+        limit = settings.traps.max_per_pattern
+    return PatternAnswer(
+        pattern=row.pattern,
+        queued=row.number,
+        limit=limit or None,
+        state=_STATES[row.excluded],
+        is_host=is_host,
+    )

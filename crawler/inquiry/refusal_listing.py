@@ -1,0 +1,143 @@
+"""What is held or has failed, for people: how many for each reason, and what would let them go."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import Connection
+
+from canonry.canon import redact
+from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.inquiry import remedies
+from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl
+from canonry.crawler.inquiry.remedies import Case
+from canonry.crawler.settings import SettingsError, load
+from canonry.storage.steering import refused_list
+from canonry.storage.steering.refused_list import RefusedURL
+from canonry.storage.steering.releases import Refusal
+from canonry.storage.timestamps import iso
+
+_EXAMPLES = 3
+_WITH_EXAMPLES = 30  # reasons; of rare ones the number is enough
+# These are not released one reason at a time: what holds them has a command of its own, or they
+# are no URLs that a crawl can fetch.
+_KEPT = frozenset(
+    reason.label
+    for reason in (
+        HoldReason.LEARNED,
+        HoldReason.HOST_BLOCKED,
+        HoldReason.PATTERN_EXCLUDED,
+        HoldReason.SCHEME,
+        HoldReason.RECORD,
+        HoldReason.PORT,
+    )
+)
+
+
+class RefusalAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A reason for which URLs are not fetched."""
+
+    state: str  # held or failed
+    reason: str  # as the store has it
+    sentence: str | None  # the reason in words
+    urls: int
+    remedy: str | None  # the setting or command that lifts it, for the first example
+    can_be_released: bool
+    examples: list[str]
+
+
+class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL that is not fetched."""
+
+    url: str
+    host: str
+    depth: int
+    attempts: int
+    at: str | None  # when it failed, or was found
+
+
+class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The URLs of one reason, a page of them."""
+
+    about: RefusalAnswer
+    urls: list[RefusedURLAnswer]
+    after: str  # gives the next page; "" if there is none
+
+
+def refusals_of(connection: Connection) -> list[RefusalAnswer]:
+    """Return for what reasons URLs are held or have failed, the most frequent first."""
+    crawl = last_crawl(connection)
+    answers = []
+    for place, (refusal, number) in enumerate(refused_list.refusals(connection)):
+        rows: Sequence[RefusedURL] = ()
+        if place < _WITH_EXAMPLES:
+            rows = refused_list.urls_of(connection, refusal, most=_EXAMPLES).rows
+        answers.append(_answer(refusal, number, rows, crawl))
+    return answers
+
+
+def urls_of(connection: Connection, refusal: Refusal, before: int | None = None) -> RefusalPage:
+    """Return a page of the URLs of a reason, the newest first.
+
+    Args:
+        connection: to a store.
+        refusal: state and reason.
+        before: the cursor of the page before.
+    """
+    number = dict(refused_list.refusals(connection)).get(refusal, 0)
+    found = refused_list.urls_of(connection, refusal, before=before)
+    return RefusalPage(
+        about=_answer(refusal, number, found.rows[:_EXAMPLES], last_crawl(connection)),
+        urls=[
+            RefusedURLAnswer(
+                url=redact(row.url),
+                host=row.host,
+                depth=row.depth,
+                attempts=row.attempts,
+                at=iso(row.at) if row.at else None,
+            )
+            for row in found.rows
+        ],
+        after=found.after,
+    )
+
+
+def to_release(state: str, reason: str) -> Refusal:
+    """Return a reason that can be released.
+
+    Raises:
+        SettingsError: if it cannot; the message says what to do instead.
+    """
+    if state not in {"held", "failed"}:
+        raise SettingsError(f"{state!r}: URLs are held or failed")
+    refusal = Refusal(state, reason)
+    if not _can_be_released(refusal):
+        how = remedies.REMEDIES[reason.partition(":")[0]]
+        said = how(Case("http://host/", 0, 0, load(None, {}), (), ()))
+        raise SettingsError(f"URLs held for {reason!r} are not released by their reason: {said}")
+    return refusal
+
+
+def _can_be_released(refusal: Refusal) -> bool:
+    return refusal.state == "failed" or refusal.reason.partition(":")[0] not in _KEPT
+
+
+def _answer(
+    refusal: Refusal, number: int, rows: Sequence[RefusedURL], crawl: LastCrawl | None
+) -> RefusalAnswer:
+    """Return a reason in words."""
+    remedy = None
+    if rows:
+        first = rows[0]
+        settings = crawl.settings if crawl is not None else load(None, {})
+        seeds = crawl.seeds if crawl is not None else ()
+        case = Case(redact(first.url), first.depth, first.hops, settings, seeds, ())
+        remedy = remedies.remedy(refusal.reason, case)
+    return RefusalAnswer(
+        state=refusal.state,
+        reason=refusal.reason,
+        sentence=remedies.sentence(refusal.reason),
+        urls=number,
+        remedy=remedy,
+        can_be_released=_can_be_released(refusal),
+        examples=[redact(row.url) for row in rows],
+    )

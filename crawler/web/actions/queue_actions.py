@@ -1,0 +1,120 @@
+"""Changes of the queue: release, block and unblock, exclude and include, as the commands do."""
+
+import threading
+from collections.abc import Callable, Mapping
+
+from canonry.crawler.admission import exclusions
+from canonry.crawler.inquiry import pattern_listing, refusal_listing
+from canonry.crawler.settings import SettingsError
+from canonry.crawler.web.panel import BadQuestionError
+from canonry.storage import report
+from canonry.storage.steering import blocked_hosts, excluded_patterns, host_list, releases
+from canonry.storage.steering.short_steps import ShortSteps
+
+_PATIENCE = 2.0  # seconds that a viewer waits; what takes longer goes on without
+
+
+def release(store: str, fields: Mapping[str, str], _now: float) -> str:
+    """Put the URLs of a reason back in the queue; the form has ``state``, ``reason``, ``host``."""
+    reason, host = fields.get("reason", ""), fields.get("host", "").strip() or None
+    try:
+        wanted = refusal_listing.to_release(fields.get("state", ""), reason)
+    except SettingsError as error:
+        raise BadQuestionError(str(error)) from None
+    with report.reading(store) as connection:
+        keeps = exclusions.keeps(connection)
+        if host is not None:
+            _check(host_list.host_named(connection, host) is not None, host)
+    done = _soon(store, lambda opened: releases.release(opened, wanted, host=host, keeps=keeps))
+    return _said(done, f"{reason}: {{}} went back to the queue", f"{reason}: URLs are released")
+
+
+def block(store: str, fields: Mapping[str, str], _now: float) -> str:
+    """Ask nothing more of a host; the form has ``host``."""
+    host = _known_host(store, fields)
+    done = _soon(store, lambda opened: blocked_hosts.block(opened, host))
+    return _said(done, f"{host} is blocked: {{}} held", f"{host} is blocked; its URLs are held")
+
+
+def unblock(store: str, fields: Mapping[str, str], _now: float) -> str:
+    """Undo a block; the form has ``host``."""
+    host = _known_host(store, fields)
+    done = _soon(store, lambda opened: blocked_hosts.unblock(opened, host))
+    said = f"{host} is not blocked"
+    return _said(done, f"{said}: {{}} went back to the queue", f"{said}; its URLs are released")
+
+
+def exclude(store: str, fields: Mapping[str, str], _now: float) -> str:
+    """Hold the URLs with a pattern; the form has ``pattern``."""
+    pattern = _pattern(fields)
+    done = _soon(store, lambda opened: excluded_patterns.exclude(opened, pattern))
+    said = f"{pattern.text} is excluded"
+    return _said(done, f"{said}: {{}} held", f"{said}; its queued URLs are held")
+
+
+def include(store: str, fields: Mapping[str, str], _now: float) -> str:
+    """Undo an exclusion; the form has ``pattern``."""
+    pattern = _pattern(fields)
+    done = _soon(store, lambda opened: excluded_patterns.include(opened, pattern))
+    said = f"{pattern.text} is not excluded"
+    return _said(done, f"{said}: {{}} went back to the queue", f"{said}; its URLs are released")
+
+
+def _soon(store: str, change: Callable[[ShortSteps], int]) -> int | None:
+    """Make a change in steps, on a thread; return None if that takes longer than viewers wait.
+
+    It then goes on. If the server ends before, what is left is done by a crawl, or by the same
+    action again.
+    """
+    done: list[int] = []
+    failed: list[Exception] = []
+
+    def steps() -> None:
+        try:
+            with ShortSteps(store) as opened:
+                done.append(change(opened))
+        except Exception as error:  # noqa: BLE001 - it is raised below
+            failed.append(error)
+
+    thread = threading.Thread(target=steps, name="canonry-steps", daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
+    if failed:
+        raise failed[0]
+    return done[0] if done else None
+
+
+def _said(done: int | None, whole: str, begun: str) -> str:
+    """Return what was done, as a sentence."""
+    if done is None:
+        return f"{begun}; there are many: this goes on for a while."
+    return whole.format(f"{done:,} URL{'' if done == 1 else 's'}") + "."
+
+
+def _known_host(store: str, fields: Mapping[str, str]) -> str:
+    """Return the host that a form names.
+
+    Raises:
+        BadQuestionError: if the store does not know it.
+    """
+    host = fields.get("host", "").strip()
+    with report.reading(store) as connection:
+        _check(host_list.host_named(connection, host) is not None, host)
+    return host
+
+
+def _check(is_known: bool, host: str) -> None:  # noqa: FBT001 - private
+    if not is_known:
+        raise BadQuestionError(f"host {host!r}: the store knows no such host")
+
+
+def _pattern(fields: Mapping[str, str]) -> excluded_patterns.URLPattern:
+    """Return the pattern that a form names.
+
+    Raises:
+        BadQuestionError: if it is none.
+    """
+    try:
+        return pattern_listing.pattern_named(fields.get("pattern", "").strip())
+    except SettingsError as error:
+        raise BadQuestionError(str(error)) from None

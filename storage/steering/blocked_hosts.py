@@ -1,0 +1,117 @@
+"""Blocked hosts: nothing is asked of them, and what was queued there is held until they are free.
+
+The mark on the host decides: from then on no crawl leases it, and its new URLs are held. Holding
+what was queued takes steps. If they are interrupted, any crawl or command that comes by goes on.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select, text, update
+
+from canonry.storage.records import HOST_BLOCKED
+from canonry.storage.rows.requeueing import queue_again
+from canonry.storage.sql import transitions
+from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.engine import StoreError
+from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.sql.transitions import QUEUED, Transition
+from canonry.storage.steering.short_steps import STEP, ShortSteps
+
+_HELD = (State.HELD, HOST_BLOCKED)
+_IS_BLOCKED = text("blocked > 0")
+_HELD_HERE = text("state > 2")  # as the index says it
+
+
+def block(store: ShortSteps, name: str) -> int:
+    """Block a host; return how many queued URLs are held because of it.
+
+    Requests in flight end, and their answers count.
+
+    Args:
+        store: open for short steps.
+        name: of a host that the store knows.
+
+    Raises:
+        StoreError: if it knows none of that name.
+    """
+    with store.step() as connection:
+        row = _row_of(connection, name)
+        _mark(connection, row, blocked=1)
+    return store.repeat(lambda connection: _hold(connection, row) or None)
+
+
+def unblock(store: ShortSteps, name: str) -> int:
+    """Unblock a host; return how many URLs go back to the queue.
+
+    Raises:
+        StoreError: if the store knows no host of that name.
+    """
+    with store.step() as connection:
+        row = _row_of(connection, name)
+        _mark(connection, row, blocked=0)
+    return store.repeat(lambda connection: _release(connection, row) or None)
+
+
+def finish(connection: Connection) -> int:
+    """Hold some URLs that are queued on blocked hosts; return how many, 0 if there are none.
+
+    They are there if a block was interrupted, or something else put them in the queue.
+
+    Args:
+        connection: in a writing transaction.
+    """
+    for row, pending in unfinished(connection):
+        if pending and (held := _hold(connection, row)):
+            return held
+    return 0
+
+
+def unfinished(connection: Connection) -> Sequence[tuple[int, int]]:
+    """Return the blocked hosts that have queued URLs: their rows, and how many."""
+    found = connection.execute(select(hosts.c.id, hosts.c.pending).where(_IS_BLOCKED))
+    return [(row, pending) for row, pending in found if pending]
+
+
+def _row_of(connection: Connection, name: str) -> int:
+    """Return the row of a host.
+
+    Raises:
+        StoreError: if there is none.
+    """
+    row = connection.scalar(select(hosts.c.id).where(hosts.c.name == name))
+    if row is None:
+        raise StoreError(f"host {name!r}: the store knows no such host; 'canonry hosts list'")
+    return int(row)
+
+
+def _mark(connection: Connection, row: int, *, blocked: int) -> None:
+    """Mark a host; a crawl that has leased it loses it."""
+    values = {"blocked": blocked, "lease_owner": None, "lease_until": 0.0}
+    if not blocked:
+        del values["lease_owner"], values["lease_until"]
+    connection.execute(update(hosts).where(hosts.c.id == row).values(**values))
+
+
+def _hold(connection: Connection, row: int) -> int:
+    """Hold some of a host's queued URLs."""
+    queued = select(urls.c.id, urls.c.depth).where(
+        urls.c.host_id == row, urls.c.state == State.QUEUED
+    )
+    found = connection.execute(queued.limit(STEP)).all()
+    moved = {one.id: Transition(row, one.depth, QUEUED, _HELD) for one in found}
+    transitions.move(connection, moved)
+    return len(moved)
+
+
+def _release(connection: Connection, row: int) -> int:
+    """Put some of a host's held URLs back in the queue."""
+    if connection.scalar(select(hosts.c.blocked).where(hosts.c.id == row)):
+        return 0  # somebody has blocked it again
+    held = select(urls.c.id).where(
+        _HELD_HERE,
+        urls.c.state == State.HELD,
+        urls.c.reason == HOST_BLOCKED,
+        urls.c.host_id == row,
+    )
+    found = list(connection.scalars(held.limit(STEP)))
+    return sum(queue_again(connection, urls.c.id.in_(part)) for part in chunks(found))

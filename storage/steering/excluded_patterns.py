@@ -1,0 +1,181 @@
+"""Excluded patterns: URLs with a pattern are held, those that are queued and those to come.
+
+The mark on the pattern's budget decides about new URLs at once. Holding what is queued takes steps;
+the mark says when all of it is held, so that interrupted ones are finished later.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, select, text, tuple_
+
+from canonry.storage.records import PATTERN_EXCLUDED
+from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
+from canonry.storage.rows.requeueing import queue_again
+from canonry.storage.sql import transitions
+from canonry.storage.sql.bulk import chunks, upsert
+from canonry.storage.sql.schema import State, budgets, hosts, urls
+from canonry.storage.sql.transitions import QUEUED, Transition
+from canonry.storage.steering.short_steps import STEP, ShortSteps
+
+_HELD = (State.HELD, PATTERN_EXCLUDED)
+_IS_MARKED = text("excluded > 0")
+_HELD_HERE = text("state > 2")  # as the index says it
+_LOOKED_AT = 10_000  # queued URLs, for a preview
+
+
+class URLPattern(NamedTuple):
+    """A pattern, and how to tell its URLs."""
+
+    key: bytes  # of its budget
+    text: str
+    host: str
+    part: str  # of all its URLs, up to what varies
+    of: Callable[[str], str]  # from a URL to its pattern
+
+    def has(self, url: str) -> bool:
+        """Return True if a URL has the pattern."""
+        return self.part in url and self.of(url) == self.text
+
+
+class Preview(NamedTuple):
+    """What an exclusion would hold."""
+
+    held: int  # queued URLs that were found to have the pattern
+    looked_at: int  # queued URLs of the host that were looked at
+    queued: int  # on the host
+    ever: int  # URLs with the pattern that were ever queued
+
+    @property
+    def is_exact(self) -> bool:
+        """True if all queued URLs of the host were looked at."""
+        return self.looked_at >= self.queued
+
+
+def preview(connection: Connection, pattern: URLPattern, most: int = _LOOKED_AT) -> Preview:
+    """Count the queued URLs that an exclusion would hold, among the first of their host.
+
+    Args:
+        connection: in a transaction.
+        pattern: to exclude.
+        most: URLs to look at.
+    """
+    found = select(hosts.c.id, hosts.c.pending).where(hosts.c.name == pattern.host)
+    row, queued = connection.execute(found).one_or_none() or (None, 0)
+    ever = connection.scalar(select(budgets.c.count).where(budgets.c.key == pattern.key)) or 0
+    here = select(urls.c.url).where(urls.c.host_id == row, urls.c.state == State.QUEUED)
+    here = here.order_by(urls.c.priority, urls.c.depth, urls.c.id).limit(most)
+    looked_at = held = 0
+    for url in connection.scalars(here):
+        looked_at += 1
+        held += pattern.has(url)
+    return Preview(held, looked_at, queued, ever)
+
+
+def exclude(store: ShortSteps, pattern: URLPattern) -> int:
+    """Exclude a pattern; return how many queued URLs are held because of it."""
+    with store.step() as connection:
+        _mark(connection, pattern, EXCLUDING)
+    return _finish(store, pattern, EXCLUDING)
+
+
+def include(store: ShortSteps, pattern: URLPattern) -> int:
+    """Undo an exclusion; return how many URLs go back to the queue."""
+    with store.step() as connection:
+        _mark(connection, pattern, INCLUDING)
+    return _finish(store, pattern, INCLUDING)
+
+
+def _finish(store: ShortSteps, pattern: URLPattern, mark: int) -> int:
+    """Do all that a mark asks for."""
+    return store.repeat(_Pass(pattern, mark))
+
+
+def finish(connection: Connection, pattern: URLPattern, mark: int) -> int:
+    """Do in one transaction all that a mark asks for; return how many URLs it changed."""
+    _mark(connection, pattern, mark)
+    change, total = _Pass(pattern, mark), 0
+    while (changed := change(connection)) is not None:
+        total += changed
+    return total
+
+
+def excluded(connection: Connection) -> Iterator[tuple[str, int]]:
+    """Yield the patterns that are marked, each with its mark."""
+    marked = select(budgets.c.pattern, budgets.c.excluded).where(_IS_MARKED)
+    yield from ((found, mark) for found, mark in connection.execute(marked.order_by(budgets.c.key)))
+
+
+class _Found(NamedTuple):
+    """A URL that may have the pattern."""
+
+    id: int
+    host_id: int
+    depth: int
+    priority: int
+    url: str
+
+
+class _Pass:
+    """A pass over the URLs that a mark is about; each call is a step.
+
+    Queued URLs are looked at in the order of their queue. A crawl may promote some to a place that
+    was passed already, so there are passes until one finds nothing.
+    """
+
+    def __init__(self, pattern: URLPattern, mark: int) -> None:
+        self._pattern = pattern
+        self._mark = mark
+        self._after: tuple[int, ...] = ()
+        self._changed = 0  # in this pass
+
+    def __call__(self, connection: Connection) -> int | None:
+        """Change some of the next URLs; return how many, and None when all are done."""
+        if _mark_of(connection, self._pattern) != self._mark:
+            return None  # somebody else has changed it meanwhile
+        host = connection.scalar(select(hosts.c.id).where(hosts.c.name == self._pattern.host))
+        found = [] if host is None else self._next(connection, host)
+        if not found:
+            if not self._changed:
+                _mark(connection, self._pattern, ALL_HELD if self._mark == EXCLUDING else 0)
+                return None
+            self._after, self._changed = (), 0
+            return 0
+        wanted = [one for one in found if one.host_id == host and self._pattern.has(one.url)]
+        self._changed += len(wanted)
+        if self._mark == INCLUDING:
+            self._after = (found[-1].id,)
+            parts = chunks([one.id for one in wanted])
+            return sum(queue_again(connection, urls.c.id.in_(part)) for part in parts)
+        last = found[-1]
+        self._after = (last.priority, last.depth, last.id)
+        moved = {one.id: Transition(one.host_id, one.depth, QUEUED, _HELD) for one in wanted}
+        transitions.move(connection, moved)
+        return len(moved)
+
+    def _next(self, connection: Connection, host: int) -> Sequence[_Found]:
+        """Return the next URLs that may have the pattern, in an order that an index has."""
+        columns = (urls.c.id, urls.c.host_id, urls.c.depth, urls.c.priority, urls.c.url)
+        if self._mark == INCLUDING:
+            held = (_HELD_HERE, urls.c.state == State.HELD, urls.c.reason == PATTERN_EXCLUDED)
+            query = select(*columns).where(*held)
+            order: tuple[ColumnElement[int], ...] = (urls.c.id,)
+        else:
+            query = select(*columns).where(urls.c.host_id == host, urls.c.state == State.QUEUED)
+            order = (urls.c.priority, urls.c.depth, urls.c.id)
+        if self._after:
+            query = query.where(tuple_(*order) > self._after)
+        return [_Found(*row) for row in connection.execute(query.order_by(*order).limit(STEP))]
+
+
+def _mark_of(connection: Connection, pattern: URLPattern) -> int:
+    """Return the mark of a pattern."""
+    here = select(budgets.c.excluded).where(budgets.c.key == pattern.key)
+    return connection.scalar(here) or 0
+
+
+def _mark(connection: Connection, pattern: URLPattern, mark: int) -> None:
+    """Mark a pattern; one that was never counted gets a row."""
+    row = {"key": pattern.key, "pattern": pattern.text, "count": 0, "excluded": mark}
+    new = upsert(connection.dialect.name, budgets).values(**row)
+    connection.execute(new.on_conflict_do_update(index_elements=["key"], set_={"excluded": mark}))

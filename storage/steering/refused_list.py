@@ -1,0 +1,69 @@
+"""What is held or has failed, by reason: counts, examples, and all of it in pages."""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select, text
+
+from canonry.storage.sql import counts
+from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.steering.pages_of_rows import PageOfRows, page_of
+from canonry.storage.steering.releases import STATES, Refusal
+
+_HERE = text("state > 2")  # as the index says it
+
+
+class RefusedURL(NamedTuple):
+    """A URL that is held or has failed."""
+
+    row: int
+    url: str
+    host: str
+    depth: int
+    hops: int
+    attempts: int
+    at: float  # when it failed, or was found; seconds since 1970
+
+
+def refusals(connection: Connection) -> list[tuple[Refusal, int]]:
+    """Return for what reasons URLs are held or have failed, and how many, the most first."""
+    found = [
+        (Refusal(state, reason), number)
+        for state, reason, number in counts.read(connection, "urls")
+        if state in STATES
+    ]
+    return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def urls_of(
+    connection: Connection, refusal: Refusal, *, before: int | None = None, most: int = 50
+) -> PageOfRows[RefusedURL]:
+    """Return a page of the URLs that are held or have failed for a reason, the newest first.
+
+    Args:
+        connection: in a transaction.
+        refusal: state and reason, as the store has it.
+        before: the row that ended the page before.
+        most: URLs on a page.
+    """
+    query = (
+        select(
+            *(urls.c.id, urls.c.url, hosts.c.name, urls.c.depth, urls.c.hops, urls.c.attempts),
+            *(urls.c.due, urls.c.found_at),
+        )
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .where(_HERE, urls.c.state == STATES[refusal.state], urls.c.reason == refusal.reason)
+    )
+    if before is not None:
+        query = query.where(urls.c.id < before)
+    rows = connection.execute(query.order_by(urls.c.id.desc()).limit(most + 1))
+    is_failed = STATES[refusal.state] is State.FAILED
+    found = [
+        RefusedURL(*row[:6], row.due if is_failed and row.due else row.found_at) for row in rows
+    ]
+    return page_of(
+        found,
+        most=most,
+        limit=most + 1,
+        wanted=lambda _one: True,
+        cursor_of=lambda one: str(one.row),
+    )

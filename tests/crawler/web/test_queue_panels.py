@@ -1,0 +1,169 @@
+"""What is not fetched, the hosts, and the patterns: shown, and changed from the page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.live_pages import Viewer, live_page
+from support.stores import assert_counts_are_right, candidate, open_store, visited
+
+from canonry.crawler.admission import traps
+from canonry.crawler.run.job.preparation import as_job
+from canonry.crawler.settings import load
+from canonry.storage import State, report
+from canonry.storage.records import CachedRobots
+from canonry.storage.rows import leases, robots_cache
+
+A = "http://a.example/"
+_EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[Viewer]:
+    """Return a viewer of a store with queued, held and failed URLs on a few hosts."""
+    store = open_store(tmp_path)
+    settings = load(None, {"crawl": {"max_depth": 3, "delay": 0.5}})
+    store.budgets_of = lambda url: traps.budgets_of(url, settings.traps)
+    urls = [*(f"{A}day/{n}/" for n in range(60)), *(f"http://h{n}.example/" for n in range(70))]
+    store.admit([candidate(url) for url in urls], 1.0)
+    store.admit([candidate(f"{A}{n}", depth=4, held="too-deep") for n in range(3)], 1.0)
+    store.admit([candidate(f"{A}{_EVIL}", held="out-of-scope")], 1.0)
+    row = store.admit([candidate(f"{A}fails")], 1.0)[0].row
+    store.record([visited(row, State.FAILED, "dns")], 5.0)
+    with store.transaction() as connection:
+        leases.pace(connection, {"h1.example": 4e9}, {"h1.example": 7.0})
+        kept = CachedRobots(None, 9e9, 1e9)
+        robots_cache.put(connection, "http://h1.example", kept)
+    store.begin_job("crawl", as_job([A], (), settings), 1.0)
+    store.close()
+    with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:
+        yield viewer
+
+
+def counted(folder: Path) -> dict[str, int]:
+    """Return the number of URLs by state."""
+    with report.reading(f"sqlite:///{folder / 'store.db'}") as connection:
+        assert_counts_are_right(connection)
+        found: dict[str, int] = report.status(connection)["urls"]
+    return {state: number for state, number in found.items() if number}
+
+
+def test_reasons_have_examples_and_what_lifts_them(queue: Viewer) -> None:
+    found = queue.json("/refused")["reasons"]
+    assert [(one["state"], one["reason"], one["urls"]) for one in found] == [
+        ("held", "too-deep", 3),
+        ("failed", "dns", 1),
+        ("held", "out-of-scope", 1),
+    ]
+    assert found[0]["remedy"] == "--max-depth 4 or more (it was 3)"
+    assert found[0]["examples"] == [f"{A}2", f"{A}1", f"{A}0"]
+    one = queue.json("/refused?state=held&reason=too-deep")["one"]
+    assert [row["url"] for row in one["urls"]] == found[0]["examples"]
+    page = queue.get("/refused?state=held&reason=out-of-scope").text
+    assert _EVIL not in page
+    assert queue.get("/refused?state=other&reason=x").status == 400
+
+
+def test_a_reason_is_released(queue: Viewer, tmp_path: Path) -> None:
+    reply = queue.act("/refused", "release", state="held", reason="too-deep")
+    assert reply.status == 303
+    assert "too-deep: 3 URLs went back to the queue." in queue.get(reply.headers["Location"]).text
+    assert counted(tmp_path) == {"queued": 133, "failed": 1, "held": 1}
+    queue.act("/refused", "release", state="failed", reason="dns")
+    assert counted(tmp_path) == {"queued": 134, "held": 1}
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "said"),
+    [
+        ("release", {"state": "held", "reason": "learned"}, "canonry rules revoke"),
+        ("release", {"state": "queued", "reason": "dns"}, "held or failed"),
+        ("release", {"state": "held", "reason": "too-deep", "host": "no.example"}, "no such host"),
+        ("block", {"host": "no.example"}, "no such host"),
+        ("unblock", {}, "no such host"),
+        ("exclude", {"pattern": "/day"}, "has no host"),
+        ("include", {}, "has no host"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    queue: Viewer, tmp_path: Path, action: str, fields: dict[str, str], said: str
+) -> None:
+    before = counted(tmp_path)
+    reply = queue.act("/refused", action, **fields)
+    assert reply.status == 400
+    assert said in reply.text
+    assert counted(tmp_path) == before
+
+
+def test_hosts_are_sorted_filtered_and_paged(queue: Viewer) -> None:
+    first = queue.json("/hosts")
+    assert (first["total"], len(first["hosts"])) == (71, 50)
+    assert (first["hosts"][0]["host"], first["hosts"][0]["queued"]) == ("a.example", 60)
+    rest = queue.json(f"/hosts?after={first['after'].replace('|', '%7C')}")
+    assert (len(rest["hosts"]), rest["after"]) == (21, "")
+    names = [one["host"] for part in (first, rest) for one in part["hosts"]]
+    assert len(set(names)) == 71
+    by_name = [one["host"] for one in queue.json("/hosts?sort=name")["hosts"]]
+    assert by_name == sorted(by_name)
+    assert queue.json("/hosts?sort=error")["hosts"][0]["last_error"] == "dns"
+    [found] = queue.json("/hosts?match=H69")["hosts"]
+    assert (found["host"], found["delay"], found["delay_from"]) == (
+        "h69.example",
+        0.5,
+        "the settings (--delay)",
+    )
+    for wrong in ("sort=colour", "after=x", "after=1%7Cx", "show=none"):
+        assert queue.get(f"/hosts?{wrong}").status == 400
+    assert "no such" not in queue.get("/hosts?match=nowhere").text
+
+
+def test_a_host_says_why_it_waits(queue: Viewer) -> None:
+    host = queue.json("/hosts?sort=wait")["hosts"][0]
+    assert (host["host"], host["delay"], host["delay_from"]) == (
+        "h1.example",
+        7.0,
+        "its robots.txt",
+    )
+    assert host["waits_until"].startswith("2096-")
+    assert host["waits_for"] == "it asked for a pause"
+    assert host["robots"] == [
+        "http://h1.example: not reached since 2001-09-09T01:46:40.000Z; nothing is fetched"
+    ]
+
+
+def test_a_host_is_blocked_and_unblocked(queue: Viewer, tmp_path: Path) -> None:
+    before = counted(tmp_path)
+    reply = queue.act("/hosts", "block", host="a.example")
+    assert "a.example is blocked: 60 URLs held." in queue.get(reply.headers["Location"]).text
+    assert counted(tmp_path) == {"queued": 70, "failed": 1, "held": 64}
+    [host] = queue.json("/hosts?show=blocked")["hosts"]
+    assert (host["host"], host["blocked"], host["queued"]) == ("a.example", True, 0)
+    queue.act("/hosts?show=blocked", "unblock", host="a.example")
+    assert counted(tmp_path) == before
+
+
+def test_a_pattern_is_excluded_after_a_look_and_included_again(
+    queue: Viewer, tmp_path: Path
+) -> None:
+    before = counted(tmp_path)
+    [top, *_] = queue.json("/patterns?match=A.EXAMPLE")["listing"]["patterns"]
+    assert top == {
+        "pattern": "a.example/day/*/",
+        "queued": 60,
+        "limit": 100_000,
+        "state": "counted",
+        "is_host": False,
+    }
+    preview = queue.json("/patterns?pattern=http://a.example/day/7/")["preview"]
+    assert (preview["pattern"], preview["would_hold"]) == (top["pattern"], 60)
+    assert preview["at_least"] is False
+    assert counted(tmp_path) == before, "a look changes nothing"
+    page = "/patterns?pattern=a.example/day/*/"
+    reply = queue.act(page, "exclude", pattern=top["pattern"])
+    assert "is excluded: 60 URLs held." in queue.get(reply.headers["Location"]).text
+    assert counted(tmp_path) == {"queued": 70, "failed": 1, "held": 64}
+    found = queue.json("/patterns")["listing"]
+    assert [one["pattern"] for one in found["excluded"]] == [top["pattern"]]
+    queue.act("/patterns", "include", pattern=top["pattern"])
+    assert counted(tmp_path) == before
+    assert queue.json("/patterns")["listing"]["excluded"] == []

@@ -1,0 +1,136 @@
+"""Hosts, patterns and refused URLs in pages: each once, in order, on both databases."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.databases import url_of
+from support.stores import candidate, open_store, visited
+
+from canonry.storage import State, Store, StoreError, report
+from canonry.storage.records import Budget, CachedRobots
+from canonry.storage.rows import leases, robots_cache, waiting
+from canonry.storage.steering import host_list, pattern_list, refused_list
+from canonry.storage.steering.pages_of_rows import PageOfRows
+from canonry.storage.steering.releases import Refusal
+
+pytestmark = pytest.mark.every_database
+_SIZES = {"a": 3, "b": 1, "c": 150, "d": 2, "e": 1}
+
+
+def budgets_of(url: str) -> list[Budget]:
+    """Return the budget of the URL's host."""
+    host = url.split("/")[2]
+    return [Budget(host.encode().ljust(16), host, 1_000, "too-many")]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Return a store with five hosts."""
+    made = open_store(tmp_path)
+    made.budgets_of = budgets_of
+    urls = [f"http://{h}.example/{n}" for h, size in _SIZES.items() for n in range(size)]
+    rows = {u: made.admit([candidate(u)], 1.0)[0].row for u in urls}
+    made.admit([candidate(f"http://a.example/held{n}", held="too-deep") for n in range(5)], 2.0)
+    retried = visited(rows["http://a.example/0"], State.QUEUED, "timeout", retry_at=1e9)
+    made.record([retried], 7.0)
+    made.record([visited(rows["http://d.example/0"], State.FAILED, "dns")], 8.0)
+    with made.transaction() as connection:
+        leases.pace(connection, {f"{h}.example": 1e6 + n for n, h in enumerate("ebda")}, {})
+        for origin in ("http://a.example", "https://a.example", "http://other.example"):
+            robots_cache.put(connection, origin, CachedRobots("", 5.0))
+    yield made
+    made.close()
+
+
+def all_of(page: Callable[[str], PageOfRows[host_list.HostRow]]) -> list[str]:
+    """Return the hosts of all pages."""
+    names, after = [], ""
+    while True:
+        found = page(after)
+        assert len(found.rows) <= 2
+        names += [one.name[0] for one in found.rows]
+        after = found.after
+        if not after:
+            return names
+
+
+@pytest.mark.parametrize(
+    ("order", "names"), [("queue", "cae"), ("wait", "adbec"), ("error", "da"), ("name", "abcde")]
+)
+def test_hosts_come_in_pages(store: Store, order: str, names: str) -> None:
+    with store.transaction() as connection:
+
+        def page(after: str) -> PageOfRows[host_list.HostRow]:
+            return host_list.hosts_in(connection, order=order, after=after, most=2)
+
+        found = all_of(page)
+        assert "".join(found).startswith(names)
+        assert len(set(found)) == len(found)
+        assert len(found) == (2 if order == "error" else 5)
+        with pytest.raises(StoreError, match="no place"):
+            page("nonsense")
+
+
+def test_hosts_are_found_by_a_part_of_their_name(store: Store) -> None:
+    with store.transaction() as connection:
+        found = host_list.hosts_in(connection, part="D.EX")
+        assert ([one.name for one in found.rows], found.after) == (["d.example"], "")
+        assert found.looked_at == host_list.number_of(connection) == 5
+        assert host_list.hosts_in(connection, blocked=True).rows == []
+
+
+def test_a_host_has_its_last_error_and_the_robots_of_its_origins(store: Store) -> None:
+    with store.transaction() as connection:
+        found = {name: host_list.host_named(connection, f"{name}.example") for name in "adx"}
+        a, d = found["a"], found["d"]
+        assert a is not None
+        assert d is not None
+        assert found["x"] is None
+        assert (a.error, a.error_at, d.error, d.error_at) == ("timeout", 7.0, "dns", 8.0)
+        assert host_list.retry_reason(connection, a) == "timeout"
+        assert host_list.retry_reason(connection, d) is None
+        origins = {
+            name: sorted(state.origin for state in states)
+            for name, states in host_list.robots_of(connection, [a, d]).items()
+        }
+        assert origins == {"a.example": ["http://a.example", "https://a.example"]}
+        waits = waiting.waiting_hosts(connection, 10.0)
+        assert [(one.host[0], one.reason) for one in waits] == [
+            ("a", "timeout"),
+            ("d", None),
+            ("b", None),
+            ("e", None),
+        ]
+
+
+def test_patterns_come_in_order_and_the_rare_ones_last(store: Store) -> None:
+    with store.transaction() as connection:
+        found = pattern_list.patterns_in(connection)
+        assert [(one.pattern[0], one.number) for one in found.rows] == [
+            ("c", 150),
+            ("a", 3),
+            ("d", 2),
+            ("b", 1),
+            ("e", 1),
+        ]
+        first = pattern_list.patterns_in(connection, most=1)
+        assert [one.pattern for one in first.rows] == ["c.example"]
+        [only] = pattern_list.patterns_in(connection, part="D.").rows
+        assert only == pattern_list.pattern_with(connection, only.key)
+        assert pattern_list.pattern_with(connection, b"?" * 16) is None
+        with pytest.raises(StoreError, match="no place"):
+            pattern_list.patterns_in(connection, after="xyz|1")
+
+
+@pytest.mark.usefixtures("store")
+def test_refused_urls_come_in_pages(tmp_path: Path) -> None:
+    with report.reading(url_of(tmp_path)) as connection:
+        deep, dns = Refusal("held", "too-deep"), Refusal("failed", "dns")
+        assert refused_list.refusals(connection) == [(deep, 5), (dns, 1)]
+        first = refused_list.urls_of(connection, deep, most=3)
+        rest = refused_list.urls_of(connection, deep, before=int(first.after), most=3)
+        assert [one.url[-1] for one in [*first.rows, *rest.rows]] == list("43210")
+        assert rest.after == ""
+        [failed] = refused_list.urls_of(connection, dns).rows
+        assert (failed.host, failed.at) == ("d.example", 8.0)
