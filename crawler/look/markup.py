@@ -20,7 +20,12 @@ def text(given: str) -> str:
 
 def url(given: str) -> str:
     """Return a URL or the like as a text in which lines end between its parts; it is no link."""
-    return f'<bdi class="url">{_breakable(_parts(given))}</bdi>'
+    return f'<bdi class="url">{breakable(visible(given))}</bdi>'
+
+
+def breakable(shown: str) -> str:
+    """Return a text, escaped, in which lines may end after what separates the words of a URL."""
+    return _joined(_PART.findall(shown))
 
 
 def pair(one: str, other: str) -> str:
@@ -36,7 +41,7 @@ def pair(one: str, other: str) -> str:
 
 def _marked(parts: Sequence[str], kind: str) -> str:
     """Return parts of a URL, marked unless they are equal to those of the other."""
-    inner = _breakable(parts)
+    inner = _joined(parts)
     return inner if kind == "equal" or not parts else f"<mark>{inner}</mark>"
 
 
@@ -45,7 +50,7 @@ def _parts(given: str) -> list[str]:
     return _PART.findall(visible(given))
 
 
-def _breakable(parts: Sequence[str]) -> str:
+def _joined(parts: Sequence[str]) -> str:
     """Return parts as HTML in which lines may end after separators."""
     return "".join(
         f"{escape(part)}<wbr>" if part in _SEPARATORS else escape(part) for part in parts

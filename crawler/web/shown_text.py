@@ -6,10 +6,12 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from canonry.canon import redact
+from canonry.crawler.look.markup import breakable
 from canonry.crawler.look.unseen import visible
 
 _MOST_OF_A_URL = 160
 _LONGEST_LINK = 8_000  # characters; servers refuse longer ones
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")  # as JSON has it
 _IS_WEB = re.compile(r"https?://[!-~]+", re.IGNORECASE)
 
 
@@ -22,7 +24,9 @@ def finalized(value: object) -> object:
         return value
     if value is None:
         return ""
-    return visible(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return f"{value[:10]} {value[11:19]}" if _MOMENT.fullmatch(value) else visible(value)
+    return value
 
 
 def link(url: str, most: int = _MOST_OF_A_URL) -> Markup:
@@ -30,7 +34,7 @@ def link(url: str, most: int = _MOST_OF_A_URL) -> Markup:
 
     A URL with a password is no link either: the page must not hold the password.
     """
-    shown = Markup("<bdi>{}</bdi>").format(visible(url, most))
+    shown = _isolated(visible(url, most))
     is_link = len(url) <= _LONGEST_LINK and _IS_WEB.fullmatch(url) and redact(url) == url
     if not is_link:
         return shown
@@ -41,7 +45,12 @@ def link(url: str, most: int = _MOST_OF_A_URL) -> Markup:
 
 def own(text: str) -> Markup:
     """Return a text of a site, kept apart from the direction of the text around it."""
-    return Markup("<bdi>{}</bdi>").format(visible(text))
+    return _isolated(visible(text))
+
+
+def _isolated(shown: str) -> Markup:
+    """Return a text with a direction of its own, whose lines end between the words of URLs."""
+    return Markup(f"<bdi>{breakable(shown)}</bdi>")  # noqa: S704 - escaped there
 
 
 def href(path: str, **fields: object) -> Markup:

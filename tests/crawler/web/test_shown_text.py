@@ -55,3 +55,15 @@ def test_no_template_has_to_remember_any_of_it() -> None:
     assert "secret" not in text
     assert text.endswith("5<b></p>")
     assert own("<i>") == "<bdi>&lt;i&gt;</bdi>"
+
+
+def test_times_are_easy_to_read() -> None:
+    assert finalized("2026-11-22T11:40:41.187Z") == "2026-11-22 11:40:41"
+    assert finalized("2026-11-22T11:40:41Z") == "2026-11-22 11:40:41"
+    assert finalized("at 2026-11-22T11:40:41Z") == "at 2026-11-22T11:40:41Z"
+
+
+def test_lines_of_a_url_end_between_its_words() -> None:
+    made = link("https://a.example/b_c?d=<e>")
+    assert ">https:<wbr>/<wbr>/<wbr>a.<wbr>example/<wbr>b_<wbr>c?<wbr>d=<wbr>&lt;e&gt;<" in made
+    assert own("a/<b>") == "<bdi>a/<wbr>&lt;b&gt;</bdi>"
