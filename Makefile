@@ -4,13 +4,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast test-adapters trial-learning trial-sites check docs bench clean help
+.PHONY: demo test test-fast test-adapters test-interpreters trial-learning trial-sites check docs bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
 	@echo "make test            run the whole test suite"
 	@echo "make test-fast       run the tests that together take under a minute"
 	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
+	@echo "make test-interpreters  test the library with every Python on the path"
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
 	@echo "make check           format, lint, types, import contracts, docs"
@@ -40,6 +41,10 @@ test-fast: $(READY)
 # Not part of the tests: it downloads gigabytes. PEERS="crawlee datatrove" runs only these.
 test-adapters:
 	$(PYTHON) tests/peers.py $(PEERS)
+
+# Not part of the tests: it takes every Python from 3.11 on the path, or NAMES="python3.14t".
+test-interpreters:
+	$(PYTHON) tests/interpreters.py $(NAMES)
 
 # Not part of the tests: it downloads packages of Debian, and takes minutes.
 trial-learning: $(READY)

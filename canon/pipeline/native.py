@@ -21,6 +21,11 @@ _LONGEST_NAME = 63
 _REFUSE, _KEEP, _ENCODE = range(3)
 
 
+def is_compiled() -> bool:
+    """Return True if the compiled kernel is there; without it, every answer takes longer."""
+    return VERSION == _VERSION
+
+
 def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
     """Return the compiled kernel of a policy, or None if it cannot run this policy.
 
@@ -33,9 +38,7 @@ def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
     if "tracking" not in policy.practice:
         names = prefixes = ()
     fit = all(name.isascii() and len(name) <= _LONGEST_NAME for name in (*names, *prefixes))
-    if VERSION != _VERSION:
-        return None
-    if not is_covered(policy) or not fit:
+    if not is_compiled() or not is_covered(policy) or not fit:
         return None
     return Kernel(
         canonical,

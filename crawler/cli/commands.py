@@ -8,6 +8,7 @@ from typing import NamedTuple
 import click
 
 from canonry import __version__
+from canonry.canon.pipeline import is_compiled
 
 
 class Listed(NamedTuple):
@@ -87,7 +88,15 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__)
+@click.version_option(
+    __version__,
+    message="%(prog)s, version %(version)s, "
+    + (
+        "compiled"
+        if is_compiled()
+        else "not compiled, so slower: it was installed without a C compiler"
+    ),
+)
 def main() -> None:
     """Decide which URLs are the same, and say why.
 

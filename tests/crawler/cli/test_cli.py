@@ -435,6 +435,17 @@ def test_the_command_itself_imports_little(words: str) -> None:
     assert heavy.isdisjoint(done.stderr.split())
 
 
+def test_the_version_tells_whether_the_kernel_is_compiled(tmp_path: Path) -> None:
+    said = run_command("--version", folder=tmp_path).stdout.decode()
+    assert re.fullmatch(r"canonry, version [0-9.]+, compiled\n", said)
+    code = (
+        "import sys; sys.modules['canonry.canon.pipeline._kernel'] = None\n"
+        "from canonry.crawler.cli.commands import main; main(['--version'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
+    assert b"not compiled, so slower" in done.stdout
+
+
 def test_policies_are_listed_shown_and_checked(tmp_path: Path) -> None:
     listed = run_command("policy", "list", folder=tmp_path).stdout.splitlines()
     assert b"archive@1  archive@2" in listed
