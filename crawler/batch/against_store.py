@@ -16,7 +16,7 @@ from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.batch.results import Results
+from canonry.crawler.batch.results import DistinctLines, Results
 from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files import blocks
 from canonry.crawler.files.lines import Cut, Line
@@ -125,7 +125,7 @@ def dedup(plan: Plan, claims: Claims, results: Results) -> Summary:
     answers = _answers(plan, claims, summary)
     while some := list(islice(answers, _SOME)):
         first = [a.line for a in some if a.same_as is None and a.refused is None]
-        if results.distinct is not None:
+        if isinstance(results.distinct, DistinctLines):
             for source, lines in groupby(first, key=lambda line: line.source):
                 here = list(lines)
                 results.distinct.write(source, [n.number for n in here], [n.text for n in here])

@@ -43,6 +43,7 @@ class Job(NamedTuple):
     store: str | None = None  # a SQLAlchemy URL
     seen: str | None = None  # a file of keys: what is in it is left out, and the rest is added
     seen_only: bool = False  # write no lines, only extend this file
+    keep_rows: bool = False  # write whole rows, in the format in which they were read
     input_format: InputFormat = ANY
     quiet: bool = False  # keep standard output free of lines
     workers: int = 1  # threads or processes
@@ -64,14 +65,20 @@ class Job(NamedTuple):
         self.input_format.check()
         self._check_outputs()
         self._check_seen()
+        if self.keep_rows and (self.output_format or self.contents != "url"):
+            raise SettingsError(
+                "--keep-rows writes rows as they are; leave out --format and --write"
+            )
         if self.store is not None:
             for name, reason in _NOT_WITH_STORE.items():
                 if getattr(self, name):
-                    raise SettingsError(f"--{name} and --store: {reason}")
+                    option = name.replace("_", "-")
+                    raise SettingsError(f"--{option} and --store: {reason}")
         if self.engine == "spark":
-            for name in ("report", "groups", "resume", "store", "map", "seen"):
+            for name in ("report", "groups", "resume", "store", "map", "seen", "keep_rows"):
                 if getattr(self, name):
-                    raise SettingsError(f"--{name}: not with --engine spark; leave one out")
+                    option = name.replace("_", "-")
+                    raise SettingsError(f"--{option}: not with --engine spark; leave one out")
             if self.reads_streams:
                 raise SettingsError("--engine spark needs files that all its machines can read")
         has_place = self.out is not None or self.seen_only
@@ -113,6 +120,7 @@ _NOT_WITH_STORE = {
     "report": "a report covers only the files; leave one out",
     "groups": "the groups of a store are in its exports: canonry export aliases",
     "resume": "claims and output are one transaction; run the same command again instead",
+    "keep_rows": "a store keeps URLs; use --seen FILE for what was seen before",
     "seen": "a store has seen keys of its own; 'canonry keys to-store' adds those of a file",
 }
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
@@ -203,7 +211,7 @@ def run(
     plan = Plan(
         files=job.files,
         canonicalizer=canonicalizer,
-        input_format=job.input_format,
+        input_format=job.input_format._replace(keep_rows=job.keep_rows),
         workers=job.workers,
         memory=job.memory,
         advance=advance,
@@ -327,13 +335,16 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
         file = stack.enter_context(output.atomic(path))
         return tables.table(file, tables.format_of(path), columns)
 
-    distinct = None
+    distinct: results.DistinctLines | results.DistinctRows | None = None
     if job.out is not None or not (job.quiet or job.seen_only):
         live = job.out is None
         file = sys.stdout.buffer if job.out is None else stack.enter_context(output.atomic(job.out))
         output_format = job.output_format or tables.format_of(job.out)
-        distinct = results.DistinctLines(
-            file, output_format, job.contents, canonicalizer, live=live
-        )
+        if job.keep_rows:
+            distinct = results.DistinctRows(file, job.out, live=live)
+        else:
+            distinct = results.DistinctLines(
+                file, output_format, job.contents, canonicalizer, live=live
+            )
     mapped = table(job.map, results.MAP_COLUMNS)
     return results.Results(distinct, mapped, table(job.groups, results.GROUP_COLUMNS))

@@ -148,7 +148,7 @@ def _in_processes(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, 
             pool.submit(os.getpid)  # the first task starts all workers
         waiting: deque[tuple[Block, Future[Keyed]]] = deque()
         for block in blocks:
-            waiting.append((block, pool.submit(_in_worker, block)))
+            waiting.append((block, pool.submit(_in_worker, block._replace(rows=None))))
             if len(waiting) > _AHEAD * workers:
                 first, future = waiting.popleft()
                 yield first, future.result()

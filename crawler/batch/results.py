@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,9 @@ from canonry.crawler.batch import key_set
 from canonry.crawler.batch.summary import Answer
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.tables import Table, table
+from canonry.crawler.files.row_blocks import Rows
+from canonry.crawler.files.tables import Table, format_of, table
+from canonry.crawler.settings import SettingsError
 
 LINE_CONTENTS = ("url", "canonical", "key")  # what a line of text may be
 DISTINCT_COLUMNS = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
@@ -85,6 +87,78 @@ class DistinctLines:
         self._file.flush()
 
 
+class DistinctRows:
+    """Writes whole rows, in the format in which they were read: the first of each resource."""
+
+    def __init__(self, file: IO[bytes], name: str | None, *, live: bool = False) -> None:
+        """Write to a file.
+
+        Args:
+            file: open for writing.
+            name: of the file; None for standard output.
+            live: hand on the rows of each block at once.
+        """
+        self.live = live
+        self._file = file
+        self._name = name
+        self._first: tuple[str, str, bytes] | None = None  # source, format and header
+        self._writer: Any = None  # of Parquet
+
+    def write_block(self, block: Block, mask: npt.NDArray[np.bool_]) -> None:
+        """Write the rows of a block that a mask selects.
+
+        Raises:
+            OSError: this source has other columns than the first one.
+            SettingsError: the name of the file promises another format.
+        """
+        rows = block.rows
+        self._check(block.source, *(("lines", b"") if rows is None else (rows.format, rows.header)))
+        if rows is None:
+            write_all(self._file, key_set.selected(block, mask))
+        elif rows.format == "parquet":
+            self._write_batch(rows, mask)
+        elif rows.ends:
+            write_all(self._file, rows.of(mask))
+        else:
+            write_all(self._file, key_set.selected(block._replace(data=rows.data), mask))
+        if self.live:
+            self._file.flush()
+
+    def _check(self, source: str, input_format: str, header: bytes) -> None:
+        """Write the header of the first source, and compare those of the others."""
+        if self._first is None:
+            self._first = source, input_format, header
+            promised = format_of(self._name)
+            if promised not in {"text", input_format}:
+                raise SettingsError(
+                    f"-o {self._name}: --keep-rows keeps the format of the rows, and they are "
+                    f"{input_format}; give the file another name"
+                )
+            if header and input_format != "parquet":
+                write_all(self._file, header + b"\n")
+        first, expected, columns = self._first
+        if (input_format, header) != (expected, columns):
+            differs = "other columns" if input_format == expected else "another format"
+            raise OSError(f"--keep-rows: {source} has {differs} than {first}; give it by itself")
+
+    def _write_batch(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> None:
+        """Write rows of Parquet."""
+        import pyarrow as pa  # noqa: PLC0415 - optional
+        from pyarrow import parquet  # noqa: PLC0415 - optional
+
+        batch = pa.ipc.open_stream(rows.data).read_next_batch()
+        if self._writer is None:
+            schema = pa.ipc.read_schema(pa.py_buffer(rows.header))
+            self._writer = parquet.ParquetWriter(self._file, schema, compression="zstd")
+        self._writer.write_batch(batch.filter(pa.array(mask)))
+
+    def close(self) -> None:
+        """Write what is left; the file stays open."""
+        if self._writer is not None:
+            self._writer.close()
+        self._file.flush()
+
+
 def as_read(line: bytes) -> str:
     """Return a line as text from which its bytes can be restored (PEP 383)."""
     return line.decode("utf-8", "surrogateescape")
@@ -110,7 +184,7 @@ def map_row(answer: Answer) -> tuple[str, str, str]:
 class Results:
     """The outputs of a job; each is None if the job does not write it."""
 
-    distinct: DistinctLines | None = None
+    distinct: DistinctLines | DistinctRows | None = None
     mapped: Table | None = None
     groups: Table | None = None
 

@@ -75,6 +75,11 @@ _TAB = "\t"
     metavar="C",
     help="What separates the columns of CSV: a character, or 'tab'.  [default: , or ; or |]",
 )
+@click.option(
+    "--keep-rows",
+    is_flag=True,
+    help="Write whole rows of CSV, TSV, JSONL or Parquet, with all their columns.",
+)
 @policy_option
 @rules_option
 @click.option(
@@ -134,6 +139,7 @@ def dedup(
     seen: str | None,
     engine: str,
     *,
+    keep_rows: bool,
     seen_only: bool,
     resume: bool,
     as_json: bool,
@@ -166,6 +172,7 @@ def dedup(
         store=store,
         seen=seen,
         seen_only=seen_only,
+        keep_rows=keep_rows,
         input_format=InputFormat(
             name=None if input_format == "auto" else input_format,
             column=column,

@@ -19,6 +19,7 @@ from canonry.crawler.files.formats import (
 from canonry.crawler.files.line_formats import Pick
 from canonry.crawler.files.lines import LONGEST, Cut, Line
 from canonry.crawler.files.read_ahead import ahead
+from canonry.crawler.files.row_blocks import RowBlock, Rows, csv_rows, parquet_rows
 from canonry.crawler.files.text_streams import in_utf8
 from canonry.crawler.hold_reason import HoldReason
 
@@ -36,6 +37,7 @@ class Block(NamedTuple):
     data: bytes
     size: int  # lines
     refused: Mapping[int, str] = {}  # reasons of lines known to be no URL: too long, bad records
+    rows: Rows | None = None  # what the URLs are from, if whole rows are wanted; None: the lines
 
     def lines(self) -> list[bytes]:
         """Return the lines."""
@@ -65,8 +67,8 @@ def read(
             with open_(source) as file:
                 position = 0
                 arrives = _arrivals(file) if is_stream(source) else None
-                for data, refused in ahead(_of_file(file, input_format, arrives)):
-                    block = Block(source, number, data, data.count(b"\n") + 1, refused)
+                for data, refused, rows in ahead(_of_file(file, input_format, arrives)):
+                    block = Block(source, number, data, data.count(b"\n") + 1, refused, rows)
                     yield block
                     number += block.size
                     if not is_stream(source):
@@ -100,7 +102,7 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
         try:
             with opened(source) as file:
                 stream = in_utf8(decompressed(file), looked_at=1)
-                for data, refused in _blocks(stream, _never):
+                for data, refused, _rows in _blocks(stream, _never):
                     block = Block(source, number, data, data.count(b"\n") + 1, refused)
                     yield from lines_of([block])
                     number += block.size
@@ -124,7 +126,8 @@ def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
             yield Line(block.source, block.first + place, line, block.refused.get(place))
 
 
-_Some = tuple[bytes, Mapping[int, str]]  # lines, and the reasons of those that are refused
+# Lines, the reasons of those that are refused, and the rows that they are from.
+_Some = tuple[bytes, Mapping[int, str], Rows | None]
 _NONE: Mapping[int, str] = {}
 _TOO_LONG = {0: HoldReason.TOO_LONG.label}
 
@@ -158,24 +161,71 @@ def _of_file(
     found = input_format.find(head)
     reads = found.reads
     if not isinstance(reads, LineFormat):
-        yield from _of_records(reads.read(stream, found.column))
+        if input_format.keep_rows:
+            yield from _of_rows(_row_blocks(found, stream, arrives))
+        else:
+            yield from _of_records(reads.read(stream, found.column))
         return
     pick, has_names = reads.pick(first_line(head), found.column)
     blocks = _blocks(stream, arrives)
-    yield from blocks if reads.is_plain else _picked(blocks, pick, has_names=has_names)
+    if reads.is_plain:
+        yield from blocks
+        return
+    kept = found.name if input_format.keep_rows else None
+    yield from _picked(blocks, pick, kept, has_names=has_names)
 
 
-def _picked(blocks: Iterable[_Some], pick: Pick, *, has_names: bool) -> Iterator[_Some]:
-    """Yield the URL of each line; a first line of column names becomes a blank one."""
-    for data, cut in blocks:
+def _row_blocks(found: FoundFormat, stream: Stream, arrives: _Arrived | None) -> Iterator[RowBlock]:
+    """Yield the rows of a file that is read as a whole."""
+    if found.name == "csv":
+        return csv_rows(_pieces(stream, arrives), found.column, found.delimiter)
+    if found.name == "parquet":
+        return parquet_rows(stream, found.column)
+    raise OSError(
+        f"--keep-rows: {found.name} has no rows to keep; csv, tsv, jsonl and parquet have"
+    )
+
+
+def _pieces(stream: Stream, arrives: _Arrived | None) -> Iterator[bytes]:
+    """Yield the content of a stream; what precedes a fault is yielded before it is raised."""
+    fault: BaseException | None = None
+    while fault is None:
+        data, fault = _some(stream, arrives)
+        if not data:
+            break
+        yield data
+    if fault is not None:
+        raise fault
+
+
+def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
+    """Yield the URLs of rows, with these."""
+    for values, rows in blocks:
+        if isinstance(values, bytes):
+            yield values, _NONE, rows
+            continue
+        lines, refused = _as_lines(values)
+        yield b"\n".join(lines), refused, rows
+
+
+def _picked(
+    blocks: Iterable[_Some], pick: Pick, kept: str | None, *, has_names: bool
+) -> Iterator[_Some]:
+    """Yield the URL of each line; a first line of column names becomes a blank one.
+
+    With the name of a format, the lines are kept as rows.
+    """
+    header = b""
+    for data, cut, _rows in blocks:
         lines = data.split(b"\n")
         values = [b"" if n in cut else pick(line) for n, line in enumerate(lines)]
         if has_names:
-            values[0], has_names = b"", False
+            values[0], header, has_names = b"", lines[0], False
+        rows = Rows(kept, header, data) if kept is not None else None
         urls, refused = _as_lines(values)
         for place in refused:  # people see the whole line as the sample
             urls[place] = lines[place][:_SAMPLE]
-        yield b"\n".join(urls), {**refused, **cut}
+        yield b"\n".join(urls), {**refused, **cut}, rows
 
 
 def _of_records(records: Iterator[bytes | None]) -> Iterator[_Some]:
@@ -194,12 +244,12 @@ def _of_records(records: Iterator[bytes | None]) -> Iterator[_Some]:
         size += len(value or b"")
         if size >= _BLOCK or len(values) >= _MOST_RECORDS:
             lines, refused = _as_lines(values)
-            yield b"\n".join(lines), refused
+            yield b"\n".join(lines), refused, None
             values.clear()
             size = 0
     if values:
         lines, refused = _as_lines(values)
-        yield b"\n".join(lines), refused
+        yield b"\n".join(lines), refused, None
     if fault is not None:
         raise fault
 
@@ -210,9 +260,14 @@ def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, st
     Line ends in them are removed: no URL has any, and browsers drop them (URL Standard, section
     4.4).
     """
+    found = list(values)
+    if None not in found:
+        whole = b"\n".join(found)  # type: ignore[arg-type]  # no None
+        if len(whole) < LONGEST and whole.count(b"\n") == len(found) - 1:
+            return found, {}  # type: ignore[return-value]  # as above
     lines: list[bytes] = []
     refused: dict[int, str] = {}
-    for place, value in enumerate(values):
+    for place, value in enumerate(found):
         if value is None:
             refused[place] = HoldReason.RECORD.label
             lines.append(b"")
@@ -260,14 +315,14 @@ def _blocks(stream: Stream, arrives: _Arrived | None = None) -> Iterator[_Some]:
             continue
         cut = len(rest) + start >= LONGEST
         whole = (rest + data[:start])[:_SAMPLE] + data[start:end] if cut else rest + data[:end]
-        yield _without_returns(whole.removeprefix(bom)), _TOO_LONG if cut else _NONE
+        yield _without_returns(whole.removeprefix(bom)), _TOO_LONG if cut else _NONE, None
         rest, bom = data[end + 1 :], b""
     if fault is not None:
         raise fault
     rest = rest.removeprefix(bom)
     if rest:
         cut = len(rest) >= LONGEST
-        yield _without_returns(rest[:_SAMPLE] if cut else rest), _TOO_LONG if cut else _NONE
+        yield _without_returns(rest[:_SAMPLE] if cut else rest), _TOO_LONG if cut else _NONE, None
 
 
 def _some(stream: Stream, arrives: _Arrived | None) -> tuple[bytes, BaseException | None]:

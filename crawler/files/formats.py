@@ -94,6 +94,7 @@ class FoundFormat(NamedTuple):
     column: str | None
     sniffed: Sniffed | None = None  # the file's first bytes told where the URLs are
     other_keys: tuple[str, ...] = ()  # of JSONL whose first records lack the one that is read
+    delimiter: str = ","  # of CSV
 
 
 class InputFormat(NamedTuple):
@@ -102,6 +103,7 @@ class InputFormat(NamedTuple):
     name: str | None = None  # a row of `INPUT_FORMATS`; None: detect it
     column: str | None = None  # its name, or its number from 1
     delimiter: str | None = None  # a character; such a file is CSV
+    keep_rows: bool = False  # read whole rows, too
 
     def find(self, head: bytes) -> FoundFormat:
         """Return the format of a file with these first bytes.
@@ -162,7 +164,7 @@ def _found(name: str, column: str | None, delimiter: str) -> FoundFormat:
     reads = INPUT_FORMATS[name]
     if name == "csv" and isinstance(reads, RecordFormat):
         reads = reads._replace(read=partial(record_formats.read_csv, delimiter=delimiter))
-    return FoundFormat(name, reads, column)
+    return FoundFormat(name, reads, column, delimiter=delimiter)
 
 
 # Formats in which a table is sniffed, each with what may separate the columns.

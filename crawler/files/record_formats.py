@@ -93,13 +93,25 @@ def read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
         file.seek(0)
         try:
             table = parquet.ParquetFile(file)
-            names = [f.name for f in table.schema_arrow if _is_text(pa, f.type)]
-            wanted = column or (names[0] if len(names) == 1 else named_like_a_url(names) or "url")
-            place_of(wanted, names)
+            wanted = url_column(table.schema_arrow, column)
             for batch in table.iter_batches(columns=[wanted]):
                 yield from batch.column(0).cast(pa.large_binary()).to_pylist()
         except (pa.ArrowException, ValueError) as error:
             raise OSError(str(error).partition("\n")[0]) from None
+
+
+def url_column(schema: Any, column: str | None) -> str:  # noqa: ANN401 - pyarrow ships no types
+    """Return the name of an Arrow schema's column of URLs.
+
+    Raises:
+        OSError: naming the columns of text.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    names = [field.name for field in schema if _is_text(pa, field.type)]
+    wanted = column or (names[0] if len(names) == 1 else named_like_a_url(names) or "url")
+    place_of(wanted, names)
+    return wanted
 
 
 def _is_text(pa: Any, kind: Any) -> bool:  # noqa: ANN401 - pyarrow ships no types

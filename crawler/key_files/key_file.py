@@ -209,15 +209,18 @@ class KeyFile:
         np.add.at(wanted, low_page, 1)
         np.add.at(wanted, high_page + 1, -1)
         pages = np.flatnonzero(np.cumsum(wanted[:-1]))
-        for first, last in _spans(pages):
-            known = self._keys(part, first, last)
-            known_highs = highs(known)
-            start, end = (
-                np.searchsorted(high, [known_highs[0]]),
-                np.searchsorted(high, [known_highs[-1]], "right"),
-            )
-            here = slice(int(start[0]), int(end[0]))
-            found[here] |= among(asked[here], known, known_highs)
+        read, several = 0, list[Keys]()
+        spans = list(_spans(pages))
+        for first, last in spans:
+            several.append(self._keys(part, first, last))
+            read += last + 1 - first
+            if read >= _MOST_PAGES or last == spans[-1][1]:
+                known = joined(several)
+                known_highs = highs(known)
+                start = int(np.searchsorted(high, known_highs[0]))
+                end = int(np.searchsorted(high, known_highs[-1], "right"))
+                found[start:end] |= among(asked[start:end], known, known_highs)
+                read, several = 0, []
 
     def _index(self, part: KeyPart) -> tuple[Halves, npt.NDArray[np.uint32]]:
         """Return the first half of each page's first key, and each page's checksum."""
@@ -273,13 +276,12 @@ class KeyFile:
 
 def _spans(pages: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Yield the first and last pages of what is read at once, for sorted pages that are wanted."""
-    at = 0
-    while at < len(pages):
-        end = int(np.searchsorted(pages, pages[at] + _MOST_PAGES))
-        gaps = np.flatnonzero(np.diff(pages[at:end]) > _GAP)
-        end = at + int(gaps[0]) + 1 if len(gaps) else end
-        yield int(pages[at]), int(pages[end - 1])
-        at = end
+    cuts = np.flatnonzero(np.diff(pages) > _GAP)
+    firsts = pages[np.append(0, cuts + 1)].tolist() if len(pages) else []
+    lasts = pages[np.append(cuts, -1)].tolist() if len(pages) else []
+    for first, last in zip(firsts, lasts, strict=True):
+        for page in range(first, last + 1, _MOST_PAGES):
+            yield page, min(page + _MOST_PAGES - 1, last)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from canonry.canon import Canonicalizer, Refused
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.batch.results import DISTINCT_COLUMNS, Results, as_read
+from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results, as_read
 from canonry.crawler.batch.spark.frames import Batches
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.files import blocks
@@ -153,7 +153,7 @@ def _collect(distinct: "DataFrame", files: Sequence[str], results: Results) -> N
     while some := list(islice(lines, _SOME)):
         for number, group in groupby(some, key=lambda line: line[0] >> _LINE_BITS):
             places, texts = zip(*group, strict=True)
-            if results.distinct is not None:
+            if isinstance(results.distinct, DistinctLines):
                 results.distinct.write(files[number], [place & _LINE for place in places], texts)
     results.close()
 

@@ -33,7 +33,7 @@ def listed(keys: Keys) -> list[bytes]:
 
 
 @given(st.lists(KEY_BYTES, max_size=30), SETS)
-@settings(max_examples=tries(0.3))
+@settings(max_examples=tries(0.15))
 def test_they_answer_like_sets(some: list[bytes], known: set[bytes]) -> None:
     keys = as_keys(b"".join(some))
     ordered = in_order(keys)
@@ -47,7 +47,7 @@ def test_they_answer_like_sets(some: list[bytes], known: set[bytes]) -> None:
 
 
 @given(st.lists(SETS, min_size=1, max_size=4), st.integers(1, 7))
-@settings(max_examples=tries(0.3))
+@settings(max_examples=tries(0.15))
 def test_streams_side_by_side_lose_nothing(sets: list[set[bytes]], size: int) -> None:
     whole = [sorted_keys(keys) for keys in sets]
     cut = [[keys[at : at + size] for at in range(0, len(keys), size)] for keys in whole]

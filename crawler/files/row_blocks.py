@@ -1,0 +1,243 @@
+"""Whole rows beside their URLs: CSV and Parquet, for outputs that keep all columns."""
+
+import csv
+import io
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from canonry.crawler.compression import FAULTS, Stream
+from canonry.crawler.files.line_formats import place_of
+from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.files.record_formats import url_column
+from canonry.extras import require
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_BOM = b"\xef\xbb\xbf"
+_LF = ord("\n")
+_MARK = "\0\1\0"
+
+
+class Rows(NamedTuple):
+    """The rows of a block, as they were read: one for each of its URLs."""
+
+    format: str  # a row of `canonry.crawler.files.formats.INPUT_FORMATS`
+    header: bytes  # the row of names, or Parquet's schema; b"" if there is none
+    data: bytes  # lines, or with `ends`, rows that may have several lines; an Arrow stream
+    ends: bytes = b""  # of rows in the data, 8 bytes each, little-endian
+
+    def of(self, mask: npt.NDArray[np.bool_]) -> bytes:
+        """Return the rows with `ends` that a mask selects, each with a line feed."""
+        ends = np.frombuffer(self.ends, "<u8")
+        starts = np.append(np.uint64(0), ends[:-1])
+        spans = zip(starts[mask].tolist(), ends[mask].tolist(), strict=True)
+        # What precedes a row are blank lines, and what ends it is its line end.
+        return b"".join(self.data[start:end].strip(b"\r\n") + b"\n" for start, end in spans)
+
+
+class RowBlock(NamedTuple):
+    """URLs and their rows."""
+
+    urls: list[bytes | None] | bytes  # None: a row has none, or is broken; bytes: one a line
+    rows: Rows
+
+
+def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iterator[RowBlock]:
+    """Yield the rows of a CSV file, with a column by its number or by its name in the first row.
+
+    The URLs are those of `canonry.crawler.files.record_formats.read_csv`.
+
+    Args:
+        parts: the content of the file, in pieces of any size.
+        column: its name, or its number from 1.
+        delimiter: an ASCII character.
+
+    Raises:
+        OSError: the file has no such column, or breaks off.
+    """
+    csv.field_size_limit(LONGEST)
+    wanted = column or "1"
+    place = int(wanted) - 1 if wanted.isdecimal() else None
+    rest, header, bom = b"", b"", _BOM
+    fault: BaseException | None = None
+    is_over, is_empty = False, True
+    while not is_over:
+        try:
+            part = next(parts, None)
+        except FAULTS as error:
+            fault, part = error, None
+        is_over = part is None
+        data = b"" if fault is not None else rest + (part or b"")  # what breaks off is not whole
+        if len(data) >= len(bom):
+            data, bom = data.removeprefix(bom), b""
+        found = _parsed(data, delimiter, is_over=is_over)
+        rest = data[found.end :]
+        if place is None and found.rows:
+            place = place_of(wanted, [_utf8(name) for name in found.rows[0] or []])
+            header = data[: found.ends[0]].strip(b"\r\n")
+            found = found.without_first()
+        if found.rows and place is not None:
+            is_empty = False
+            yield RowBlock(_column(found.rows, place), found.rows_of(data, header))
+    if place is None and fault is None:
+        place_of(wanted, [])
+    if header and is_empty:
+        yield RowBlock([b""], Rows("csv", header, b""))
+    if fault is not None:
+        raise fault
+
+
+class _Parsed(NamedTuple):
+    """The rows of a piece of CSV that are not blank; None for one that is broken."""
+
+    rows: list[list[str] | None]
+    start: int  # of the first one
+    ends: npt.NDArray[np.uint64]
+    end: int  # of the last one that is whole, or of a blank one
+    is_lines: bool  # every row is a line that ends in a line feed
+
+    def without_first(self) -> "_Parsed":
+        """Return it without the first row."""
+        start = int(self.ends[0])
+        return self._replace(rows=self.rows[1:], start=start, ends=self.ends[1:])
+
+    def rows_of(self, data: bytes, header: bytes) -> Rows:
+        """Return the rows, of the piece from which they were read."""
+        if self.is_lines:
+            return Rows("csv", header, data[self.start : self.end - 1])
+        ends = self.ends - np.uint64(self.start)
+        return Rows("csv", header, data[self.start : self.end], ends.tobytes())
+
+
+def _parsed(data: bytes, delimiter: str, *, is_over: bool) -> _Parsed:
+    """Read a piece of CSV; unless it is the last one, rows may break off at its end.
+
+    Each byte is a character here, so that places in text are places in the data.
+    """
+    if not is_over:
+        data = data[: data.rfind(b"\n") + 1]
+    text = data.decode("latin-1")
+    rows, lines = _rows_and_lines(text, delimiter, is_over=is_over)
+    if not rows:
+        return _Parsed([], 0, np.empty(0, np.uint64), 0, is_lines=False)
+    line_ends = _line_ends(data)
+    is_lines = len(rows) == len(line_ends) and "\r" not in text and data.endswith(b"\n")
+    ends = line_ends[np.array(lines, np.int64) - 1]
+    end = int(ends[-1])
+    if [] in rows:
+        ends, is_lines = ends[np.array([row != [] for row in rows])], False
+        rows = [row for row in rows if row != []]
+    return _Parsed(rows, 0, ends, end, is_lines)
+
+
+def _line_ends(data: bytes) -> npt.NDArray[np.uint64]:
+    """Return where the lines of some CSV end, as its reader counts them."""
+    if b"\r" in data:
+        found = np.array([match.end() for match in _LINE_END.finditer(data)], np.uint64)
+    else:
+        found = (np.flatnonzero(np.frombuffer(data, np.uint8) == _LF) + 1).astype(np.uint64)
+    if len(found) and found[-1] == len(data):
+        return found
+    return np.append(found, np.uint64(len(data)))
+
+
+def _rows_and_lines(
+    text: str, delimiter: str, *, is_over: bool
+) -> tuple[list[list[str] | None], Sequence[int]]:
+    """Return the rows of a text, and for each the number of its last line."""
+    # After the text comes a mark: it is a row by itself, unless a quoted field is open.
+    marked = chain(io.StringIO(text, newline=""), (_MARK,))
+    reader = csv.reader(marked, delimiter=delimiter)
+    rows: list[list[str] | None] = []
+    with suppress(csv.Error):
+        rows += reader
+        if rows[-1] == [_MARK] and reader.line_num == len(rows):
+            return rows[:-1], range(1, len(rows))
+    over: list[bool] = []
+    reader = csv.reader(chain(io.StringIO(text, newline=""), _noting(over)), delimiter=delimiter)
+    rows, lines = [], []
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error:
+            row = None
+            if over:
+                break
+        else:
+            if row is None or (over and not is_over):
+                break
+        rows.append(row)
+        lines.append(reader.line_num)
+    return rows, lines
+
+
+def _noting(over: list[bool]) -> Iterator[str]:
+    """Yield nothing, and note that somebody has asked for more."""
+    over.append(True)
+    yield from ()
+
+
+def _column(rows: list[list[str] | None], place: int) -> list[bytes | None] | bytes:
+    """Return a column of rows."""
+    with suppress(IndexError, TypeError):
+        values = "\n".join([row[place] for row in rows])  # type: ignore[index]  # suppressed
+        if len(values) < LONGEST and values.count("\n") == len(rows) - 1:
+            return values.encode("latin-1")
+    return [
+        row[place].encode("latin-1") if row is not None and place < len(row) else None
+        for row in rows
+    ]
+
+
+def _utf8(name: str) -> str:
+    return name.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def parquet_rows(stream: Stream, column: str | None) -> Iterator[RowBlock]:
+    """Yield the rows of a Parquet file; the column as for `record_formats.read_parquet`."""
+    require("arrow", "Parquet")
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    from pyarrow import parquet  # noqa: PLC0415 - optional
+
+    with tempfile.TemporaryFile() as spool:
+        file = stream.source
+        if not (isinstance(file, io.BufferedReader) and file.seekable()):  # compressed, or a pipe
+            shutil.copyfileobj(stream, spool)
+            file = spool
+        file.seek(0)
+        try:
+            table = parquet.ParquetFile(file)
+            wanted = url_column(table.schema_arrow, column)
+            header = table.schema_arrow.serialize().to_pybytes()
+            for batch in table.iter_batches():
+                urls = _joined(pa, batch.column(wanted).cast(pa.large_binary()))
+                yield RowBlock(urls, Rows("parquet", header, _as_stream(pa, batch)))
+        except (pa.ArrowException, ValueError) as error:
+            raise OSError(str(error).partition("\n")[0]) from None
+
+
+def _joined(pa: Any, urls: Any) -> list[bytes | None] | bytes:  # noqa: ANN401 - no types
+    """Return an array of URLs as lines if they are these, else as a list."""
+    from pyarrow import compute  # noqa: PLC0415 - optional
+
+    whole = pa.LargeListArray.from_arrays(pa.array([0, len(urls)], pa.int64()), urls)
+    [text] = compute.binary_join(whole, pa.scalar(b"\n", pa.large_binary())).to_pylist()
+    if text is None or len(text) >= LONGEST or text.count(b"\n") != len(urls) - 1:
+        found: list[bytes | None] = urls.to_pylist()
+        return found
+    return bytes(text)
+
+
+def _as_stream(pa: Any, batch: Any) -> bytes:  # noqa: ANN401 - pyarrow ships no types
+    """Return a batch of rows as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())

@@ -1,0 +1,133 @@
+"""Rows beside their URLs: the same URLs as without rows, wherever the file is cut."""
+
+import io
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import tries
+
+from canonry.crawler.compression import Stream
+from canonry.crawler.files import record_formats, row_blocks
+from canonry.crawler.files.row_blocks import RowBlock, csv_rows
+
+_TOKENS = [
+    "a",
+    "http://a.example/",
+    ",",
+    ";",
+    '"',
+    '""',
+    "\n",
+    "\r\n",
+    "\r",
+    "\n\n",
+    "é",
+    "x,y",
+    " ",
+]
+_TEXT = st.lists(st.sampled_from(_TOKENS), max_size=30).map("".join)
+
+
+def urls_of(block: RowBlock) -> list[bytes | None]:
+    """Return the URLs of a block one by one."""
+    return block.urls if isinstance(block.urls, list) else list(block.urls.split(b"\n"))
+
+
+def pieces(data: bytes, size: int) -> Iterator[bytes]:
+    return iter([data[at : at + size] for at in range(0, len(data), size)])
+
+
+@given(_TEXT, st.sampled_from([1, 3, 8, 1000]), st.sampled_from(",;"), st.sampled_from("12"))
+@settings(max_examples=tries(0.5))
+def test_any_text_has_the_urls_that_it_has_without_rows(
+    text: str, size: int, delimiter: str, column: str
+) -> None:
+    """Also a text that is no CSV: the reader's answer stands."""
+    data = text.encode()
+    plain = list(record_formats.read_csv(Stream(io.BytesIO(data)), column, delimiter))
+    found = list(csv_rows(pieces(data, size), column, delimiter))
+    assert [url for block in found for url in urls_of(block)] == plain
+    for block in found:
+        if block.rows.ends:
+            assert len(urls_of(block)) == len(block.rows.ends) // 8
+
+
+_FIELD = st.lists(
+    st.sampled_from(["a", "é", ",", '"', "\n", "\r\n", " ", "http://"]), max_size=4
+).map("".join)
+
+
+def written(field: str) -> str:
+    """Return a field as CSV."""
+    needs = any(sign in field for sign in ',"\r\n') or field == ""
+    return '"' + field.replace('"', '""') + '"' if needs else field
+
+
+@given(
+    st.lists(st.tuples(_FIELD, _FIELD), max_size=8),
+    st.sampled_from([1, 5, 64, 1000]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\n"]),
+    st.booleans(),
+    st.data(),
+)
+@settings(max_examples=tries(0.4))
+def test_rows_are_kept_byte_for_byte(
+    fields: list[tuple[str, str]], size: int, ending: str, last: str, bom: bool, data: st.DataObject
+) -> None:
+    rows = [f"{written(one)},{written(other)}" for one, other in fields]
+    text = ending.join(['"the, name",b', *rows]) + last
+    whole = b"\xef\xbb\xbf" * bom + text.encode()
+    found = list(csv_rows(pieces(whole, size), "the, name", ","))
+    assert {block.rows.header for block in found} == {b'"the, name",b'}
+    kept: list[bytes] = []
+    urls: list[bytes | None] = []
+    for block in found:
+        urls += urls_of(block)
+        mask = np.array([data.draw(st.booleans()) for _ in urls_of(block)], np.bool_)
+        raw = (
+            [block.rows.of(np.arange(len(mask)) == n) for n in range(len(mask))]
+            if block.rows.ends
+            else [line + b"\n" for line in block.rows.data.split(b"\n")]
+        )
+        if block.rows.ends:
+            chosen = [row for row, wanted in zip(raw, mask, strict=True) if wanted]
+            assert block.rows.of(mask) == b"".join(chosen)
+        kept += raw
+    if fields:
+        assert urls == [one.encode() for one, _other in fields]
+        assert kept == [row.encode() + b"\n" for row in rows]
+    else:
+        assert (urls, kept) == ([b""], [b"\n"])
+
+
+def test_a_wrong_column_names_those_that_there_are() -> None:
+    with pytest.raises(OSError, match="no column 'ulr'; it has id, url; did you mean --column url"):
+        list(csv_rows(iter([b"id,url\n1,http://a.example/\n"]), "ulr", ","))
+    with pytest.raises(OSError, match="no column 'url'"):
+        list(csv_rows(iter([]), "url", ","))
+
+
+def test_what_precedes_a_fault_is_read() -> None:
+    def breaks_off() -> Iterator[bytes]:
+        yield b"url\nhttp://a.example/1\nhttp://a.exa"
+        raise EOFError("it ends too early")
+
+    read = csv_rows(breaks_off(), "url", ",")
+    assert urls_of(next(read)) == [b"http://a.example/1"]
+    with pytest.raises(EOFError, match="it ends too early"):
+        next(read)
+
+
+def test_a_quote_that_is_never_closed_does_not_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(row_blocks, "LONGEST", 1000)
+    data = b'a,"b\n' + b"http://a.example/,x\n" * 500
+    found = csv_rows(pieces(data, 300), "1", ",")
+    urls = [url for block in found for url in urls_of(block)]
+    assert urls[0] is None
+    assert urls.count(b"http://a.example/") > 400
