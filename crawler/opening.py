@@ -210,12 +210,21 @@ def changing(
 ) -> Iterator[tuple[Connection, Canonicalizer]]:
     """Open a store to change its rules: one transaction, and the canonicalizer of its policy."""
     found = policy_for(store_url, policy, notify)
+    with changing_under(store_url, found, notify) as (connection, canonicalizer):
+        yield connection, canonicalizer
+
+
+@contextmanager
+def changing_under(
+    store_url: str, policy: Policy, notify: Callable[[str], None] = _silent
+) -> Iterator[tuple[Connection, Canonicalizer]]:
+    """Do what `changing` does, for a store of a policy that is known."""
     with report.reading(store_url):  # raises if there is no store
         pass
-    store = open_store(store_url, found, notify)
+    store = open_store(store_url, policy, notify)
     try:
         with store.transaction() as connection:
-            yield connection, Canonicalizer(found)
+            yield connection, Canonicalizer(policy)
     finally:
         store.close()
 

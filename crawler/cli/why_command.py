@@ -14,6 +14,7 @@ from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.storage import report
 
 _WIDTH = 11  # of the names on the left
+_MEMBERS = 5  # URLs of its resource that are shown
 _WAY = 4  # pages that are shown between a URL and its seed
 _COLOURS = {"fetched": "green", "redirected": "green", "queued": "cyan", "never-seen": "cyan"}
 
@@ -46,7 +47,11 @@ def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
     if answer.identity is not None:
         _show("request", answer.url or "", console)
         _show("identity", answer.identity, console)
+        _show("SURT", answer.surt or "", console)
         _show("key", f"{answer.key} (policy {answer.policy})", console)
+        for step in answer.steps:
+            _show("step", f"{step.name}: {step.why} {step.cites}", console)
+            _show("", f"it makes {step.after}", console)
     return 0
 
 
@@ -83,6 +88,7 @@ def facts(answer: URLAnswer) -> Iterator[tuple[str, str]]:
         yield "redirect", f"{step.status} to {step.to}, which is {step.state}{end}{reason}"
     if answer.same_as is not None:
         yield "same as", answer.same_as
+    yield from _resource(answer)
     yield from _limits(answer)
     yield from _tries(answer)
     for remedy in answer.remedies:
@@ -134,6 +140,18 @@ def _page(answer: URLAnswer) -> Iterator[tuple[str, str]]:
         yield "title", " ".join(page.title.split())
     if page.canonical is not None and page.canonical != (answer.known_as or answer.url):
         yield "canonical", page.canonical
+
+
+def _resource(answer: URLAnswer) -> Iterator[tuple[str, str]]:
+    """Yield the other URLs of the resource, if this one represents it."""
+    resource = answer.resource
+    if resource is None or resource.row != answer.row:
+        return
+    for member in resource.members[:_MEMBERS]:
+        status = "" if member.status is None else f" {member.status}"
+        yield "also", f"{member.url} ({member.reason}{status})"
+    if resource.has_more or len(resource.members) > _MEMBERS:
+        yield "", "… and more: canonry export clusters"
 
 
 def _limits(answer: URLAnswer) -> Iterator[tuple[str, str]]:

@@ -3,9 +3,17 @@
 CONTRIBUTING says how to add one.
 """
 
-from canonry.crawler.web.actions import queue_actions
+from canonry.crawler.web.actions import queue_actions, rule_actions
 from canonry.crawler.web.panel import Action, Panel
-from canonry.crawler.web.views import hosts_view, patterns_view, refused_view, strip_view
+from canonry.crawler.web.views import (
+    hosts_view,
+    merges_view,
+    patterns_view,
+    refused_view,
+    rules_view,
+    strip_view,
+    why_view,
+)
 
 STRIP = Panel(  # on every page
     "strip", "Now", "Speed, queue, errors and the time left.", strip_view.view, every=1.0
@@ -13,6 +21,20 @@ STRIP = Panel(  # on every page
 
 PANELS: tuple[Panel, ...] = (
     STRIP,
+    Panel(
+        "merges",
+        "Merges",
+        "Which rules made URLs one, how many, and the latest examples.",
+        merges_view.view,
+        every=10.0,
+        front=True,
+    ),
+    Panel(
+        "rules",
+        "Learned rules",
+        "What the crawl has learned of each host, with the evidence.",
+        rules_view.view,
+    ),
     Panel(
         "refused",
         "Held and failed",
@@ -25,6 +47,7 @@ PANELS: tuple[Panel, ...] = (
         "What waits for each host, how often it is asked and why, and what went wrong.",
         hosts_view.view,
     ),
+    Panel("why", "Ask", "All that the store knows of one URL.", why_view.view),
     Panel(
         "patterns",
         "Patterns",
@@ -34,6 +57,8 @@ PANELS: tuple[Panel, ...] = (
 )
 
 ACTIONS: tuple[Action, ...] = (
+    Action("revoke", "rules", rule_actions.revoke),
+    Action("reinstate", "rules", rule_actions.reinstate),
     Action("release", "refused", queue_actions.release),
     Action("block", "hosts", queue_actions.block),
     Action("unblock", "hosts", queue_actions.unblock),

@@ -52,17 +52,17 @@ class MergeCounter:
         candidates: Sequence[Candidate],
         admissions: Sequence[Admission],
         merging_rules: MergingRules,
-    ) -> tuple[Tally, dict[str, MergeExample]]:
+    ) -> tuple[Tally, dict[str, list[MergeExample]]]:
         """Count those of the admitted URLs that were known under another spelling.
 
         Returns:
-            The counts, and one example for each set of rules.
+            The counts, and the latest examples for each set of rules.
         """
         names = self._names
         if len(names) > _REMEMBERED:
             names.clear()
         tally = Tally()
-        examples: dict[str, MergeExample] = {}
+        examples: dict[str, list[MergeExample]] = {}
         times: dict[str, int] = {}
         rows: dict[str, int] = {}
         sources: dict[str, int | None] = {}
@@ -83,7 +83,9 @@ class MergeCounter:
             if rules:
                 tally.add(rules, spelling, same_as, count=count)
                 if len(spelling) <= _LONGEST:
-                    examples[rules] = MergeExample(spelling, rows[spelling], sources[spelling])
+                    latest = examples.setdefault(rules, [])
+                    latest.append(MergeExample(spelling, rows[spelling], sources[spelling]))
+                    del latest[:-_EXAMPLES]
         return tally, examples
 
     def clear(self) -> None:
@@ -91,14 +93,17 @@ class MergeCounter:
         self._names.clear()
 
 
-def put_examples(connection: Connection, examples: Mapping[str, MergeExample], now: float) -> None:
+def put_examples(
+    connection: Connection, examples: Mapping[str, Sequence[MergeExample]], now: float
+) -> None:
     """Keep examples of merged links, by rules; only the latest of each set of rules stay."""
     if not examples:
         return
     first = next_id(connection, merge_examples)
+    found = [(rules, example) for rules, some in sorted(examples.items()) for example in some]
     rows = [
-        (first + n, rules, example.spelling.replace("\0", "%00"), example.row, example.source, now)
-        for n, (rules, example) in enumerate(sorted(examples.items()))
+        (first + n, rules, one.spelling.replace("\0", "%00"), one.row, one.source, now)
+        for n, (rules, one) in enumerate(found)
     ]
     insert_rows(connection, merge_examples, _COLUMNS, rows)
     connection.execute(_DELETE_OLDER, [{"these": rules} for rules in examples])

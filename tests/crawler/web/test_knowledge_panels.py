@@ -1,0 +1,264 @@
+"""The panels about merges, learned rules and single URLs: a real server, a real store."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from click.testing import CliRunner
+from support.crawls import SEED, crawl, page, target_of
+from support.live_pages import Viewer, live_page
+from support.servers import Answer, ok
+from support.stores import MAKE, candidate, open_store
+
+from canonry.canon import Evidence, LearnedRule
+from canonry.crawler.cli.commands import main
+from canonry.crawler.learn import rule_store
+from canonry.storage import State
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import Sample
+
+SCRIPT = "<script>document.title='run'</script>"
+TURNED = "\u202egnp.exe"
+TEXT = b"<p>one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+WORDS = b"<title>A page</title>" + TEXT
+UTF_8 = "Content-Type: text/html; charset=utf-8"
+LONG = "/long/" + "x" * 9_000
+_ANSWERS = {
+    "/": page(
+        "/p1", "/p1/", "/p2", "/p2/", f"/p1?utm_source={SCRIPT}", f"/p1?utm_medium={TURNED}",
+        "http://me:secret@a.example/p1#x", "/moved", "/temporary", "/named", "/twin",
+        "/p1#x", LONG, "javascript:alert(1)", "/hostile",
+    ),
+    "/p1": ok(WORDS, "Content-Type: text/html"),
+    "/p1/": ok(WORDS + b"<p>a b c d e f g h", "Content-Type: text/html"),
+    "/p2": ok(WORDS + b"2", "Content-Type: text/html"),
+    "/p2/": ok(b"", "Location: /p2", status="301 Moved"),
+    "/moved": ok(b"", "Location: /p1", status="308 Moved"),
+    "/temporary": ok(b"", "Location: /p1", status="302 Found"),
+    "/named": ok(WORDS + b'<link rel="canonical" href="/p1">', "Content-Type: text/html"),
+    "/twin": ok(WORDS, "Content-Type: text/html"),
+    "/hostile": ok(f"<title>{SCRIPT}{TURNED}</title>".encode(), UTF_8),
+}  # fmt: skip
+SLASH = LearnedRule(
+    host="a.example",
+    family="trailing-slash",
+    new="bare",
+    evidence=Evidence(agree=20, disagree=1, first_seen=5.0, last_seen=9.0),
+)
+
+
+def _answer(head: bytes) -> Answer:
+    return _ANSWERS.get(target_of(head), ok(b"fine", "Content-Type: text/plain"))
+
+
+def made(folder: Path) -> str:
+    """Crawl a site, import a learned rule that holds a URL; return the URL of the store."""
+    crawl(folder, _answer)
+    store = open_store(folder)
+    store.admit([candidate(f"{SEED}{n}")._replace(source=1, depth=1) for n in ("q", "q/")], 5.0)
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH], MAKE, 6.0)
+        rule = rule_store.find(connection, SLASH.id)
+        rule.unsaved = [
+            Sample(agrees=True, url=f"{SEED}p2/", found=f"{SEED}p2"),
+            Sample(agrees=True, url=f"{SEED}gone/{SCRIPT}", found=f"{SEED}gone"),
+            Sample(agrees=False, url=f"{SEED}p1/", found=f"{SEED}p1"),
+        ]
+        rule_rows.put(connection, [rule])
+    store.close()
+    return f"sqlite:///{folder / 'store.db'}"
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the URL of a store; do not write to it."""
+    return made(tmp_path_factory.mktemp("knowledge"))
+
+
+@pytest.fixture(scope="module")
+def looking(known: str) -> Iterator[Viewer]:
+    """Return a viewer of that store's page."""
+    with live_page(known) as one:
+        yield one
+
+
+def assert_harmless(text: str) -> None:
+    """Assert that nothing which a site wrote is markup, turns the text, or is a secret."""
+    assert "<script>document" not in text
+    assert "\u202e" not in text
+    assert "secret" not in text
+    assert 'href="javascript:' not in text
+
+
+def test_merges_are_counted_by_rule_with_their_section(looking: Viewer) -> None:
+    found = looking.json("/merges")
+    by_rule = {row["rule"]: row for row in found["rules"]}
+    assert by_rule.keys() == {
+        "tracking", "fragment", "redirect", "canonical", "learned", "content",
+    }  # fmt: skip
+    assert (by_rule["tracking"]["count"], by_rule["tracking"]["of"]) == (2, "links")
+    assert by_rule["fragment"]["cites"].startswith("RFC 3986 section")
+    assert by_rule["tracking"]["lossless"] is False
+    assert (by_rule["redirect"]["count"], found["temporary_redirects"]) == (2, 1)
+    assert by_rule["canonical"]["link"] == f"{SEED}named"
+    assert (by_rule["learned"]["link"], by_rule["learned"]["same_as"]) == (f"{SEED}q/", f"{SEED}q")
+    assert (by_rule["content"]["link"], by_rule["content"]["same_as"]) == (
+        f"{SEED}twin",
+        f"{SEED}p1",
+    )
+    assert found["chosen"] is None
+    text = looking.get("/merges").text
+    assert "2 links" in text
+    assert_harmless(text)
+
+
+def test_a_merge_is_explained_by_the_traces_of_both_urls(looking: Viewer) -> None:
+    chosen = looking.json("/merges?rule=tracking")["chosen"]
+    assert chosen["rule"]["rule"] == "tracking"
+    assert len(chosen["example"]) == 2
+    latest = chosen["merges"][0]
+    assert (latest["same_as"], latest["found_on"]) == (f"{SEED}p1", SEED)
+    assert latest["identity"] == f"{SEED}p1"
+    assert "tracking" in [step["name"] for step in latest["steps"]]
+    assert latest["steps"][-1]["after"] == f"{SEED}p1"
+    assert all(step["cites"] and step["why"] for step in latest["steps"])
+    text = looking.get("/merges?rule=tracking").text
+    assert "&lt;script&gt;" in text or "%3Cscript%3E" in text
+    assert_harmless(text)
+
+
+@pytest.mark.parametrize(
+    ("rule", "link", "same_as"),
+    [("redirect", "moved", "p1"), ("canonical", "named", "p1"), ("content", "twin", "p1")],
+)
+def test_other_merges_have_examples_too(
+    looking: Viewer, rule: str, link: str, same_as: str
+) -> None:
+    found = looking.json(f"/merges?rule={rule}")["chosen"]["merges"]
+    pairs = {(one["link"], one["same_as"]) for one in found}
+    assert (f"{SEED}{link}", f"{SEED}{same_as}") in pairs
+    assert_harmless(looking.get(f"/merges?rule={rule}").text)
+
+
+def test_a_learned_merge_names_its_rule(looking: Viewer) -> None:
+    [found] = looking.json("/merges?rule=learned")["chosen"]["merges"]
+    assert found["learned"] == [{"id": SLASH.id, "says": found["learned"][0]["says"]}]
+    assert f'href="/rules?id={SLASH.id}"' in looking.get("/merges?rule=learned").text
+
+
+def test_a_rule_that_merged_nothing_is_refused(looking: Viewer) -> None:
+    for path in (f"/merges?rule={quote(SCRIPT)}", "/merges?rule=tracking&most=1000000"):
+        reply = looking.get(path)
+        assert reply.status == 400
+        assert_harmless(reply.text)
+
+
+def test_rules_are_listed_by_state_and_by_host(looking: Viewer) -> None:
+    found = looking.json("/rules")
+    states = {row["state"]: row["rules"] for row in found["states"]}
+    assert (states["active"], states["revoked"]) == (1, 0)
+    [row] = found["rules"]
+    assert (row["id"], row["agree"], row["disagree"], row["spared"]) == (SLASH.id, 20, 1, 1)
+    assert looking.json("/rules?host=a.example")["rules"] == [row]
+    assert looking.json("/rules?host=b.example")["rules"] == []
+    assert looking.json("/rules?state=revoked")["rules"] == []
+    assert looking.get("/rules?state=%3Cb%3E").status == 400
+    assert looking.get("/rules?after=x").status == 400
+    assert looking.get("/rules?after=99999999999999999999-x").status == 400
+    assert looking.get("/rules?id=ffff").status == 400
+
+
+def test_evidence_has_both_pages_side_by_side(looking: Viewer) -> None:
+    chosen = looking.json(f"/rules?id={SLASH.id[:6]}")["chosen"]
+    assert chosen["can_be_revoked"]
+    assert not chosen["can_be_reinstated"]
+    moved, gone, *_others, against = chosen["evidence"]
+    assert (moved["agrees"], against["agrees"]) == (True, False)
+    assert moved["url"]["state"] == "redirected"
+    assert (moved["url"]["redirect_status"], moved["url"]["redirects_to"]) == (301, f"{SEED}p2")
+    assert (moved["found"]["status"], moved["found"]["title"]) == (200, "A page")
+    assert moved["similarity"] is moved["same_body"] is None
+    assert gone["url"]["state"] == "never-seen"
+    assert against["same_body"] is False
+    assert 0.3 < against["similarity"] < 1.0
+    assert against["url"]["at"].startswith("20")
+    assert chosen["holds"][0]["url"] == f"{SEED}q/"
+    text = looking.get(f"/rules?id={SLASH.id}").text
+    assert "of four words in a row are in both" in text
+    assert_harmless(text)
+
+
+def test_the_answer_about_a_url_is_that_of_the_command(looking: Viewer, known: str) -> None:
+    asked = "HTTP://A.example:80/moved?utm_source=x#top"
+    page_says = looking.json(f"/why?url={quote(asked, safe='')}")
+    done = CliRunner().invoke(main, ["why", asked, "--store", known, "--json"])
+    assert done.exit_code == 0, done.output
+    assert page_says == json.loads(done.stdout)
+    assert page_says["surt"] == "example,a)/moved"
+    assert [step["name"] for step in page_says["steps"]][-2:] == ["tracking", "fragment"]
+    resource = page_says["resource"]
+    assert resource["representative"] == f"{SEED}p1"
+    members = {one["url"].removeprefix(SEED): one["reason"] for one in resource["members"]}
+    assert members.pop("http://me:***@a.example/p1") == "content"
+    assert members == {"moved": "redirect", "named": "canonical", "twin": "content"}
+    assert looking.json(f"/why?row={page_says['row']}")["steps"] == []
+
+
+def test_a_url_can_be_asked_by_its_row(looking: Viewer, known: str) -> None:
+    with sqlite3.connect(known.removeprefix("sqlite:///")) as connection:
+        rows = dict(connection.execute("SELECT url, id FROM urls").fetchall())
+    connection.close()
+    [long] = [url for url in rows if len(url) > 9_000]
+    found = looking.json(f"/why?row={rows[long]}")
+    assert (found["state"], found["reason"], found["url"]) == ("held", "too-long", long)
+    text = looking.get(f"/why?row={rows[long]}").text
+    assert len(text) < 40_000, "long texts are cut"
+    text = looking.get(f"/why?row={rows[f'{SEED}hostile']}").text
+    assert "⟨U+202E⟩gnp.exe" in text
+    assert_harmless(text)
+    assert looking.get("/why?row=999999").status == 400
+    assert looking.get("/why?row=-1").status == 400
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [SCRIPT, "javascript:alert(1)", f"{SEED}{TURNED}", "http://me:secret@a.example/p1", "http://["],
+)
+def test_hostile_questions_are_harmless(looking: Viewer, asked: str) -> None:
+    path = f"/why?url={quote(asked, safe='')}"
+    reply = looking.get(path)
+    assert reply.status == 200
+    assert_harmless(reply.text.replace(quote(asked, safe=""), ""))  # data-query is the page's own
+    assert looking.json(path)["asked"]
+
+
+def test_a_rule_is_revoked_and_reinstated_from_the_page(tmp_path: Path) -> None:
+    store = made(tmp_path)
+    with live_page(store) as viewer:
+
+        def state_of(url: str) -> str:
+            return str(viewer.json(f"/why?url={quote(url)}")["state"])
+
+        assert state_of(f"{SEED}q/") == State.HELD.name.lower()
+        done = viewer.act(f"/rules?id={SLASH.id}", "revoke", id=SLASH.id)
+        assert done.status == 303
+        back = viewer.get(done.headers["Location"])
+        assert "1 URLs went back to the queue" in back.text
+        assert state_of(f"{SEED}q/") == State.QUEUED.name.lower()
+        assert viewer.json(f"/rules?id={SLASH.id}")["chosen"]["can_be_reinstated"]
+        assert viewer.act(f"/rules?id={SLASH.id}", "revoke", id=SLASH.id).status == 400
+        assert viewer.act(f"/rules?id={SLASH.id}", "revoke", id=SCRIPT).status == 400
+        viewer.act(f"/rules?id={SLASH.id}", "reinstate", id=SLASH.id, trial="1")
+        assert viewer.json(f"/rules?id={SLASH.id}")["chosen"]["rule"]["state"] == "probation"
+        assert state_of(f"{SEED}q/") == State.QUEUED.name.lower()
+        assert viewer.act(f"/rules?id={SLASH.id}", "reinstate", id=SLASH.id).status == 400
+        viewer.act(f"/rules?id={SLASH.id}", "revoke", id=SLASH.id)
+        done = viewer.act(f"/rules?id={SLASH.id}", "reinstate", id=SLASH.id)
+        said = viewer.get(done.headers["Location"]).text
+        assert "is reinstated, and active" in said
+        assert "1 queued URLs are held as duplicates" in said
+        assert "a crawl makes it suspended" in said, "one path is against it"
+        assert state_of(f"{SEED}q/") == State.HELD.name.lower()
