@@ -195,7 +195,7 @@ class Store:
             _release(connection, outcomes, admissions)
         known = [to.row for to in redirect_targets(outcomes, admissions) if not to.new]
         urls.promote(connection, known, TARGET)
-        self._sampler.take(connection, self.seen.tally, now)
+        self._sampler.take(connection, self.seen, now)
         return admissions
 
     def begin_job(self, command: str, settings: str, now: float) -> int:
@@ -207,7 +207,7 @@ class Store:
                     id=job, command=command, settings=settings, state="running", started_at=now
                 )
             )
-            self._sampler.take(connection, self.seen.tally, now, always=True)
+            self._sampler.take(connection, self.seen, now, always=True)
             return job
 
     def end_job(self, job: int, state: str, now: float) -> None:
@@ -216,7 +216,7 @@ class Store:
             connection.execute(
                 update(jobs).where(jobs.c.id == job).values(state=state, ended_at=now)
             )
-            self._sampler.take(connection, self.seen.tally, now, always=True)
+            self._sampler.take(connection, self.seen, now, always=True)
 
     def close(self) -> None:
         """Save the filter for the next start, and close the database."""

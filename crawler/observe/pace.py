@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 from canonry.crawler.observe.progress import Progress, Rate
+from canonry.storage.growth.samples import StoreSample
 
-_SPAN = 10.0  # seconds, of the rate that is shown
-_LONG = 120.0  # of the rates that forecast: twice the longest usual delay
+SPAN = 10.0  # seconds, of the rate that is shown
+LONG = 120.0  # of the rates that forecast: twice the longest usual delay
 _DAY = 86_400
 
 
@@ -31,7 +32,7 @@ class RunPace:
     def __init__(self, start: float) -> None:
         """Start a run at a time in seconds."""
         self._start = start
-        self._pages, self._done, self._found = Rate(_SPAN), Rate(_LONG), Rate(_LONG)
+        self._pages, self._done, self._found = Rate(SPAN), Rate(LONG), Rate(LONG)
 
     def at(self, now: float, progress: Progress) -> Speed:
         """Add an observation; return the speed.
@@ -51,7 +52,26 @@ class RunPace:
         )
 
 
-def time_left(queued: int, done: float, found: float) -> TimeLeft | None:
+def speed_between(then: StoreSample, shortly: StoreSample, now: StoreSample) -> Speed | None:
+    """Return the speed of a crawl that another process runs, from what its store held.
+
+    Args:
+        then: a sample from about `LONG` seconds ago.
+        shortly: one from about `SPAN` seconds ago.
+        now: what the store holds now.
+    """
+    span, short = now.at - then.at, now.at - shortly.at
+    if span <= 0 or short <= 0:
+        return None
+    done = max(now.done - then.done, 0) / span
+    pages = max(now.fetched - shortly.fetched, 0) / short
+    entered = (now.queued - then.queued) / span + done
+    return Speed(span, pages, done, max(entered, 0.0))
+
+
+def time_left(
+    queued: int, done: float, found: float, pages: float = 0.0, until_limit: int | None = None
+) -> TimeLeft | None:
     """Return how long a queue takes at a speed; None if that cannot be said.
 
     The least is what the queue takes if no page leads to anything new. The most is what it takes if
@@ -62,11 +82,16 @@ def time_left(queued: int, done: float, found: float) -> TimeLeft | None:
         queued: URLs that are queued.
         done: URLs that leave the queue each second.
         found: URLs that enter it each second.
+        pages: pages that are fetched each second.
+        until_limit: pages until the crawl stops anyway; None is no limit.
     """
     if not queued or done <= 0:
         return None
-    least = queued / done
-    return TimeLeft(least, queued / (done - found) if found < done else None)
+    left = TimeLeft(queued / done, queued / (done - found) if found < done else None)
+    if until_limit is None or pages <= 0:
+        return left
+    limit = max(until_limit, 0) / pages
+    return TimeLeft(min(left.least, limit), limit if left.most is None else min(left.most, limit))
 
 
 def clock(seconds: float) -> str:

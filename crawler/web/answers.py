@@ -12,6 +12,7 @@ import msgspec
 
 from canonry.canon import redaction
 from canonry.crawler.observe.pace import clock
+from canonry.crawler.web.charts import growth_chart
 from canonry.crawler.web.live_crawl import LiveCrawl
 from canonry.crawler.web.panel import Asked, BadQuestionError, Panel
 from canonry.crawler.web.shown_text import finalized, href, link, own
@@ -114,7 +115,7 @@ def _environment() -> jinja2.Environment:
         "own": own,
         "duration": clock,
     }
-    made.globals |= {"href": href}
+    made.globals |= {"href": href, "growth_chart": growth_chart}
     return made
 
 

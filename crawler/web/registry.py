@@ -6,11 +6,14 @@ CONTRIBUTING says how to add one.
 from canonry.crawler.web.actions import queue_actions, rule_actions
 from canonry.crawler.web.panel import Action, Panel
 from canonry.crawler.web.views import (
+    growth_view,
     hosts_view,
     merges_view,
     patterns_view,
+    recent_view,
     refused_view,
     rules_view,
+    seen_view,
     strip_view,
     why_view,
 )
@@ -21,6 +24,14 @@ STRIP = Panel(  # on every page
 
 PANELS: tuple[Panel, ...] = (
     STRIP,
+    Panel(
+        "growth",
+        "Growth",
+        "URLs over time: known, fetched, merged, held and queued.",
+        growth_view.view,
+        every=2.0,
+        front=True,
+    ),
     Panel(
         "merges",
         "Merges",
@@ -53,6 +64,21 @@ PANELS: tuple[Panel, ...] = (
         "Patterns",
         "What the most URLs have in common, against the limits of such URLs.",
         patterns_view.view,
+    ),
+    Panel(
+        "pages",
+        "Last pages",
+        "Pages as they come.",
+        recent_view.view,
+        every=1.0,
+        front=True,
+    ),
+    Panel(
+        "seen",
+        "Seen set",
+        "Keys of all known URLs, and the filter in front of them.",
+        seen_view.view,
+        every=2.0,
     ),
 )
 

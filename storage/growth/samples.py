@@ -7,7 +7,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
 
 from canonry.storage.growth import thinning
 from canonry.storage.learned.classes import LEARNED
-from canonry.storage.seen.claim_tally import ClaimTally
+from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import upsert
 from canonry.storage.sql.schema import State, merges, samples
@@ -17,6 +17,10 @@ _REMOVE = delete(samples).where(samples.c.at == bindparam("time"))
 CLAIMS = counts.Counted("seen", "claims")  # keys that were claimed, ever
 PASSED = counts.Counted("seen", "passed")  # new keys that the filter told apart from all known ones
 WRONG = counts.Counted("seen", "wrong")  # new keys that the filter took for perhaps known
+
+
+FILTER_BITS = counts.Counted("seen", "bits")  # of the filter, as of the last sample
+FILTER_KEYS = counts.Counted("seen", "keys")  # in it
 
 
 class StoreSample(NamedTuple):
@@ -101,21 +105,20 @@ class StoreSampler:
         self._writes = 0
 
     def take(
-        self, connection: Connection, tally: ClaimTally, at: float, *, always: bool = False
+        self, connection: Connection, seen: SeenSet, at: float, *, always: bool = False
     ) -> None:
         """Write a sample, if the last one is old enough.
 
         Args:
             connection: in a writing transaction.
-            tally: what was claimed since the last sample; it is counted, and set to zero.
+            seen: of this process; what was claimed since the last sample is counted.
             at: seconds since 1970.
             always: True writes one in any case.
         """
         if not always and self._last is not None and 0 <= at - self._last < thinning.FINEST:
             return
         self._last = at
-        counts.add(connection, _claimed(tally))
-        tally.clear()
+        _count_claims(connection, seen)
         newest = connection.scalar(select(func.max(samples.c.at)))
         if not always and newest is not None and 0 <= at - newest < thinning.FINEST:
             self._last = newest  # another process wrote it
@@ -128,8 +131,14 @@ class StoreSampler:
             _remove(connection, thinning.superfluous(_times(connection), at))
 
 
-def _claimed(tally: ClaimTally) -> dict[counts.Counted, int]:
-    return {CLAIMS: tally.claims, PASSED: tally.passed, WRONG: tally.wrong}
+def _count_claims(connection: Connection, seen: SeenSet) -> None:
+    """Add what was claimed to the counts, and write how large the filter is."""
+    tally, bloom = seen.tally, seen.filter
+    changes = {CLAIMS: tally.claims, PASSED: tally.passed, WRONG: tally.wrong}
+    for gauge, value in ((FILTER_BITS, bloom.bits), (FILTER_KEYS, bloom.count)):
+        changes[gauge] = value - counts.total_of(connection, gauge)
+    counts.add(connection, changes)
+    tally.clear()
 
 
 def _times(connection: Connection) -> list[float]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pybloom_live import BloomFilter
 
 FIRST_CAPACITY = 1 << 20
+ERROR_RATE = 0.01  # share of unknown keys for which the answer may be "perhaps"
 _REST = 0.05  # share of the error budget for all filters after the first
 
 
@@ -33,7 +34,9 @@ class KeyFilter:
     Not safe for concurrent writing: it belongs to the writer thread.
     """
 
-    def __init__(self, error_rate: float = 0.01, first_capacity: int = FIRST_CAPACITY) -> None:
+    def __init__(
+        self, error_rate: float = ERROR_RATE, first_capacity: int = FIRST_CAPACITY
+    ) -> None:
         """Create an empty filter.
 
         Args:

@@ -5,15 +5,20 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, func, select
 
-from canonry.crawler.observe.pace import time_left
+from canonry.crawler.observe.pace import LONG, SPAN, Speed, speed_between, time_left
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.web.panel import Asked
+from canonry.storage.growth import samples
+from canonry.storage.growth.samples import StoreSample
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.known_url import last_crawl
 from canonry.storage.rows.waiting import waits_for
 from canonry.storage.sql import counts
-from canonry.storage.sql.schema import State, merges, rules
+from canonry.storage.sql.schema import rules
+from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.timestamps import iso
+
+RUNNING = "running"
 
 
 class NextTry(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +31,7 @@ class NextTry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SecondsLeft(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the queue takes, in seconds."""
+    """How long a crawl takes, in seconds."""
 
     least: float  # if nothing more is found
     most: float | None  # if as much is found as lately; null: the queue grows as fast as it shrinks
@@ -53,45 +58,70 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
 
 def view(connection: Connection, asked: Asked) -> Now:
     """Return where the crawl of a store stands."""
-    states: dict[str, int] = {}
-    for name, _reason, count in counts.read(connection, "urls"):
-        states[name] = states.get(name, 0) + count
+    now = samples.now(connection, asked.now)
     job = last_crawl(connection)
-    state = _state(job, asked)
-    queued = states.get("queued", 0)
-    pages_per_second = left = in_flight = None
-    if asked.crawl is not None and state == "running":
-        speed = asked.crawl.speed
-        pages_per_second, in_flight = round(speed.pages, 2), asked.crawl.progress.in_flight
-        found = time_left(queued, speed.done, speed.found)
-        if found is not None:
-            left = SecondsLeft(least=found.least, most=found.most)
-    idle = queued and state == "running" and not in_flight and not pages_per_second
+    state = state_of(job, asked)
+    speed = speed_of(connection, now, job, asked) if state == RUNNING else None
+    in_flight = asked.crawl.progress.in_flight if asked.crawl and state == RUNNING else None
+    left = None
+    if speed is not None:
+        limit = _until_limit(job, now)
+        found = time_left(now.queued, speed.done, speed.found, speed.pages, limit)
+        left = found and SecondsLeft(least=round(found.least, 1), most=_rounded(found.most))
+    idle = now.queued and state == RUNNING and not in_flight and not (speed and speed.pages)
+    statuses = counts.read(connection, "pages")
     return Now(
         state=state,
         started_at=None if job is None else iso(job["started_at"]),
-        pages_per_second=pages_per_second,
+        pages_per_second=None if speed is None else round(speed.pages, 2),
         in_flight=in_flight,
-        queued=queued,
-        **{
-            s.name.lower(): states.get(s.name.lower(), 0)
-            for s in (State.FETCHED, State.REDIRECTED, State.FAILED, State.HELD)
-        },
-        error_pages=sum(
-            count for name, _, count in counts.read(connection, "pages") if int(name) >= FIRST_ERROR
-        ),
+        queued=now.queued,
+        fetched=now.fetched,
+        redirected=now.redirected,
+        failed=now.failed,
+        held=now.held + now.spared,
+        error_pages=sum(count for name, _, count in statuses if int(name) >= FIRST_ERROR),
         spared=connection.scalar(select(func.sum(rules.c.spared))) or 0,
-        merged_links=connection.scalar(select(func.sum(merges.c.count))) or 0,
+        merged_links=now.merged_links,
         left=left,
         next_try=_next_try(connection, asked.now) if idle else None,
     )
 
 
-def _state(job: dict[str, Any] | None, asked: Asked) -> str:
-    """Return the state of the last crawl."""
+def state_of(job: dict[str, Any] | None, asked: Asked) -> str:
+    """Return the state of the last crawl; that of this process runs until it says that it ends."""
     if asked.crawl is not None and not asked.crawl.is_over:
-        return "starting" if job is None else "running"
+        return "starting" if job is None else RUNNING
     return "none" if job is None else str(killed_jobs.corrected(job)["state"])
+
+
+def speed_of(
+    connection: Connection, now: StoreSample, job: dict[str, Any] | None, asked: Asked
+) -> Speed | None:
+    """Return the speed of a crawl that is running, from this process or from the samples."""
+    if asked.crawl is not None:
+        return asked.crawl.speed
+    begun = job["started_at"] if job else 0.0
+    shortly = samples.latest(connection, asked.now - SPAN)
+    if shortly is None or shortly.at < begun:  # it began a moment ago, with a sample
+        shortly = samples.latest(connection, begun)
+    then = samples.latest(connection, asked.now - LONG)
+    if then is None or then.at < begun:
+        then = samples.latest(connection, begun)
+    return speed_between(then, shortly, now) if then and shortly else None
+
+
+def _until_limit(job: dict[str, Any] | None, now: StoreSample) -> int | None:
+    """Return how many pages a crawl fetches before it reaches its limit; None if it has none."""
+    if job is None:
+        return None
+    settings = stored_json(job["settings"], "jobs", job["id"]).get("settings", {})
+    most = settings.get("crawl", {}).get("max_pages", 0)
+    return most - now.fetched if most else None
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 1)
 
 
 def _next_try(connection: Connection, now: float) -> NextTry | None:

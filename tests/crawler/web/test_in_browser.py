@@ -59,7 +59,9 @@ def test_all_of_it_can_be_reached_by_the_keyboard(browser: Browser, address: str
                 break
             reached.append(place)
         assert None not in reached
-        wanted = page.locator("a[href], button:not([hidden]), input:not([type=hidden]), summary")
+        wanted = page.locator(
+            "a[href], button:not([hidden]), input:not([type=hidden]), select, summary"
+        )
         assert len(reached) == wanted.count()
         page.locator("a.skip").focus()
         page.keyboard.press("Enter")

@@ -7,7 +7,6 @@ from support.stores import admit, candidate, lease, open_store, visited
 
 from canonry.storage import Page, State
 from canonry.storage.growth import samples
-from canonry.storage.seen.claim_tally import ClaimTally
 from canonry.storage.store import Store
 
 pytestmark = pytest.mark.every_database
@@ -88,10 +87,10 @@ def test_processes_take_turns(tmp_path: Path) -> None:
 
 def test_old_samples_are_thinned_as_new_ones_come(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    sampler, tally = samples.StoreSampler(), ClaimTally()
+    sampler = samples.StoreSampler()
     with store.transaction() as connection:
         for n in range(500):
-            sampler.take(connection, tally, 3.0 * n)
+            sampler.take(connection, store.seen, 3.0 * n)
     found = taken(store)
     assert 200 < len(found) < 450
     assert (found[0].at, found[-1].at) == (0.0, 3.0 * 499)

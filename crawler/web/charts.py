@@ -1,0 +1,117 @@
+"""Charts: from the points of a panel to the coordinates that an SVG template draws."""
+
+from datetime import datetime
+from math import log10
+from typing import NamedTuple
+
+from canonry.crawler.web.views.growth_view import Growth
+from canonry.storage.timestamps import iso
+
+# What is drawn, with the name of its colour and the pattern of its line: nobody has to tell
+# colours apart.
+SERIES = (
+    ("known", "c5", ""),
+    ("fetched", "c1", ""),
+    ("merged", "c2", "8 3"),
+    ("held", "c3", "2 3"),
+    ("queued", "c4", "10 3 2 3"),
+)
+_LEFT, _RIGHT, _TOP, _BOTTOM = 8, 8, 10, 26  # around the plot
+_LINES = 4  # of the grid
+_DAY = 86_400
+_SHARE = 0.3  # of the width, that an outlook takes at most
+
+
+class Series(NamedTuple):
+    """A line."""
+
+    name: str
+    colour: str
+    dashes: str
+    path: str  # for a polyline
+    last: int
+
+
+class Tick(NamedTuple):
+    """A line of the grid, with its label."""
+
+    at: float
+    label: str
+
+
+class Drawing(NamedTuple):
+    """A chart of a width and height, in units of its view box."""
+
+    width: int
+    height: int
+    left: float
+    right: float
+    floor: float
+    series: list[Series]
+    levels: list[Tick]
+    times: list[Tick]
+    now: float | None  # where the outlook begins
+    outlook: list[str]  # polylines of the queue: if nothing more is found; if as much as lately
+
+
+def growth_chart(found: Growth, width: int, height: int) -> Drawing:
+    """Return the chart of a growth that has points."""
+    at = [_seconds(point.at) for point in found.points]
+    start, end = at[0], max(at[-1], at[0] + 1.0)
+    ahead = _ahead(found, start, end)
+    span = end + ahead - start
+    top = _above(max(max(getattr(p, name) for name, *_ in SERIES) for p in found.points))
+    floor, right = height - _BOTTOM, width - _RIGHT
+
+    def x(seconds: float) -> float:
+        return round(_LEFT + (right - _LEFT) * (seconds - start) / span, 1)
+
+    def y(value: float) -> float:
+        return round(floor - (floor - _TOP) * value / top, 1)
+
+    drawn = []
+    for name, colour, dashes in SERIES:
+        values = [getattr(point, name) for point in found.points]
+        path = " ".join(f"{x(s)},{y(v)}" for s, v in zip(at, values, strict=True))
+        drawn.append(Series(name, colour, dashes, path, values[-1]))
+    outlook = []
+    if found.outlook is not None:
+        queued = found.points[-1].queued
+        for moment in (found.outlook.earliest, found.outlook.latest):
+            stop = end + ahead
+            empty = stop if moment is None else _seconds(moment)
+            share = 1.0 if empty <= stop else (stop - end) / (empty - end)
+            left = queued if moment is None else queued * (1 - share)
+            outlook.append(f"{x(end)},{y(queued)} {x(min(empty, stop))},{y(left)}")
+    levels = [Tick(y(top * n / _LINES), f"{top * n // _LINES:,}") for n in range(1, _LINES + 1)]
+    moments = [start, start + span / 2, end + ahead]
+    times = [Tick(x(one), _label(one, span)) for one in moments]
+    now = x(end) if outlook else None
+    return Drawing(width, height, _LEFT, right, floor, drawn, levels, times, now, outlook)
+
+
+def _ahead(found: Growth, start: float, end: float) -> float:
+    """Return how many seconds of the future are drawn."""
+    if found.outlook is None:
+        return 0.0
+    farthest = _seconds(found.outlook.latest or found.outlook.earliest) - end
+    return min(max(farthest, 1.0), (end - start) * _SHARE / (1 - _SHARE))
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def _above(value: int) -> int:
+    """Return a round number that is not below a value, and can be divided by the grid's lines."""
+    step = 10 ** int(log10(max(value, 1)))
+    tops = (n * step // 5 for n in (4, 8, 10, 12, 16, 20, 24, 32, 40, 48, 60))
+    return next((top for top in tops if top >= max(value, 4) and top % _LINES == 0), 10 * step)
+
+
+def _label(at: float, span: float) -> str:
+    """Return a moment as the axis shows it: the time, or the day if the span is long."""
+    text = iso(at) or ""
+    if span > 3 * _DAY:
+        return text[5:10]
+    return text[11:19] if span < _DAY / 24 else text[11:16]

@@ -1,0 +1,85 @@
+"""The last pages as they come."""
+
+import msgspec
+from sqlalchemy import Connection, func, select
+
+from canonry.canon import redact
+from canonry.crawler.web.panel import Asked, BadQuestionError
+from canonry.storage.records import UNREAD
+from canonry.storage.sql.schema import pages, urls
+from canonry.storage.timestamps import iso
+
+_LOOKED_AT = 2_000  # pages, the latest; a filter finds what it finds among them
+_SHOWN = 30
+_MOST = 200
+_LONGEST_TITLE = 300  # characters
+_LONGEST_TEXT = 200
+_STATUSES = ("all", "2xx", "3xx", "4xx", "5xx")
+
+
+class RecentPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page that was fetched, or found unchanged."""
+
+    url: str
+    status: int
+    fetched_at: str  # RFC 3339
+    seconds: float  # from the request to the end of the body
+    size: int | None  # bytes of the decoded body; null: it was not read
+    content_type: str | None
+    title: str | None  # its first 300 characters
+    depth: int  # links from a seed
+
+
+class RecentPages(msgspec.Struct, frozen=True, kw_only=True):
+    """The last pages, the latest first."""
+
+    text: str  # that their URLs hold
+    status: str
+    looked_at: int  # how many of the latest pages a filter looks at
+    pages: list[RecentPage]
+
+
+def view(connection: Connection, asked: Asked) -> RecentPages:
+    """Return the last pages whose URL and status are asked for."""
+    text = asked.text("text")
+    if len(text) > _LONGEST_TEXT:
+        raise BadQuestionError(f"text has to have at most {_LONGEST_TEXT} characters")
+    status = asked.choice("status", _STATUSES)
+    limit = asked.number("limit", _SHOWN, _MOST)
+    newest = pages.c.fetched_at.desc(), pages.c.url_id.desc()
+    latest = select(pages.c.url_id).order_by(*newest).limit(_LOOKED_AT).subquery()
+    query = (
+        select(
+            *(urls.c.url, pages.c.status, pages.c.fetched_at, pages.c.elapsed, pages.c.size),
+            *(pages.c.links, pages.c.content_type, urls.c.depth),
+            func.substr(pages.c.title, 1, _LONGEST_TITLE).label("title"),
+        )
+        .select_from(latest)
+        .join(pages, pages.c.url_id == latest.c.url_id)
+        .join(urls, urls.c.id == latest.c.url_id)
+        .order_by(*newest)
+        .limit(limit)
+    )
+    if text:
+        query = query.where(urls.c.url.icontains(text, autoescape=True))
+    if status != _STATUSES[0]:
+        hundred = int(status[0]) * 100
+        query = query.where(pages.c.status.between(hundred, hundred + 99))
+    return RecentPages(
+        text=text,
+        status=status,
+        looked_at=_LOOKED_AT,
+        pages=[
+            RecentPage(
+                url=redact(row.url),
+                status=row.status,
+                fetched_at=iso(row.fetched_at) or "",
+                seconds=round(row.elapsed, 3),
+                size=None if row.links == UNREAD else row.size,
+                content_type=row.content_type,
+                title=row.title,
+                depth=row.depth,
+            )
+            for row in connection.execute(query)
+        ],
+    )

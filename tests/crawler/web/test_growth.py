@@ -1,0 +1,153 @@
+"""Growth, the last pages and the seen set, on a store that is made sample by sample."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.live_pages import Viewer, live_page
+from support.stores import admit, lease, open_store, visited
+
+from canonry.crawler.observe.progress import Progress
+from canonry.crawler.web.live_crawl import LiveCrawl
+from canonry.storage import Page, State
+
+HOUR = 3_600.0
+TITLE = "<script>alert(1)</script>\u202e" + "x" * 2_000_000
+PAGE = Page(200, 0.25, "text/html", 3, b"d" * 16, TITLE, None, 0)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Make a store in which a job runs: 40 of 100 pages fetched, a page every 3 seconds."""
+    folder = tmp_path_factory.mktemp("growth")
+    now = time.time()
+    made = open_store(folder)
+    urls = [f"http://h.example/{n}" for n in range(99)] + ["http://me:secret@h.example/x_y"]
+    rows = [answer.row for answer in admit(made, urls, now - HOUR)]
+    made.begin_job("crawl", '{"settings": {"crawl": {"max_pages": 60}}}', now - 121.0)
+    lease(made)
+    for n, row in enumerate([*rows[:39], rows[99]]):
+        status = 404 if n == 5 else 200
+        page = PAGE._replace(status=status, digest=row.to_bytes(16))
+        made.record([visited(row, State.FETCHED, page=page)], now - 120.0 + 3 * n)
+    made.close()
+    return f"sqlite:///{folder / 'store.db'}"
+
+
+@pytest.fixture(scope="module")
+def grown(store: str) -> Iterator[Viewer]:
+    with live_page(store) as viewer:
+        yield viewer
+
+
+def test_the_speed_of_another_process_comes_from_its_samples(grown: Viewer) -> None:
+    found = grown.json("/strip")
+    assert (found["state"], found["in_flight"]) == ("running", None)
+    assert (found["fetched"], found["queued"]) == (40, 60)
+    assert 0.1 < found["pages_per_second"] < 0.5
+    # 60 are queued, 20 pages are left until --max-pages, at a page every three seconds or so.
+    assert 30 < found["left"]["least"] <= found["left"]["most"] < 180
+
+
+def test_growth_has_the_samples_and_an_outlook(grown: Viewer) -> None:
+    found = grown.json("/growth")
+    points = found["points"]
+    assert 30 < len(points) <= 150
+    assert [p["fetched"] for p in points] == sorted(p["fetched"] for p in points)
+    assert points[-1]["fetched"] == 40
+    for point in points:
+        parts = ("fetched", "merged", "held", "failed", "queued")
+        assert point["known"] == sum(point[name] for name in parts) == 100
+    assert points[-1]["at"] < found["outlook"]["earliest"] <= found["outlook"]["latest"]
+    assert found["earlier"] is found["later"] is None
+
+
+def test_zoom_shows_a_part_and_leads_on(grown: Viewer) -> None:
+    until = int(time.time()) - 60
+    found = grown.json(f"/growth?span=10min&until={until}")
+    assert found["span"] == "10min"
+    assert found["outlook"] is None
+    assert found["later"] is not None
+    assert 5 < found["points"][-1]["fetched"] < 35
+    assert grown.get("/growth?span=2h").status == 400
+    assert "has to be one of" in grown.get("/growth.json?span=2h").data["error"]
+    assert grown.get("/growth?until=-1").status == 400
+
+
+def test_the_chart_has_its_numbers_as_a_table_too(grown: Viewer) -> None:
+    text = grown.get("/growth").text
+    assert text.count('<svg class="chart') == 2
+    assert text.count("<polyline") == 2 * (5 + 2)
+    assert "<title" in text
+    assert text.count('<tr><th scope="row">') == 30
+    assert "The queue may be empty between" in text
+
+
+def test_a_store_without_samples_says_so(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:
+        assert viewer.json("/growth")["points"] == []
+        assert "This store has no samples" in viewer.get("/growth").text
+        assert "No page was fetched yet" in viewer.get("/pages").text
+        assert viewer.json("/seen")["false_positive_rate"] is None
+
+
+def test_the_last_pages_come_first_and_are_cut_and_harmless(grown: Viewer) -> None:
+    found = grown.json("/pages")["pages"]
+    assert len(found) == 30
+    times = [page["fetched_at"] for page in found]
+    assert times == sorted(times, reverse=True)
+    assert found[0]["url"] == "http://me:***@h.example/x_y"
+    assert len(found[0]["title"]) == 300
+    text = grown.get("/pages").text
+    assert len(text) < 100_000
+    assert "<script>alert" not in text
+    assert "\u202e" not in text
+    assert "⟨U+202E⟩" in text
+    assert "secret" not in text
+
+
+def test_the_last_pages_are_filtered_by_text_and_status(grown: Viewer) -> None:
+    [one] = grown.json("/pages?status=4xx")["pages"]
+    assert one["status"] == 404
+    assert len(grown.json("/pages?text=EXAMPLE/1&limit=100")["pages"]) == 11
+    assert [p["url"][-3:] for p in grown.json("/pages?text=_")["pages"]] == ["x_y"]
+    assert grown.json("/pages?text=%25")["pages"] == []
+    assert "No page among the last 2,000" in grown.get("/pages?text=nothing").text
+    assert grown.get("/pages?limit=1000").status == 400
+    assert grown.get("/pages?text=" + "x" * 300).status == 400
+
+
+def test_the_seen_set_counts_claims_and_what_its_filter_took_wrong(grown: Viewer) -> None:
+    found = grown.json("/seen")
+    assert (found["keys"], found["claims"], found["new"]) == (100, 100, 100)
+    assert found["false_positives"] == round(found["false_positive_rate"] * 100)
+    assert found["false_positive_rate"] < 0.05
+    assert found["filter_keys"] == 100
+    assert found["filter_bytes"] > 1_000_000
+    assert found["claims_per_second"] == 0.0
+
+
+def test_the_crawl_of_this_process_knows_more(store: str) -> None:
+    watched = LiveCrawl()
+    watched.update(Progress(in_flight=4, queued=60, pages=40))
+    with live_page(store, watched) as viewer:
+        assert viewer.json("/strip")["in_flight"] == 4
+
+
+def test_an_idle_crawl_names_what_it_waits_for(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    [row] = [answer.row for answer in admit(store, ["http://h.example/"], 1.0)]
+    store.begin_job("crawl", "{}", time.time())
+    lease(store)
+    at = time.time() + 18.0
+    store.record([visited(row, State.QUEUED, "server", retry_at=at)], time.time())
+    store.close()
+    watched = LiveCrawl()
+    watched.update(Progress(queued=1))
+    with live_page(f"sqlite:///{tmp_path / 'store.db'}", watched) as viewer:
+        found = viewer.json("/strip")["next_try"]
+        assert (found["host"], found["reason"]) == ("h.example", "server")
+        assert 10 < found["seconds"] <= 18
+        assert "next retry in 0:00:1" in viewer.get("/strip").text
