@@ -104,7 +104,7 @@ def _seconds(text: str) -> float:
 
 def _above(value: int) -> int:
     """Return a round number that is not below a value, and can be divided by the grid's lines."""
-    step = 10 ** int(log10(max(value, 1)))
+    step: int = 10 ** int(log10(max(value, 1)))
     tops = (n * step // 5 for n in (4, 8, 10, 12, 16, 20, 24, 32, 40, 48, 60))
     return next((top for top in tops if top >= max(value, 4) and top % _LINES == 0), 10 * step)
 
