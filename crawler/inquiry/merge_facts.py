@@ -109,7 +109,7 @@ def merges(connection: Connection, rule: str = "", most: int = 10) -> Merges:
         LookupError: if no such rule merged anything.
     """
     sets = known_merges.by_rules(connection)
-    lines = [*_of_policy(connection, sets), *_of_kinds(connection)]
+    lines = [*_of_policy(connection, sets), *_of_kinds(connection, with_examples=not rule)]
     lines.sort(key=lambda line: -line.count)
     chosen = None
     if rule:
@@ -158,8 +158,11 @@ def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
     return lines
 
 
-def _of_kinds(connection: Connection) -> list[MergeLine]:
-    """Return what merged URLs besides: redirects, canonical links, learned rules, content."""
+def _of_kinds(connection: Connection, *, with_examples: bool) -> list[MergeLine]:
+    """Return what merged URLs besides: redirects, canonical links, learned rules, content.
+
+    Examples take most of the time; who asks for one rule does not see those of the others.
+    """
     found = known_merges.kind_counts(connection)
     numbers = {
         "redirect": (found.redirect, "URLs"),
@@ -170,7 +173,8 @@ def _of_kinds(connection: Connection) -> list[MergeLine]:
     lines = []
     for kind, (count, of) in numbers.items():
         if count:
-            latest = next(iter(_latest(connection, kind, 1)), None)
+            found_last = _latest(connection, kind, 1) if with_examples else []
+            latest = next(iter(found_last), None)
             lines.append(
                 MergeLine(
                     rule=kind,

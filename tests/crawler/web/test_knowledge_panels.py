@@ -125,7 +125,7 @@ def test_a_merge_is_explained_by_the_traces_of_both_urls(looking: Viewer) -> Non
     assert "tracking" in [step["name"] for step in latest["steps"]]
     assert latest["steps"][-1]["after"] == f"{SEED}p1"
     assert all(step["cites"] and step["why"] for step in latest["steps"])
-    text = looking.get("/merges?rule=tracking").text
+    text = looking.get("/merges?rule=tracking").text.replace("<wbr>", "")
     assert "&lt;script&gt;" in text or "%3Cscript%3E" in text
     assert_harmless(text)
 
@@ -217,7 +217,7 @@ def test_a_url_can_be_asked_by_its_row(looking: Viewer, known: str) -> None:
     text = looking.get(f"/why?row={rows[long]}").text
     assert len(text) < 40_000, "long texts are cut"
     text = looking.get(f"/why?row={rows[f'{SEED}hostile']}").text
-    assert "⟨U+202E⟩gnp.exe" in text
+    assert "⟨U+202E⟩gnp.exe" in text.replace("<wbr>", "")
     assert_harmless(text)
     assert looking.get("/why?row=999999").status == 400
     assert looking.get("/why?row=-1").status == 400
