@@ -28,7 +28,8 @@ $(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c crawler/content
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/canonry demo
+	@$(BIN)/canonry demo --keep build/demo
+	@echo "(the command is $(BIN)/canonry)"
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder

@@ -1,13 +1,14 @@
 """The command ``demo``."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 import msgspec
 
 from canonry.crawler.cli.common import FAILED, json_option, print_json, with_exit_code
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.demo.run import Result, run
+from canonry.crawler.demo.run import Result, kept_store, run
 from canonry.crawler.demo.site import HOSTS
 
 
@@ -19,19 +20,29 @@ from canonry.crawler.demo.site import HOSTS
     metavar="NAME|FILE",
     help="Crawl under this policy. Can be repeated.  [default: web, search]",
 )
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Keep the stores in FOLDER, to look at them; those of an earlier demo are replaced.",
+)
 @json_option
 @with_exit_code
-def demo(policies: tuple[str, ...], *, as_json: bool) -> int:
+def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     """Crawl a generated site, and compare the result with the truth.
 
     The site is served on loopback, and each of its pages has many URLs. The demo shows how many
     pages a crawl missed, and how many it fetched more than once.
     """
-    results = run(policies or ("web", "search"), render.notify)
+    named = policies or ("web", "search")
+    results = run(named, render.notify, keep)
     if as_json:
         print_json(msgspec.to_builtins(results))
     else:
         _show(results)
+        where = "FILE" if keep is None else str(kept_store(keep, named[0]))
+        before = "with --keep FOLDER, the stores stay; then " if keep is None else ""
+        render.notify(f"To look at it in a browser: {before}canonry serve --store {where}")
     return 0 if all(result.is_right for result in results) else FAILED
 
 

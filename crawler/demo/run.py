@@ -55,23 +55,42 @@ def _ignore(_message: str) -> None:
     """Drop a message for people."""
 
 
-def run(policies: Sequence[str], notify: Callable[[str], None] = _ignore) -> list[Result]:
-    """Crawl the site once under each policy, each time into a temporary store.
+def run(
+    policies: Sequence[str], notify: Callable[[str], None] = _ignore, keep: Path | None = None
+) -> list[Result]:
+    """Crawl the site once under each policy, each time into a new store.
 
     Args:
         policies: names of presets, or TOML files.
         notify: receives sentences for people.
+        keep: a folder for the stores, where those of an earlier demo are replaced; None deletes
+            them afterwards.
 
     Raises:
         PolicyError: if there is no such policy.
+        OSError: if the folder cannot be written.
     """
-    return [asyncio.run(_run(policy, notify)) for policy in policies]
+    return [asyncio.run(_run(policy, notify, keep)) for policy in policies]
 
 
-async def _run(policy: str, notify: Callable[[str], None]) -> Result:
+def kept_store(keep: Path, policy: str) -> Path:
+    """Return the file of the store that a demo under a policy keeps in a folder."""
+    return keep / f"canonry-demo-{Path(policy).stem}.db"
+
+
+def _emptied(file: Path) -> Path:
+    """Delete the store of an earlier demo, and return its file."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for end in ("", "-wal", "-shm", ".bloom"):
+        file.with_name(f"{file.name}{end}").unlink(missing_ok=True)
+    return file
+
+
+async def _run(policy: str, notify: Callable[[str], None], keep: Path | None) -> Result:
     """Serve the site, crawl it as the command would, and compare."""
     with tempfile.TemporaryDirectory(prefix="canonry-demo-") as folder:
-        store = f"sqlite:///{Path(folder, 'demo.db')}"
+        file = Path(folder, "demo.db") if keep is None else _emptied(kept_store(keep, policy))
+        store = f"sqlite:///{file}"
         async with serving(build()) as served:
             flags = {
                 "crawl": {

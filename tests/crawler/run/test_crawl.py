@@ -22,14 +22,20 @@ from canonry.crawler.demo.server import Served
 from canonry.crawler.documents import html
 from canonry.crawler.fetch.robots import RobotsChecker, Verdict
 from canonry.crawler.run import wiring
-from canonry.storage import Admission
+from canonry.storage import Admission, report
 from canonry.storage.seen.seen_set import SeenSet
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["web", "search"])
-def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str) -> None:
-    [result] = demo.run([policy])
+def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str, tmp_path: Path) -> None:
+    """It keeps the store, in the place of an earlier one that nobody can read."""
+    store = demo.kept_store(tmp_path / "kept", policy)
+    store.parent.mkdir()
+    store.write_text("not a store")
+    [result] = demo.run([policy], keep=store.parent)
+    with report.reading(f"sqlite:///{store}") as connection:
+        assert report.status(connection)["urls"]["fetched"] >= result.fetched
     assert result.missed == ()
     assert result.disallowed == 0
     assert result.is_right

@@ -104,7 +104,7 @@ def test_the_last_pages_come_first_and_are_cut_and_harmless(grown: Viewer) -> No
     assert len(text) < 100_000
     assert "<script>alert" not in text
     assert "\u202e" not in text
-    assert "⟨U+202E⟩" in text
+    assert "202E⟩" in text
     assert "secret" not in text
 
 
