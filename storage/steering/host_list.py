@@ -9,7 +9,7 @@ from canonry.storage.rows.waiting import reason_of
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.engine import StoreError
 from canonry.storage.sql.schema import hosts
-from canonry.storage.steering.pages_of_rows import LOOKED_AT, PageOfRows, page_of
+from canonry.storage.steering.pages_of_rows import InOrder, PageOfRows, page_of, page_with
 
 _COLUMNS = (
     *(hosts.c.id, hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay),
@@ -86,37 +86,36 @@ def hosts_in(
     Raises:
         StoreError: for a cursor that is none.
     """
-    limit = LOOKED_AT if part else most + 1
-    query = _query(_ORDERS[order], after, limit, blocked=blocked)
-    found = [HostRow(*row) for row in connection.execute(query)]
-    wanted = part.casefold()
-    value = _ORDERS[order].column.name
-    place = [column.name for column in _COLUMNS].index(value)
-    return page_of(
-        found,
-        most=most,
-        limit=limit,
-        wanted=lambda one: wanted in one.name.casefold(),
-        cursor_of=lambda one: f"{one.row}|{one[place]}",
+    chosen = _ORDERS[order]
+    place = [column.name for column in _COLUMNS].index(chosen.column.name)
+    listed: InOrder[HostRow] = InOrder(
+        _query(chosen, after, blocked=blocked),
+        (chosen.column, hosts.c.id),
+        chosen.ascending,
+        HostRow._make,
+        lambda one: f"{one.row}|{one[place]}",
     )
+    if part:
+        return page_with(connection, listed, hosts.c.name, part, most)
+    return page_of(connection, listed, most)
 
 
-def _query(order: _Order, after: str, limit: int, *, blocked: bool) -> Select[Any]:
-    """Return the query of a page."""
+def _query(order: _Order, after: str, *, blocked: bool) -> Select[Any]:
+    """Return the query of all hosts from a cursor on."""
     query = select(*_COLUMNS)
     if order.condition is not None:
         query = query.where(order.condition)
     if blocked:
         query = query.where(hosts.c.id.in_(select(hosts.c.id).where(_IS_BLOCKED)))
-    here = (order.column, hosts.c.id)
     if after:
         row, _, value = after.partition("|")
         try:
             place = (order.value_of(value), int(row))
         except ValueError:
             raise StoreError(f"{after!r} is no place in a list of hosts") from None
-        query = query.where(tuple_(*here) > place if order.ascending else tuple_(*here) < place)
-    return query.order_by(*(c.asc() if order.ascending else c.desc() for c in here)).limit(limit)
+        here = tuple_(order.column, hosts.c.id)
+        query = query.where(here > place if order.ascending else here < place)
+    return query
 
 
 def host_named(connection: Connection, name: str) -> HostRow | None:

@@ -1,10 +1,12 @@
 """Pages of rows in the order of an index: each begins where the one before ended."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sqlalchemy import Column, Connection, Select, func, select
 
 _T = TypeVar("_T")
-LOOKED_AT = 10_000  # rows, for a page of those that have a text
+LOOKED_AT = 5_000  # rows, for a page of those that have a text
 
 
 class PageOfRows(NamedTuple, Generic[_T]):
@@ -15,29 +17,58 @@ class PageOfRows(NamedTuple, Generic[_T]):
     looked_at: int  # rows, to find these
 
 
-def page_of(
-    found: Sequence[_T],
-    *,
-    most: int,
-    limit: int,
-    wanted: Callable[[_T], bool],
-    cursor_of: Callable[[_T], str],
-) -> PageOfRows[_T]:
-    """Return the first of some rows that are wanted.
+class InOrder(NamedTuple, Generic[_T]):
+    """A list in the order of an index."""
+
+    query: Select[Any]  # of all rows from the cursor on; neither ordered nor limited
+    order: Sequence[Column[Any]]
+    ascending: bool
+    make: Callable[[Sequence[Any]], _T]
+    cursor_of: Callable[[_T], str]  # returns where a row stands in the order
+
+
+def page_of(connection: Connection, listed: InOrder[_T], most: int) -> PageOfRows[_T]:
+    """Return the first rows of a list.
 
     Args:
-        found: rows in order.
+        connection: in a transaction.
+        listed: the list.
         most: rows on a page.
-        limit: how many rows the query was limited to.
-        wanted: returns True for the rows to show.
-        cursor_of: returns where a row stands in the order.
     """
-    rows: list[_T] = []
-    for number, row in enumerate(found, 1):
-        if wanted(row):
-            rows.append(row)
-        if len(rows) == most:
-            is_end = number == len(found) < limit
-            return PageOfRows(rows, "" if is_end else cursor_of(row), number)
-    has_more = len(found) == limit
-    return PageOfRows(rows, cursor_of(found[-1]) if has_more else "", len(found))
+    query = _ordered(listed.query, listed.order, listed).limit(most + 1)
+    rows = [listed.make(row) for row in connection.execute(query)]
+    after = listed.cursor_of(rows[most - 1]) if len(rows) > most else ""
+    return PageOfRows(rows[:most], after, min(len(rows), most))
+
+
+def page_with(
+    connection: Connection, listed: InOrder[_T], column: Column[Any], part: str, most: int
+) -> PageOfRows[_T]:
+    """Return the first rows of a list that have a text in a column, in any case of letters.
+
+    So many rows are looked at, and no more; the cursor looks on.
+
+    Args:
+        connection: in a transaction.
+        listed: the list.
+        column: of the text.
+        part: the text.
+        most: rows on a page.
+    """
+    looked = _ordered(listed.query, listed.order, listed).limit(LOOKED_AT)
+    inner = looked.subquery()
+    has = func.lower(inner.c[column.name]).contains(part.lower(), autoescape=True)
+    order = [inner.c[column.name] for column in listed.order]
+    found = connection.execute(_ordered(select(inner).where(has), order, listed).limit(most + 1))
+    rows = [listed.make(row) for row in found]
+    if len(rows) > most:
+        return PageOfRows(rows[:most], listed.cursor_of(rows[most - 1]), LOOKED_AT)
+    last = connection.execute(looked.offset(LOOKED_AT - 1).limit(1)).one_or_none()
+    if last is not None:
+        return PageOfRows(rows, listed.cursor_of(listed.make(last)), LOOKED_AT)
+    number = connection.scalar(select(func.count()).select_from(inner)) or 0
+    return PageOfRows(rows, "", number)
+
+
+def _ordered(query: Select[Any], order: Sequence[Any], listed: InOrder[_T]) -> Select[Any]:
+    return query.order_by(*(c.asc() if listed.ascending else c.desc() for c in order))

@@ -1,12 +1,13 @@
 """What is held or has failed, by reason: counts, examples, and all of it in pages."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select, text
 
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import State, hosts, urls
-from canonry.storage.steering.pages_of_rows import PageOfRows, page_of
+from canonry.storage.steering.pages_of_rows import InOrder, PageOfRows, page_of
 from canonry.storage.steering.releases import STATES, Refusal
 
 _HERE = text("state > 2")  # as the index says it
@@ -55,15 +56,15 @@ def urls_of(
     )
     if before is not None:
         query = query.where(urls.c.id < before)
-    rows = connection.execute(query.order_by(urls.c.id.desc()).limit(most + 1))
     is_failed = STATES[refusal.state] is State.FAILED
-    found = [
-        RefusedURL(*row[:6], row.due if is_failed and row.due else row.found_at) for row in rows
-    ]
-    return page_of(
-        found,
-        most=most,
-        limit=most + 1,
-        wanted=lambda _one: True,
-        cursor_of=lambda one: str(one.row),
-    )
+
+    def make(row: Sequence[Any]) -> RefusedURL:
+        *columns, due, found_at = row
+        return RefusedURL._make([*columns, due if is_failed and due else found_at])
+
+    listed = InOrder(query, (urls.c.id,), ascending=False, make=make, cursor_of=_cursor)
+    return page_of(connection, listed, most)
+
+
+def _cursor(one: RefusedURL) -> str:
+    return str(one.row)
