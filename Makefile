@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast test-adapters test-interpreters trial-learning trial-sites check docs bench clean help
+.PHONY: demo test test-fast test-adapters test-interpreters trial-learning trial-sites check docs screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
@@ -16,6 +16,7 @@ help:
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
 	@echo "make check           format, lint, types, import contracts, docs"
 	@echo "make docs            write the generated pages"
+	@echo "make screenshots     take the pictures of the live page for the docs"
 	@echo "make bench           measure against other libraries"
 
 $(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c crawler/content/_sketch.c \
@@ -64,6 +65,9 @@ check: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+
+screenshots: $(READY)
+	PYTHONPATH=tests $(BIN)/python docs/screenshots.py
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

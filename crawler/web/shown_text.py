@@ -25,7 +25,7 @@ def finalized(value: object) -> object:
     if value is None:
         return ""
     if isinstance(value, str):
-        return f"{value[:10]} {value[11:19]}" if _MOMENT.fullmatch(value) else visible(value)
+        return f"{value[:10]} {value[11:19]}Z" if _MOMENT.fullmatch(value) else visible(value)
     return value
 
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 from support.browsing import axe
-from support.browsing.shop import store_of_shop
-from support.browsing.visits import NARROW, WIDE, too_wide, visit
+from support.browsing.shop import EVIL, TITLES, crawl_of_shop, store_of_shop
+from support.browsing.visits import NARROW, WIDE, figure, too_wide, visit
 from support.live_pages import live_page
-from support.sites import crawl_words, demo_site, start, wait_for
 
 from canonry.crawler.web.registry import PANELS
 
@@ -97,31 +95,49 @@ def test_it_can_be_read_without_its_script(browser: Browser, address: str) -> No
 
 
 def test_values_move_while_a_crawl_runs(browser: Browser, tmp_path: Path) -> None:
-    with (
-        demo_site(pause=0.01) as served,
-        start(tmp_path, *crawl_words(served, "--delay", "0.02", "--serve", "0")) as process,
-    ):
-        address = process.stderr.readline().decode().split()[-1]
-        wait_for(lambda: has_store(address))
-        with visit(browser, address) as page:
-            fetched = figure(page, "fetched")
-            seen = []
-            for _ in range(3):
-                seen.append(fetched.inner_text())
-                expect(fetched).not_to_have_text(seen[-1])
-            assert sorted(map(int, seen)) == list(map(int, seen))
-        process.terminate()
+    with crawl_of_shop(tmp_path) as address, visit(browser, address) as page:
+        fetched = figure(page, "fetched")
+        seen = []
+        for _ in range(3):
+            seen.append(fetched.inner_text())
+            expect(fetched).not_to_have_text(seen[-1])
+        assert sorted(map(int, seen)) == list(map(int, seen))
 
 
-def has_store(address: str) -> bool:
-    """Return True if the page of a crawl has a store to show: none is there in its first moment."""
-    try:
-        with urlopen(f"{address}strip.json") as answer:  # noqa: S310 - on loopback
-            return bool(answer.status == 200)
-    except HTTPError:
-        return False
+def test_a_rule_is_revoked_by_clicking_and_its_urls_are_back_in_the_queue(
+    browser: Browser, address: str
+) -> None:
+    with visit(browser, f"{address}rules") as page:
+        row = page.locator("tr", has_text="www.shop.example: it is shop.example")
+        row.locator("a").first.click()
+        queued, held = (int(figure(page, name).inner_text()) for name in ("queue", "held"))
+        one = page.locator("li", has_text="http://www.shop.example/").locator("a").first
+        name = one.inner_text()
+        page.get_by_text("Revoke…").click()
+        page.get_by_role("button", name="Revoke").click()
+        expect(page.get_by_role("status")).to_contain_text("revoked")
+        expect(page.locator("main")).to_contain_text("revoked since")
+        back = int(figure(page, "queue").inner_text()) - queued
+        assert back > 0
+        assert held - int(figure(page, "held").inner_text()) == back
+        page.goto(f"{address}why?url={quote(name, safe='')}")
+        expect(page.locator("main dd b").first).to_have_text("queued")
 
 
-def figure(page: Page, name: str) -> Locator:
-    """Return a figure of the strip."""
-    return page.locator(".figure", has=page.get_by_text(name, exact=True)).locator("dd")
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_what_sites_write_is_only_text(browser: Browser, address: str, width: int) -> None:
+    """`visit` fails if a script of theirs runs, or anything of theirs is fetched."""
+    with visit(browser, address, width=width) as page:
+        for path in [*_PATHS, *(f"why?url={quote(EVIL + name[1:])}" for name in TITLES)]:
+            page.goto(address + path)
+            assert too_wide(page) == [], path
+            assert page.locator("main img, main script, [onmouseover], [onerror]").count() == 0
+            links = page.evaluate("[...document.links].map(link => link.protocol)")
+            assert set(links) <= {"http:", "https:"}
+            assert "\u202e" not in page.content()
+        page.goto(f"{address}why?url={EVIL}script")
+        expect(page.locator("main")).to_contain_text(TITLES["/script"])
+        page.goto(f"{address}why?url={EVIL}turned")
+        expect(page.locator("main")).to_contain_text("invoice \u27e8U+202E\u27e9fdp.exe")
+        page.goto(f"{address}why?url={EVIL}quote")
+        expect(page.locator("main")).to_contain_text("{{ 7 * 7 }}")

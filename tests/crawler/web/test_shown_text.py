@@ -58,8 +58,8 @@ def test_no_template_has_to_remember_any_of_it() -> None:
 
 
 def test_times_are_easy_to_read() -> None:
-    assert finalized("2026-11-22T11:40:41.187Z") == "2026-11-22 11:40:41"
-    assert finalized("2026-11-22T11:40:41Z") == "2026-11-22 11:40:41"
+    assert finalized("2026-11-22T11:40:41.187Z") == "2026-11-22 11:40:41Z"
+    assert finalized("2026-11-22T11:40:41Z") == "2026-11-22 11:40:41Z"
     assert finalized("at 2026-11-22T11:40:41Z") == "at 2026-11-22T11:40:41Z"
 
 

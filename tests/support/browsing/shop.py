@@ -1,11 +1,15 @@
 """A store to look at: of the demo site, and of a site whose texts were written to do harm."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from support.crawls import target_of
 from support.servers import Answer, ok, raw_server
-from support.sites import crawl_words, demo_site, from_thread, run_command
+from support.sites import crawl_words, demo_site, from_thread, run_command, start, wait_for
 
 EVIL = "http://evil.example/"
 TITLES = {
@@ -21,7 +25,7 @@ _LINKS = (
     "/?next=javascript:alert('query')",
     "http://me:secret@evil.example/private",
 )
-_STORE = "sqlite:///store.db"
+_STORE = "sqlite:///canonry.db"
 
 
 def store_of_shop(folder: Path) -> str:
@@ -35,7 +39,33 @@ def store_of_shop(folder: Path) -> str:
         to = f"::127.0.0.1:{raw.port}"
         words = ("--connect-to", to, "--delay", "0", "--max-depth", "3", "--store", _STORE)
         _run("crawl", EVIL, *words, folder=folder)
-    return f"sqlite:///{folder / 'store.db'}"
+    return f"sqlite:///{folder / 'canonry.db'}"
+
+
+@contextmanager
+def crawl_of_shop(folder: Path, pause: float = 0.02) -> Iterator[str]:
+    """Crawl the demo site while a block runs, into a store in a folder; yield its page's address.
+
+    Args:
+        folder: for the store.
+        pause: between two requests, in seconds.
+    """
+    with demo_site(pause=pause / 2) as served:
+        words = crawl_words(served, "--delay", str(pause), "--serve", "0", "--store", _STORE)
+        with start(folder, *words) as process:
+            address = process.stderr.readline().decode().split()[-1]
+            wait_for(lambda: _has_store(address))
+            yield address
+            process.terminate()
+
+
+def _has_store(address: str) -> bool:
+    """Return True if there is a store to show: in the first moment of a crawl there is none."""
+    try:
+        with urlopen(f"{address}strip.json") as answer:  # noqa: S310 - on loopback
+            return bool(answer.status)
+    except HTTPError:
+        return False
 
 
 def _answer(head: bytes) -> Answer:

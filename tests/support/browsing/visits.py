@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Dialog, Page, Request
+from playwright.sync_api import Browser, Dialog, Locator, Page, Request, expect
 
 WIDE, NARROW = 1280, 390  # pixels of CSS
-_PATIENCE = 10_000  # milliseconds, for whatever a test waits for
+_PATIENCE = 20_000  # milliseconds, for whatever a test waits for
+
+expect.set_options(timeout=_PATIENCE)
 
 
 @contextmanager
@@ -59,3 +61,8 @@ def too_wide(page: Page) -> list[str]:
         }"""
     )
     return found
+
+
+def figure(page: Page, name: str) -> Locator:
+    """Return a figure of the strip."""
+    return page.locator(".strip .figure", has=page.get_by_text(name, exact=True)).locator("dd")
