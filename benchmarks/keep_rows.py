@@ -6,6 +6,7 @@ The same URLs as lines, and as CSV, TSV, JSONL and Parquet with three more colum
 import csv
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,7 @@ def main() -> None:
     given = arguments(str(__doc__))
     urls = corpus(given)
     seconds: dict[str, float] = {}
+    processor: dict[str, float] = {}  # seconds of processors, of the mean round
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
         for kind, path in write(Path(name), urls).items():
             words = [sys.executable, "-m", "canonry", "dedup", str(path), "--input", kind]
@@ -52,11 +54,18 @@ def main() -> None:
             def run(words: list[str] = words) -> None:
                 subprocess.run(words, check=True, capture_output=True)
 
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             seconds[kind] = best(run, given.rounds)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+            processor[kind] = used / given.rounds
     for kind, taken in seconds.items():
-        ratio = seconds["lines"] / taken
-        print(f"{kind:8} {taken:7.2f} s {len(urls) / taken:12,.0f}/s {ratio:6.2f} of lines")
-    keep(given, "keep_rows", urls, {"seconds": seconds})
+        ratio, busy = seconds["lines"] / taken, processor["lines"] / processor[kind]
+        print(
+            f"{kind:8} {taken:7.2f} s {len(urls) / taken:12,.0f}/s "
+            f"{ratio:6.2f} of lines, {busy:.2f} by processors"
+        )
+    keep(given, "keep_rows", urls, {"seconds": seconds, "processor_seconds": processor})
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Makes a file of ``--known`` keys, and ``--count`` lines, half of whose resources
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -67,9 +68,15 @@ def known_keys(count: int, lines: int) -> Iterator[Keys]:
         yield union([in_order(drawn), real[low:end]])
 
 
+def processor_seconds() -> float:
+    """Return how long the processes that have ended kept processors busy."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def measured(words: list[str]) -> dict[str, float]:
     """Run a command; return its seconds, MiB of its own memory, and bytes that it read."""
-    start = time.perf_counter()
+    start, before = time.perf_counter(), processor_seconds()
     run = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     memory, read = 0, 0
     while run.poll() is None:
@@ -85,7 +92,9 @@ def measured(words: list[str]) -> dict[str, float]:
         time.sleep(0.02)
     if run.wait():
         raise SystemExit(f"it failed: {words}")
-    return {"seconds": time.perf_counter() - start, "mebibytes": memory, "bytes_read": read}
+    seconds, processor = time.perf_counter() - start, processor_seconds() - before
+    found = {"seconds": seconds, "processor_seconds": processor}
+    return {**found, "mebibytes": memory, "bytes_read": read}
 
 
 def main() -> None:
@@ -114,6 +123,7 @@ def main() -> None:
         count = _FEW if name == "few lines" else given.count
         print(
             f"{name:16} {one['seconds']:7.2f} s {count / one['seconds']:12,.0f}/s "
+            f"{one['processor_seconds']:7.2f} s of processors "
             f"{one['mebibytes']:6,.0f} MiB {one['bytes_read']:15,} bytes read"
         )
     keep(given, "seen", [], {"lines": given.count, "keys": known.keys, "bytes": size, **results})
