@@ -7,8 +7,10 @@ from sqlalchemy import Connection, insert, inspect, select
 from canonry.canon.policies import released
 from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import StoreError, StoreURLError, open_engine
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import VERSION, meta, metadata
 
+_POLICY = Prepared(select(meta.c.value).where(meta.c.name == "policy"))
 _NAMES = frozenset({"schema", "policy", "fingerprint", "id"})
 
 
@@ -71,7 +73,7 @@ def check_policy_of(connection: Connection, policy: str) -> None:
     Raises:
         StoreError: if its policy is another one than when it was opened.
     """
-    now = connection.exec_driver_sql("SELECT value FROM meta WHERE name = 'policy'").scalar()
+    [(now,)] = _POLICY.run(connection, {}) or [(None,)]
     if now != policy:
         raise StoreError(f"its policy was {policy} and is {now} now; run the command again")
 

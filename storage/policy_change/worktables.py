@@ -5,7 +5,6 @@ its old policy, and these tables, from which the next try goes on.
 """
 
 from sqlalchemy import (
-    BigInteger,
     Column,
     Connection,
     Float,
@@ -20,15 +19,14 @@ from sqlalchemy import (
 )
 
 from canonry.storage.sql.bulk import upsert
-from canonry.storage.sql.schema import meta
+from canonry.storage.sql.schema import RowId, meta
 
 _FACT = "changing_policy"  # what the tables are for: policy and fingerprint
-_Row = BigInteger().with_variant(Integer(), "sqlite")
 
 
 def _row(name: str) -> Column[int]:
     """Return a column with the id of a row, as the primary key."""
-    return Column(name, _Row, primary_key=True, autoincrement=False)
+    return Column(name, RowId, primary_key=True, autoincrement=False)
 
 
 _metadata = MetaData()
@@ -42,14 +40,14 @@ links = Table(
     "rekey_links",
     _metadata,
     _row("alias_id"),
-    Column("to_id", _Row, nullable=False, comment="where it leads under the old policy"),
+    Column("to_id", RowId, nullable=False, comment="where it leads under the old policy"),
     Column("key", LargeBinary(16), comment="of the target as it was given; null: it is no URL"),
 )
 merged = Table(
     "rekey_merged",
     _metadata,
     _row("old_id"),
-    Column("new_id", _Row, nullable=False, comment="the row that it becomes one with"),
+    Column("new_id", RowId, nullable=False, comment="the row that it becomes one with"),
 )
 best = Table(
     "rekey_best",
@@ -57,7 +55,7 @@ best = Table(
     _row("one"),
     Column("depth", Integer, nullable=False),
     Column("hops", Integer, nullable=False),
-    Column("source_id", _Row),
+    Column("source_id", RowId),
     Column("found_at", Float, nullable=False),
     Column("priority", SmallInteger, comment="of those that are queued"),
 )
@@ -65,8 +63,8 @@ edges = Table(
     "rekey_edges",
     _metadata,
     _row("id"),
-    Column("from_id", _Row, nullable=False),
-    Column("to_id", _Row, nullable=False),
+    Column("from_id", RowId, nullable=False),
+    Column("to_id", RowId, nullable=False),
     Column("kind", Text, nullable=False),
     Column("status", SmallInteger, nullable=False),
 )
@@ -74,8 +72,8 @@ joined = Table(
     "rekey_joined",
     _metadata,
     _row("id"),
-    Column("from_id", _Row, nullable=False),
-    Column("to_id", _Row, nullable=False),
+    Column("from_id", RowId, nullable=False),
+    Column("to_id", RowId, nullable=False),
     Column("first_seen", Float, nullable=False),
     Column("last_seen", Float, nullable=False),
     Column("count", Integer, nullable=False),

@@ -24,6 +24,7 @@ from sqlalchemy import (
 from canonry.storage.rows.request_tables import RequestState, fingerprints, requests
 from canonry.storage.seen.seen_set import rows_of_keys
 from canonry.storage.sql.bulk import chunks, upsert
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, keys, urls
 
 
@@ -76,30 +77,36 @@ class DoneRequest(NamedTuple):
     key: bytes | None
 
 
-# Built once: building a statement takes longer than running it.
+# Built once: building a statement takes longer than running it, and so does compiling it.
 _c = requests.c
 _it: BindParameter[bytes] = bindparam("fingerprint")
-_KNOWN = select(
-    or_(
-        exists().where(_c.claim == _it),
-        exists().where(keys.c.key == _it),
-        exists().where(fingerprints.c.value == _it),
+_KNOWN = Prepared(
+    select(
+        or_(
+            exists().where(_c.claim == _it),
+            exists().where(keys.c.key == _it),
+            exists().where(fingerprints.c.value == _it),
+        )
     )
 )
-_PUT = insert(requests)
+_PUT = Prepared(
+    insert(requests).inline().values({name: bindparam(name) for name in NewRequest._fields})
+)
 _best = (
     select(_c.id)
     .where(_c.spider == bindparam("its"), _c.standing == RequestState.READY)
     .order_by(_c.rank, _c.is_start, _c.place)
     .limit(1)
 )
-_TAKE = (
+_TAKE = Prepared(
     update(requests)
     .where(_c.id == _best.scalar_subquery())
     .values(standing=int(RequestState.LEASED), owner=bindparam("by"))
     .returning(_c.id, _c.body)
 )
-_FINISH = update(requests).where(_c.id == bindparam("row")).values(standing=int(RequestState.DONE))
+_FINISH = Prepared(
+    update(requests).where(_c.id == bindparam("row")).values(standing=int(RequestState.DONE))
+)
 _OPEN = (
     select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _c.standing)
     .where(_c.url_id.is_(None), _c.key.is_not(None), _c.claim.is_not(None))
@@ -140,7 +147,8 @@ _queued = exists().where(urls.c.id == _c.url_id, urls.c.state == State.QUEUED)
 
 def is_known(connection: Connection, fingerprint: bytes) -> bool:
     """Return True if somebody has claimed a fingerprint: as a URL, or as a request."""
-    return bool(connection.scalar(_KNOWN, {"fingerprint": fingerprint}))
+    [(known,)] = _KNOWN.run(connection, {"fingerprint": fingerprint})
+    return bool(known)
 
 
 def put(connection: Connection, new: NewRequest) -> bool:
@@ -150,20 +158,20 @@ def put(connection: Connection, new: NewRequest) -> bool:
     """
     if new.claim is not None and is_known(connection, new.claim):
         return False
-    connection.execute(_PUT, new._asdict())
+    _PUT.run(connection, new._asdict())
     return True
 
 
 def take(connection: Connection, spider: str, owner: str) -> TakenRequest | None:
     """Take the best request of a spider's queue; None if none is ready."""
-    row = connection.execute(_TAKE, {"its": spider, "by": owner}).first()
-    return None if row is None else TakenRequest(row.id, row.body)
+    rows = _TAKE.run(connection, {"its": spider, "by": owner})
+    return TakenRequest(*rows[0]) if rows else None
 
 
 def finish(connection: Connection, rows: Iterable[int]) -> None:
     """Write that the responses of requests were processed: they are not asked again."""
-    if values := [{"row": row} for row in rows]:
-        connection.execute(_FINISH, values)
+    for row in rows:
+        _FINISH.run(connection, {"row": row})
 
 
 def not_admitted(connection: Connection, most: int) -> list[OpenRequest]:

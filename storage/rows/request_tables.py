@@ -16,7 +16,7 @@ from sqlalchemy import (
     Text,
 )
 
-from canonry.storage.sql.schema import Words
+from canonry.storage.sql.schema import RowId, Words
 
 
 class RequestState(IntEnum):
@@ -30,11 +30,10 @@ class RequestState(IntEnum):
 
 
 _metadata = MetaData()
-_Id = BigInteger().with_variant(Integer(), "sqlite")
 requests = Table(
     "requests",
     _metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", RowId, primary_key=True),
     Column("spider", Words, nullable=False, comment="in whose queue it stands"),
     Column("standing", SmallInteger, nullable=False, comment="see RequestState"),
     Column("rank", BigInteger, nullable=False, comment="requests with a smaller one go first"),

@@ -6,21 +6,29 @@ Position i is (h1 + i * h2) mod slice (Kirsch and Mitzenmacher, "Less hashing, s
 performance", 2006).
 """
 
-from collections.abc import Sequence
+import struct
+import sys
+from collections.abc import Iterator, Sequence
 from io import BytesIO
+from types import ModuleType
 
-import numpy as np
-from numpy.typing import NDArray
 from pybloom_live import BloomFilter
 
 FIRST_CAPACITY = 1 << 20
 ERROR_RATE = 0.01  # share of unknown keys for which the answer may be "perhaps"
 _REST = 0.05  # share of the error budget for all filters after the first
+_MANY = 1_000  # keys at once for which loading NumPy, a tenth of a second, is worth it
+_HALVES = struct.Struct("<QQ")
+_WORD = (1 << 64) - 1  # NumPy's sums have 64 bits, too
 
 
-def as_halves(keys: Sequence[bytes]) -> NDArray[np.uint64]:
-    """Return n 16-byte keys as an array of shape (n, 2)."""
-    return np.frombuffer(b"".join(keys), dtype="<u8").reshape(len(keys), 2)
+def _bulk(number: int) -> ModuleType | None:
+    """Return the module that computes in bulk; None if these few keys need not load NumPy."""
+    if number < _MANY and "numpy" not in sys.modules:
+        return None
+    from canonry.storage.seen import bloom_bulk  # noqa: PLC0415 - loads NumPy
+
+    return bloom_bulk
 
 
 class KeyFilter:
@@ -62,15 +70,14 @@ class KeyFilter:
         """Return how many filters are chained."""
         return len(self._chain)
 
-    def perhaps(self, keys: Sequence[bytes]) -> NDArray[np.bool_]:
+    def perhaps(self, keys: Sequence[bytes]) -> Sequence[bool]:
         """Return for each key False if it was surely not added, and True if it perhaps was."""
-        found = np.zeros(len(keys), dtype=np.bool_)
-        if not keys:
+        if not keys or not self._chain:
+            return [False] * len(keys)
+        if (bulk := _bulk(len(keys))) is not None:
+            found: Sequence[bool] = bulk.contained(self._chain, keys)
             return found
-        halves = as_halves(keys)
-        for link in self._chain:
-            found |= _contains(link, halves)
-        return found
+        return [any(_contains(link, key) for link in self._chain) for key in keys]
 
     def add(self, keys: Sequence[bytes]) -> None:
         """Add keys that were not added before."""
@@ -80,7 +87,7 @@ class KeyFilter:
                 self._grow()
             link = self._chain[-1]
             part = keys[start : start + link.capacity - link.count]
-            _add(link, as_halves(part))
+            _add(link, part)
             link.count += len(part)
             start += len(part)
 
@@ -119,29 +126,26 @@ class KeyFilter:
         self._chain = chain
 
 
-def _positions(link: BloomFilter, halves: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the bit positions of each key, shape (slices, n)."""
-    slices = np.arange(link.num_slices, dtype=np.uint64)[:, None]
-    step = halves[:, 1] | np.uint64(1)
-    size = np.uint64(link.bits_per_slice)
-    positions: NDArray[np.uint64] = (halves[:, 0] + slices * step) % size + slices * size
-    return positions
+def _positions(link: BloomFilter, key: bytes) -> Iterator[int]:
+    """Yield the bit positions of a key."""
+    first, second = _HALVES.unpack(key)
+    step, size = second | 1, link.bits_per_slice
+    for n in range(link.num_slices):
+        yield (first + n * step & _WORD) % size + n * size
 
 
-def _contains(link: BloomFilter, halves: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return for each key True if all its bits are set."""
-    bits = np.frombuffer(link.bitarray, dtype=np.uint8)
-    at = _positions(link, halves)
-    hit: NDArray[np.uint8] = (
-        bits[at >> np.uint64(3)] >> (at & np.uint64(7)).astype(np.uint8)
-    ) & np.uint8(1)
-    found: NDArray[np.bool_] = np.asarray(hit.all(axis=0))
-    return found
+def _contains(link: BloomFilter, key: bytes) -> bool:
+    """Return True if all bits of a key are set."""
+    bits = link.bitarray
+    return all(bits[at] for at in _positions(link, key))
 
 
-def _add(link: BloomFilter, halves: NDArray[np.uint64]) -> None:
+def _add(link: BloomFilter, keys: Sequence[bytes]) -> None:
     """Set all bits of each key."""
-    bits = np.frombuffer(link.bitarray, dtype=np.uint8)
-    at = _positions(link, halves).ravel()
-    mask = np.left_shift(np.uint8(1), (at & np.uint64(7)).astype(np.uint8))
-    np.bitwise_or.at(bits, at >> np.uint64(3), mask)
+    if (bulk := _bulk(len(keys))) is not None:
+        bulk.add(link, keys)
+        return
+    bits = link.bitarray
+    for key in keys:
+        for at in _positions(link, key):
+            bits[at] = True

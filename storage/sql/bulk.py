@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Table, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError, OperationalError
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 _T = TypeVar("_T")
 _CHUNK = 500  # values in one IN list
@@ -73,7 +76,7 @@ def rows_of(
         yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part))
 
 
-Upsert: TypeAlias = sqlite.Insert | postgresql.Insert
+Upsert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 
 def next_id(connection: Connection, table: Table) -> int:
@@ -83,7 +86,11 @@ def next_id(connection: Connection, table: Table) -> int:
 
 def upsert(dialect: str, table: Table) -> Upsert:
     """Return an insert that can say what to do if the row exists."""
-    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a tenth of a store's imports
+
+    return postgresql.insert(table)
 
 
 def add_counts(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -53,7 +53,7 @@ class Words(TypeDecorator[str]):
 metadata = MetaData()
 
 # SQLite assigns row numbers only in a column of type INTEGER.
-_Id = BigInteger().with_variant(Integer(), "sqlite")
+RowId = BigInteger().with_variant(Integer(), "sqlite")
 
 meta = Table(
     "meta",
@@ -65,7 +65,7 @@ meta = Table(
 jobs = Table(
     "jobs",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", RowId, primary_key=True),
     Column("command", Text, nullable=False, comment="the command that ran: crawl"),
     Column("settings", Words, nullable=False, comment="its settings, as JSON"),
     Column("state", Text, nullable=False, comment="running, interrupted, finished or failed"),
@@ -76,7 +76,7 @@ jobs = Table(
 hosts = Table(
     "hosts",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", RowId, primary_key=True),
     Column("name", Words, nullable=False, comment="host as in the URL, without port"),
     Column("pending", BigInteger, nullable=False, comment="how many of its URLs are queued"),
     Column("ready_at", Float, nullable=False, comment="no request before this; seconds since 1970"),
@@ -122,7 +122,7 @@ Index("hosts_by_hash", hosts.c.name, postgresql_using="hash").ddl_if(dialect="po
 urls = Table(
     "urls",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", RowId, primary_key=True),
     Column("url", Text, nullable=False, comment="what to request, as first found"),
     Column("spelling", Words, comment="as written in the document, if different"),
     Column("host_id", ForeignKey("hosts.id"), nullable=False),
@@ -175,7 +175,7 @@ Index("urls_led_to", urls.c.id, sqlite_where=_led_to, postgresql_where=_led_to)
 keys = Table(
     "keys",
     metadata,
-    Column("id", _Id, primary_key=True, comment="counts up; the filter's snapshot refers to it"),
+    Column("id", RowId, primary_key=True, comment="counts up; the filter's snapshot refers to it"),
     Column("key", LargeBinary(16), nullable=False, unique=True, comment="of an identity, 16 bytes"),
     Column("url_id", ForeignKey("urls.id"), nullable=False, comment="the URL that has it"),
 )
@@ -204,7 +204,7 @@ pages = Table(
 aliases = Table(
     "aliases",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", RowId, primary_key=True),
     Column("from_id", ForeignKey("urls.id"), nullable=False, comment="the URL that was fetched"),
     Column("to_id", ForeignKey("urls.id"), nullable=False, comment="the URL that it names"),
     Column("kind", Text, nullable=False, comment="redirect, canonical or rule"),
@@ -254,7 +254,7 @@ Index("rules_by_state", rules.c.state, rules.c.spared, rules.c.id)
 evidence = Table(
     "evidence",
     metadata,
-    Column("id", _Id, primary_key=True),
+    Column("id", RowId, primary_key=True),
     Column("rule_id", ForeignKey("rules.id"), nullable=False),
     Column("agrees", SmallInteger, nullable=False, comment="1: for the rule, 0: against it"),
     Column("url", Words, nullable=False, comment="the identity of a URL ..."),
@@ -355,7 +355,7 @@ samples = Table(
 exports = Table(
     "exports",
     metadata,
-    Column("id", _Id, primary_key=True, comment="counts up: the exports that found changes"),
+    Column("id", RowId, primary_key=True, comment="counts up: the exports that found changes"),
     Column("token", Text, nullable=False, comment="random; a cursor of another store differs"),
     Column("made_at", Float, nullable=False, comment="seconds since 1970, UTC"),
 )

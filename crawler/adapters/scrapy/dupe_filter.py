@@ -81,5 +81,4 @@ class CanonryDupeFilter(BaseDupeFilter):
                 found.same_as or "the one that it was merged with before",
                 extra={"spider": spider},
             )
-        if self._crawler.stats is not None:
-            self._crawler.stats.inc_value("dupefilter/filtered")
+        self._session.duplicates.count("dupefilter/filtered")

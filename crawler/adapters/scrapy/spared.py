@@ -18,7 +18,7 @@ SAME_URL = "same-url"  # asked before, under the very same URL
 SAME_REQUEST = "same-request"  # the same method, URL and body
 LEARNED = "learned"  # then a slash and the family of the rule
 _FRAGMENT = "fragment"  # the rule; Scrapy itself ignores fragments, so no fetch is spared
-_REMEMBERED = 1 << 17
+_REMEMBERED = 1 << 15  # spellings; few are asked for again much later
 
 
 class Duplicate(NamedTuple):
@@ -29,57 +29,76 @@ class Duplicate(NamedTuple):
     is_new: bool  # False if this very request was a duplicate before
 
 
+class _Merged(NamedTuple):
+    """How a spelling without its fragment merges with the URL that was asked first."""
+
+    rules: str  # "" if it is the same
+    fragment: str  # of that URL
+
+
 class DuplicateRules:
     """Names the rules that make requests duplicates, and counts them in Scrapy's stats.
 
-    Most links of a site stand on many of its pages, so names are remembered, up to a number.
+    Most links of a site stand on many of its pages, so names are remembered, up to a number. Links
+    into a page differ in their fragments alone: they are remembered as one.
     """
 
     def __init__(self, canonicalizer: Canonicalizer, stats: StatsCollector | None) -> None:
         """Start with nothing counted."""
         self._canonicalizer = canonicalizer
-        self._stats = stats
-        self._names: dict[str, str] = {}
+        self._increment = None if stats is None else stats.inc_value
+        self._merged: dict[str, _Merged] = {}
         self._drops_fragments = _FRAGMENT in canonicalizer.policy.practice
         self.spared: Counter[str] = Counter()
 
     def remembered(self, request: Request, key: bytes | None) -> Duplicate | None:
-        """Return why a request is a duplicate, if it was one before; count it."""
-        name = self._names.get(request.url) if key is not None else None
-        if name is None and key is not None and self._drops_fragments:
-            page, mark, _ = request.url.partition("#")
-            if mark and self._names.get(page) == SAME_URL:  # links into a page that was asked
-                name = _FRAGMENT
-        return None if name is None else self._counted(request, Duplicate(name, "", is_new=False))
+        """Return why a request is a duplicate, if its spelling was one before; count it."""
+        if key is None:
+            return None
+        page, fragment = self._split(request.url)
+        found = self._merged.get(page)
+        if found is None:
+            return None
+        return self._counted(Duplicate(_named(found, fragment), "", is_new=False))
 
     def keep_first(self, request: Request, key: bytes | None) -> None:
         """Remember a request that is no duplicate: its URL again is the same one."""
         if key is not None:
-            self._remember(request.url, SAME_URL)
+            page, fragment = self._split(request.url)
+            self._remember(page, _Merged("", fragment))
 
-    def _remember(self, url: str, name: str) -> None:
-        if len(self._names) >= _REMEMBERED:
-            self._names.clear()
-        self._names[url] = name
+    def _split(self, url: str) -> tuple[str, str]:
+        """Return a URL without its fragment, and the fragment, if the policy drops fragments."""
+        if not self._drops_fragments:
+            return url, ""
+        page, _, fragment = url.partition("#")
+        return page, fragment
+
+    def _remember(self, page: str, merged: _Merged) -> None:
+        if len(self._merged) >= _REMEMBERED:
+            self._merged.clear()
+        self._merged[page] = merged
 
     def find(self, connection: Connection, request: Request, key: bytes | None) -> Duplicate:
         """Return why a request is a duplicate; count it."""
         if key is None:
-            return self._counted(request, Duplicate(SAME_REQUEST, request.url, is_new=False))
+            return self._counted(Duplicate(SAME_REQUEST, request.url, is_new=False))
         first = request_queue.url_of(connection, key)
         same_as = first[1] if first is not None else request.url
-        rules = merging_rules(self._canonicalizer, request.url, same_as)
-        if not rules:
-            return self._counted(request, Duplicate(SAME_URL, same_as, is_new=False))
-        is_new = self._is_spared(connection, request, same_as)
-        return self._counted(request, Duplicate(rules.replace(" + ", "+"), same_as, is_new))
+        (page, fragment), (other, its) = self._split(request.url), self._split(same_as)
+        merged = _Merged(merging_rules(self._canonicalizer, page, other).replace(" + ", "+"), its)
+        self._remember(page, merged)
+        is_new = merged.rules != "" and self._is_spared(connection, request, same_as)
+        return self._counted(Duplicate(_named(merged, fragment), same_as, is_new))
 
     def held(self, connection: Connection, request: Request, rules: tuple[str, ...]) -> Duplicate:
         """Return why a request is a duplicate that learned rules hold; count it."""
         found = [rule for name in rules for rule in rule_rows.with_prefix(connection, name)]
         families = dict.fromkeys(rule.rewrite.family for rule in found)
-        name = "/".join([LEARNED, *families])
-        return self._counted(request, Duplicate(name, "", is_new=True))
+        page, fragment = self._split(request.url)
+        merged = _Merged("/".join([LEARNED, *families]), fragment)
+        self._remember(page, merged)
+        return self._counted(Duplicate(merged.rules, "", is_new=True))
 
     def _is_spared(self, connection: Connection, request: Request, same_as: str) -> bool:
         """Return True once for each request that Scrapy would have asked besides the first one."""
@@ -89,13 +108,22 @@ class DuplicateRules:
         value = hashlib.blake2b(own, digest_size=16, person=b"spared").digest()
         return request_queue.remember(connection, [value]) == 1
 
-    def _counted(self, request: Request, found: Duplicate) -> Duplicate:
-        if found.rule != SAME_REQUEST:
-            self._remember(request.url, found.rule)
+    def _counted(self, found: Duplicate) -> Duplicate:
         if found.is_new:
             self.spared[found.rule] += 1
-        if self._stats is not None:
-            self._stats.inc_value(f"dupefilter/canonry/{found.rule}")
-            if found.is_new:
-                self._stats.inc_value(f"canonry/spared/{found.rule}")
+            self.count(f"canonry/spared/{found.rule}")
+        self.count(f"dupefilter/canonry/{found.rule}")
         return found
+
+    def count(self, name: str) -> None:
+        """Add 1 to one of Scrapy's stats."""
+        if self._increment is not None:
+            self._increment(name)
+
+
+def _named(merged: _Merged, fragment: str) -> str:
+    """Return the rules that merge a spelling, with its fragment, with the URL asked first."""
+    rules, other = merged
+    if fragment == other:
+        return rules or SAME_URL
+    return f"{rules}+{_FRAGMENT}" if rules else _FRAGMENT
