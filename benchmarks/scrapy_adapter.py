@@ -1,7 +1,7 @@
 """What does the add-on cost inside Scrapy, beside Scrapy's own parts with JOBDIR?
 
 Pages a second on a site that a separate process serves on loopback, the two taking turns; and
-microseconds a fingerprint.
+microseconds a fingerprint. Folders of HTML files on the command line are sites, too.
 """
 
 import json
@@ -11,8 +11,9 @@ import sys
 import tempfile
 import time
 from importlib.metadata import version
+from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from crawl import page, served
 from measure import arguments, best, keep, made
@@ -27,7 +28,7 @@ from scrapy.linkextractors import LinkExtractor
 class Site(scrapy.Spider):
     name = "site"
     start_urls = [sys.argv[1]]
-    links = LinkExtractor()
+    links = LinkExtractor(allow=sys.argv[5])
 
     def parse(self, response):
         for link in self.links.extract_links(response):
@@ -44,27 +45,37 @@ process.crawl(crawler)
 process.start()
 print(crawler.stats.get_value("downloader/response_status_count/200"))
 print(crawler.stats.get_value("elapsed_time_seconds"))
+print(crawler.stats.get_value("dupefilter/filtered"))
 """
 
 
-def crawled(which: str, seed: str, pages: int) -> dict[str, float]:
-    """Crawl with Scrapy; return its rate and its CPU time."""
+class Crawled(NamedTuple):
+    """What a crawl with Scrapy found, and what it took."""
+
+    pages: int
+    dropped: int
+    measures: dict[str, float]
+
+
+def crawled(which: str, seed: str) -> Crawled:
+    """Crawl a site with Scrapy; return its rate and its CPU time."""
     before, start = os.times(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-c", _SPIDER, seed, folder, str(_CONCURRENCY), which]
+        allowed = f"^{seed[: seed.index('/', 8)]}/"
+        words = [sys.executable, "-c", _SPIDER, seed, folder, str(_CONCURRENCY), which, allowed]
         done = subprocess.run(words, check=True, capture_output=True, cwd=folder)
-    number, elapsed = done.stdout.split()
-    found = int(number)
+    number, elapsed, dropped = done.stdout.split()
     seconds, after = time.perf_counter() - start, os.times()
-    assert found in {pages, pages + 1}, found  # noqa: S101 - the seed is linked: Scrapy asks it again
+    pages = int(number)
     cpu = (
         after.children_user + after.children_system - before.children_user - before.children_system
     )
-    return {
+    measures = {
         "pages a second": pages / float(elapsed),  # between the spider's opening and its end
         "pages a second, with the start of the process": pages / seconds,
         "CPU ms a page, with the start of the process": 1000 * cpu / pages,
     }
+    return Crawled(pages, int(dropped), measures)
 
 
 def fingerprints(count: int, rounds: int) -> dict[str, float]:
@@ -90,31 +101,66 @@ def fingerprints(count: int, rounds: int) -> dict[str, float]:
     return found
 
 
-def throughput(pages: int, rounds: int) -> dict[str, Any]:
-    """Return the rates of both, round by round, and the median of their ratios."""
+def compared(seed: str, rounds: int) -> dict[str, Any]:
+    """Return the rates of both, which take turns, and the median of their ratios."""
     results: dict[str, list[dict[str, float]]] = {"canonry": [], "Scrapy with JOBDIR": []}
-    with served(lambda: {f"/p/{n}.html": page(n, pages) for n in range(pages)}) as place:
-        seed = f"http://{place}/p/0.html"
-        for number in range(rounds):
-            order = list(results)
-            for which in order if number % 2 else reversed(order):
-                results[which].append(crawled(which, seed, pages))
-                print(which, json.dumps(results[which][-1]), flush=True)
+    found = set()
+    for number in range(rounds):
+        order = list(results)
+        for which in order if number % 2 else reversed(order):
+            pages, dropped, measures = crawled(which, seed)
+            found.add((pages, dropped))
+            results[which].append(measures)
+            print(which, pages, json.dumps(measures), flush=True)
+    assert len(found) == 1, found  # noqa: S101 - both found the same, in every round
     ours, theirs = results["canonry"], results["Scrapy with JOBDIR"]
     ratios = {
         measure: median(a[measure] / b[measure] for a, b in zip(ours, theirs, strict=True))
         for measure in ours[0]
     }
-    return {"rounds": results, "median of the ratios, canonry to Scrapy": ratios}
+    [(pages, dropped)] = found
+    return {
+        "pages": pages,
+        "duplicates dropped": dropped,
+        "median of the ratios, canonry to Scrapy": ratios,
+        "rounds": results,
+    }
+
+
+def site(pages: int, rounds: int) -> dict[str, Any]:
+    """Compare both on a site of generated pages, all of one spelling: nothing is spared."""
+    with served(lambda: {f"/p/{n}.html": page(n, pages) for n in range(pages)}) as place:
+        found = compared(f"http://{place}/p/0.html", rounds)
+    # The seed is linked: Scrapy asks for it again.
+    assert found["pages"] in {pages, pages + 1}, found["pages"]  # noqa: S101 - no page is lost
+    return found
+
+
+def tree(folder: Path, rounds: int) -> dict[str, Any]:
+    """Compare both on a tree of HTML files."""
+
+    def files() -> dict[str, bytes | str]:
+        return {
+            f"/{file.relative_to(folder)}": file.read_bytes()
+            for file in folder.rglob("*.html")
+            if file.is_file()
+        }
+
+    with served(files) as place:
+        return compared(f"http://{place}/index.html", rounds)
 
 
 def main() -> None:
     """Run the benchmark."""
+    trees = [Path(word) for word in sys.argv[1:] if Path(word).is_dir()]
+    sys.argv[1:] = [word for word in sys.argv[1:] if not Path(word).is_dir()]
     given = arguments(__doc__.splitlines()[0], pages=1500)
     result: dict[str, Any] = {"Scrapy": version("scrapy"), "load before": os.getloadavg()}
     result["microseconds a fingerprint"] = fingerprints(20_000, given.rounds)
     print(result, flush=True)
-    result["throughput"] = throughput(given.pages, given.rounds)
+    result["throughput"] = site(given.pages, given.rounds)
+    for folder in trees:
+        result[f"throughput, {folder.name}"] = tree(folder, given.rounds)
     print(json.dumps(result, indent=2))
     keep(given, "scrapy_adapter", made(20_000), result)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from measure import arguments, keep
 
+_STEPS = 10
 _MEMORY = """
 import resource, sys
 import scrapy
@@ -22,7 +23,7 @@ crawler.request_fingerprinter = scrapy.utils.misc.build_from_crawler(
     scrapy.utils.misc.load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"]), crawler)
 seen.fingerprinter = crawler.request_fingerprinter
 seen.open()
-count, step = int(sys.argv[3]), int(sys.argv[3]) // 10
+count, step = int(sys.argv[3]), int(sys.argv[3]) // int(sys.argv[4])
 for n in range(1, count + 1):
     url = f"https://www.site{n % 1000}.example.com/a-path/of/usual-length/{n}.html"
     assert not seen.request_seen(scrapy.Request(url))
@@ -34,11 +35,20 @@ seen.close("finished")
 
 
 def memory(which: str, count: int) -> dict[str, int]:
-    """Return MiB at most after each tenth of so many URLs, each asked for twice."""
+    """Return MiB at most after each tenth of so many URLs, each asked for twice.
+
+    A folder in memory (``TMPDIR=/dev/shm``) keeps a slow disk out of it.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-c", _MEMORY, which, folder, str(count)]
-        done = subprocess.run(words, check=True, capture_output=True, text=True, cwd=folder)
-    return {n: int(size) for n, size in map(str.split, done.stdout.splitlines())}
+        words = [sys.executable, "-c", _MEMORY, which, folder, str(count), str(_STEPS)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=folder) as run:
+            found = {}
+            for line in run.stdout or ():
+                n, size = line.split()
+                found[n] = int(size)
+                print(which, n, size, flush=True)
+    assert len(found) == _STEPS, "it ended before its time"  # noqa: S101 - no figures
+    return found
 
 
 def main() -> None:

@@ -128,6 +128,7 @@ _KEEP = (
 )
 _REMOVE = delete(requests).where(_c.id == bindparam("row"), _c.is_start == 0)
 _waits = or_(_c.standing == RequestState.READY, _c.standing == RequestState.LEASED)
+_OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_row"), _waits).limit(1))
 _BY_OTHERS = select(
     exists().where(
         _c.spider == bindparam("its"), _waits, _c.owner.is_distinct_from(bindparam("by"))
@@ -225,8 +226,7 @@ def url_of(connection: Connection, key: bytes) -> tuple[int | None, str] | None:
 
 def has_others(connection: Connection, url_row: int) -> bool:
     """Return True if requests for a URL are queued or in flight."""
-    query = select(_c.id).where(_c.url_id == url_row, _waits).limit(1)
-    return connection.scalar(query) is not None
+    return bool(_OTHERS.run(connection, {"url_row": url_row}))
 
 
 class Swept(NamedTuple):
