@@ -2,7 +2,6 @@
 
 import gc
 import logging
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,15 +18,15 @@ from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
 from canonry.crawler.adapters.scrapy.fingerprints import RequestKeys
 from canonry.crawler.adapters.scrapy.request_recorder import RequestRecorder, candidate_of
 from canonry.crawler.adapters.scrapy.spared import LEARNED, Duplicate, DuplicateRules
+from canonry.crawler.adapters.scrapy.worker_life import WorkerLife
 from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.in_force import StoredRules
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.opening import find_rules, open_store, policy_for
-from canonry.crawler.run.job.lease_owners import has_ended, own_name
 from canonry.storage import State
 from canonry.storage.learned import rule_rows
-from canonry.storage.rows import request_queue, request_workers
+from canonry.storage.rows import request_queue
 from canonry.storage.rows.request_queue import NewRequest, TakenRequest
 from canonry.storage.rows.request_tables import RequestState, create_tables
 from canonry.storage.seen.seen_set import Recent, rows_of_keys
@@ -35,13 +34,10 @@ from canonry.storage.sql.engine import shown
 from canonry.storage.sql.schema import urls
 
 _LOG = logging.getLogger(__name__)
-_BEAT = 20.0  # seconds between two signs of life
-_SILENT = 120.0  # seconds without one, after which a worker's requests go to others
 _RECORD = 2.0  # seconds between two recordings
 _MOST_OPEN = 128  # claimed requests that wait to be admitted
 _RECENT = 1 << 15  # claims that are known without asking the store, at least
 _sessions: "WeakKeyDictionary[Crawler, RequestSession]" = WeakKeyDictionary()
-_alive: set[str] = set()  # workers in this process
 
 
 class RequestSession:
@@ -87,8 +83,9 @@ class RequestSession:
     def _open(self, spider: str) -> None:
         """Open the store, and take over what dead workers left."""
         self.spider = spider
-        self.worker = own_name()
         self.store = open_store(self._settings.store, self.canonicalizer.policy, _LOG.info)
+        self._life = WorkerLife()
+        self.worker = self._life.name
         self._rules: LearningSession | StoredRules = StoredRules(self.canonicalizer)
         learns = None
         if self._settings.learn:
@@ -98,14 +95,13 @@ class RequestSession:
         self.recorder = RequestRecorder(self.store, spider, self.worker, learns, _LOG.info)
         self._recent = Recent(_RECENT)
         self._not_admitted = 0
-        self._recorded_at = self._beat_at = 0.0
+        self._recorded_at = 0.0
         self._place = 0
-        _alive.add(self.worker)
         with self.store.transaction() as connection:
             create_tables(connection)
             self._import_rules(connection)
         with self._briefly() as connection:
-            again = self._reclaim(connection)
+            again = self._life.reclaim(connection)
             size = request_queue.size(connection, spider)
             self.is_resumed = size > 0
             if not self.is_resumed:
@@ -136,12 +132,11 @@ class RequestSession:
         try:
             self.record_all()
             with self._briefly() as connection:
-                request_queue.reclaim(connection, [self.worker], self.worker)
-                request_workers.leave(connection, [self.worker])
+                self._life.leave(connection)
                 if reason == "finished" and not request_queue.size(connection, self.spider):
                     request_queue.end_crawl(connection, self.spider)
         finally:
-            _alive.discard(self.worker)
+            self._life.end()
             self.store.close()
         spared = self.duplicates.spared
         spared[LEARNED] += max(self.recorder.parked, 0)
@@ -243,7 +238,7 @@ class RequestSession:
         """Write which requests are done, and take the next one; None if none is ready."""
         with self._briefly() as connection:
             request_queue.finish(connection, finished)
-            self._beat(connection)
+            self._life.beat(connection)
             taken = request_queue.take(connection, self.spider, self.worker)
         if time.monotonic() - self._recorded_at > _RECORD:
             self.record()
@@ -272,7 +267,7 @@ class RequestSession:
         """Return True if requests of the spider are ready, or in flight at other workers."""
         self.record_all()
         with self._briefly() as connection:
-            self._reclaim(connection)
+            self._life.reclaim(connection)
             self.recorder.sweep(connection)
             return request_queue.waits_for_others(connection, self.spider, self.worker)
 
@@ -300,36 +295,11 @@ class RequestSession:
         while self.record():
             pass
 
-    def _beat(self, connection: Connection) -> None:
-        """Give a sign of life now and then."""
-        now = time.time()
-        if now - self._beat_at > _BEAT:
-            request_workers.beat(connection, self.worker, now)
-            self._beat_at = now
-
-    def _reclaim(self, connection: Connection) -> int:
-        """Take over from workers that have ended; return how many requests were in flight."""
-        self._beat(connection)
-        names = [name for name in request_queue.owners(connection) if name not in _alive]
-        silent = request_workers.silent(connection, names, time.time() - _SILENT)
-        dead = [name for name in names if name in silent or _is_over(name)]
-        request_workers.leave(connection, dead)
-        return request_queue.reclaim(connection, dead, self.worker)
-
 
 @cache
 def _freeze_modules() -> None:
     """Let the garbage collector pass over what is there now, once in a process.
 
-    That is Scrapy's modules and ours, mostly. Measured: a twentieth of a crawl's time, and nine
-    tenths of the time that the process takes to end.
+    That is Scrapy's modules and ours, mostly. Measured: the process ends in a tenth of the time.
     """
     gc.freeze()
-
-
-def _is_over(name: str) -> bool:
-    """Return True if a worker that is not ours was a process of this machine that has ended.
-
-    In containers, one process after the other has the same number: then it was our predecessor.
-    """
-    return name.split(":")[1] == str(os.getpid()) or has_ended(name)

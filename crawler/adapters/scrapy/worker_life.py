@@ -1,0 +1,56 @@
+"""The life of a worker: it says that it lives, and takes over from those that have ended."""
+
+import os
+import time
+
+from sqlalchemy import Connection
+
+from canonry.crawler.run.job.lease_owners import has_ended, own_name
+from canonry.storage.rows import request_queue, request_workers
+
+_BEAT = 20.0  # seconds between two signs of life
+_SILENT = 120.0  # seconds without one, after which a worker's requests go to others
+_alive: set[str] = set()  # workers in this process
+
+
+class WorkerLife:
+    """One worker, from its start to its end. The caller's transactions hold the write lock."""
+
+    def __init__(self) -> None:
+        """Start a worker under a name that no other has."""
+        self.name = own_name()
+        self._beat_at = 0.0
+        _alive.add(self.name)
+
+    def beat(self, connection: Connection) -> None:
+        """Give a sign of life now and then."""
+        now = time.time()
+        if now - self._beat_at > _BEAT:
+            request_workers.beat(connection, self.name, now)
+            self._beat_at = now
+
+    def reclaim(self, connection: Connection) -> int:
+        """Take over from workers that have ended; return how many requests were in flight."""
+        self.beat(connection)
+        names = [name for name in request_queue.owners(connection) if name not in _alive]
+        silent = request_workers.silent(connection, names, time.time() - _SILENT)
+        dead = [name for name in names if name in silent or _is_over(name)]
+        request_workers.leave(connection, dead)
+        return request_queue.reclaim(connection, dead, self.name)
+
+    def leave(self, connection: Connection) -> None:
+        """Put what is in flight back in the queue."""
+        request_queue.reclaim(connection, [self.name], self.name)
+        request_workers.leave(connection, [self.name])
+
+    def end(self) -> None:
+        """Let others of this process take over what it may have left."""
+        _alive.discard(self.name)
+
+
+def _is_over(name: str) -> bool:
+    """Return True if a worker that is not ours was a process of this machine that has ended.
+
+    In containers, one process after the other has the same number: then it was our predecessor.
+    """
+    return name.split(":")[1] == str(os.getpid()) or has_ended(name)
