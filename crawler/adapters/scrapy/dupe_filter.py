@@ -52,7 +52,7 @@ class CanonryDupeFilter(BaseDupeFilter):
     def request_seen(self, request: Request) -> bool:
         """Claim a request; return True if it was claimed before, by whatever process."""
         found = self._session.keys.of(request)
-        if continues(request, found, self._session.keys):
+        if continues(self._session, request, found):
             return False
         duplicate = self._session.put(request, claimed_row(self._session, request, found))
         if duplicate is None:

@@ -6,12 +6,13 @@ from typing import Any, cast
 from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
-from canonry.crawler.adapters.scrapy.fingerprints import RequestKey, RequestKeys
+from canonry.crawler.adapters.scrapy.fingerprints import RequestKey
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
 from canonry.storage.rows.request_queue import NewRequest
 from canonry.storage.rows.request_tables import RequestState
 
 _PROTOCOL = 4  # as in scrapy.squeues
+_CHAIN = "canonry_redirects"  # in meta: who was redirected last, and from which of the sources on
 
 
 class UnserializableError(ValueError):
@@ -75,15 +76,23 @@ def claimed_row(session: RequestSession, request: Request, found: RequestKey) ->
     return row._replace(standing=int(RequestState.DONE), is_start=0, owner=session.worker)
 
 
-def continues(request: Request, found: RequestKey, keys: RequestKeys) -> bool:
+def continues(session: RequestSession, request: Request, found: RequestKey) -> bool:
     """Return True if a redirect leads to the same resource under another spelling.
 
-    It must not be dropped as a duplicate of its own source: the page was not fetched yet.
+    It must not be dropped as a duplicate of its own source: the page was not fetched yet. A
+    redirect to the very same URL, as of a cookie wall, is followed once. Another process has other
+    cookies, so what it was redirected from does not count.
     """
     sources = request.meta.get("redirect_urls")
-    if not sources or list(sources).count(request.url) > 1:  # once more, as cookie walls need it
+    if not sources:
         return False
-    return keys.fingerprint(request.replace(url=sources[-1])) == found.fingerprint
+    if session.keys.fingerprint(request.replace(url=sources[-1])) != found.fingerprint:
+        return False
+    worker, first = request.meta.get(_CHAIN, (session.worker, 0))
+    if worker != session.worker:
+        first = len(sources) - 1
+    request.meta[_CHAIN] = (session.worker, first)
+    return list(sources[first:]).count(request.url) <= 1
 
 
 def _number(request: Request, name: str) -> int:

@@ -117,7 +117,7 @@ class CanonryScheduler(BaseScheduler):
         found = session.keys.of(request)
         claims = not request.dont_filter
         if claims and "redirect_urls" in request.meta:
-            claims = not request_rows.continues(request, found, session.keys)
+            claims = not request_rows.continues(session, request, found)
         if claims and not isinstance(self.df, CanonryDupeFilter):  # the project's own
             if self.df.request_seen(request):
                 self.df.log(request, self._spider)

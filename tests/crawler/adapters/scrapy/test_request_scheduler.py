@@ -202,3 +202,25 @@ def test_links_into_a_page_are_duplicates_and_spare_nothing(tmp_path: Path) -> N
         assert stats is not None
         assert stats.get_value("dupefilter/canonry/fragment") == 5
         assert stats.get_value("canonry/spared/fragment") is None
+
+
+def redirected(request: Request) -> Request:
+    """Return what Scrapy makes of a redirect of a request to itself."""
+    sources = [*request.meta.get("redirect_urls", []), request.url]
+    return request.replace(meta={**request.meta, "redirect_urls": sources})
+
+
+def test_a_cookie_wall_is_passed_once_by_each_process(tmp_path: Path) -> None:
+    store = url_of(tmp_path)
+    with opened(store) as first:
+        first.enqueue_request(Request(f"{SITE}/wall"))
+        wall = first.next_request()
+        assert wall is not None
+        assert first.enqueue_request(redirected(wall))
+    with opened(store) as second:  # the first was stopped, and its cookie is gone
+        again = [second.next_request(), second.next_request()]
+        through = next(one for one in again if one is not None and "redirect_urls" in one.meta)
+        assert second.enqueue_request(redirected(through))
+        more = second.next_request()
+        assert more is not None
+        assert not second.enqueue_request(redirected(more))
