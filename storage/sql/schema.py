@@ -321,7 +321,7 @@ merges = Table(
 merge_examples = Table(
     "merge_examples",
     metadata,
-    Column("id", _Id, primary_key=True, comment="counts up: the latest have the largest"),
+    Column("id", RowId, primary_key=True, comment="counts up: the latest have the largest"),
     Column("rules", Text, nullable=False, comment="the rules that merged two spellings"),
     Column("spelling", Words, nullable=False, comment="a link ..."),
     Column("url_id", BigInteger, nullable=False, comment="... and the URL that it is the same as"),
