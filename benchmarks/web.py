@@ -47,8 +47,7 @@ _MORE = {
         "pattern=www.host0.example/calendar/*/*/",
         "pattern=https://www.host4000.example/calendar/5/01/",
     ],
-    "ask": ["url=https://www.host7.example/user/1000"],
-    "merges": [],
+    "why": ["url=https://www.host7.example/user/1000"],
     "rules": ["state=active"],
 }
 _VIEWERS = 3
@@ -121,6 +120,7 @@ def viewers(address: str, number: int) -> Iterator[None]:
     yield
     for task in tasks:
         task.cancel()
+    asyncio.run_coroutine_threadsafe(asyncio.sleep(0.2), loop).result()  # until they have ended
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
 
