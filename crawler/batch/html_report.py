@@ -8,7 +8,7 @@ from typing import NamedTuple
 from canonry import __version__
 from canonry.canon import Policy, Reason
 from canonry.canon.pipeline import RULES
-from canonry.crawler.batch.second_pass import Deduplicated
+from canonry.crawler.batch.passes.second_pass import Deduplicated
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.files.lines import LONGEST
 from canonry.crawler.hold_reason import HoldReason

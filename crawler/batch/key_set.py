@@ -7,7 +7,7 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
-from canonry.crawler.batch.partition import Numbers
+from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.files.blocks import Block
 
 try:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Policy, Refused
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.batch.partition import Numbers
+from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.files.read_ahead import ahead

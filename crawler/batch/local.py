@@ -8,14 +8,14 @@ files, nine bytes for each line.
 
 from collections import Counter
 
-from canonry.crawler.batch import first_pass, one_pass
 from canonry.crawler.batch.checkpoint import Workplace
-from canonry.crawler.batch.first_pass import FirstPass, Start
-from canonry.crawler.batch.one_pass import OnePass
-from canonry.crawler.batch.part_writer import KeptTexts
+from canonry.crawler.batch.passes import first_pass, one_pass
+from canonry.crawler.batch.passes.first_pass import FirstPass, Start
+from canonry.crawler.batch.passes.one_pass import OnePass
+from canonry.crawler.batch.passes.part_writer import KeptTexts
+from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results
-from canonry.crawler.batch.second_pass import Deduplicated, SecondPass
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import is_stream
 from canonry.crawler.files.block_spool import BlockSpool

@@ -7,7 +7,7 @@ import msgspec
 
 from canonry.canon import Canonicalizer
 from canonry.crawler import opening
-from canonry.crawler.batch import job
+from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
 from canonry.crawler.cli.common import (
@@ -161,7 +161,7 @@ def dedup(
             "--rules and --store: a store has rules of its own; add yours to them with "
             "'canonry rules import FILE --store URL'"
         )
-    todo = job.Job(
+    todo = dedup_job.Job(
         files=inputs.expand(files),
         out=out,
         output_format=output_format,
@@ -180,7 +180,7 @@ def dedup(
         ),
         quiet=as_json,
         workers=workers or default_workers(),
-        memory=job.bytes_of(memory),
+        memory=dedup_job.bytes_of(memory),
         resume=resume,
         engine=engine,
     )
@@ -196,7 +196,7 @@ def dedup(
     for sentence in opening.warnings_for(canonicalizer.policy):
         render.notify(f"canonry: {sentence}")
     start = time.monotonic()
-    with render.byte_progress(job.bytes_to_read(todo), "dedup") as advance:
+    with render.byte_progress(dedup_job.bytes_to_read(todo), "dedup") as advance:
         summary = job.run(todo, canonicalizer, advance, render.notify)
     seconds = round(time.monotonic() - start, 3)
     if as_json:

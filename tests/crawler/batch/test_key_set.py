@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.strategies import tries
 
 from canonry.crawler.batch import _key_set, key_set
-from canonry.crawler.batch.part_writer import ALIKE, FIRST, MERGED, NEEDED
+from canonry.crawler.batch.passes.part_writer import ALIKE, FIRST, MERGED, NEEDED
 from canonry.crawler.files.blocks import Block
 
 _KEYS = st.integers(0, 40).map(lambda n: n.to_bytes(8) * 2)

@@ -24,13 +24,14 @@ from support.strategies import raw, tries
 
 import canonry
 from canonry.crawler import compression
-from canonry.crawler.batch import job, key_set, keying, local, one_pass, results
+from canonry.crawler.batch import dedup_job, key_set, keying, local, results
 from canonry.crawler.batch.checkpoint import workplace
-from canonry.crawler.batch.first_pass import FirstPass, begin
-from canonry.crawler.batch.part_writer import KeptTexts
-from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.batch.passes import one_pass
+from canonry.crawler.batch.passes.first_pass import FirstPass, begin
+from canonry.crawler.batch.passes.part_writer import KeptTexts
+from canonry.crawler.batch.passes.partition import Partitions
+from canonry.crawler.batch.passes.second_pass import SecondPass
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.batch.second_pass import SecondPass
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, tables
 from canonry.crawler.files.formats import InputFormat
@@ -244,10 +245,15 @@ def test_a_memory_size_that_makes_no_sense_is_an_error(tmp_path: Path, text: str
 
 
 def test_the_memory_of_a_job_is_read_as_people_write_it() -> None:
-    assert job.bytes_of("16MiB") == job.bytes_of("16M") == job.bytes_of("16 mb") == 1 << 24
-    assert job.bytes_of("1.5GiB") == 3 << 29
+    assert (
+        dedup_job.bytes_of("16MiB")
+        == dedup_job.bytes_of("16M")
+        == dedup_job.bytes_of("16 mb")
+        == 1 << 24
+    )
+    assert dedup_job.bytes_of("1.5GiB") == 3 << 29
     with pytest.raises(SettingsError, match="16MiB is the least"):
-        job.bytes_of("15MiB")
+        dedup_job.bytes_of("15MiB")
 
 
 def test_gzip_reads_compressed_output(tmp_path: Path) -> None:

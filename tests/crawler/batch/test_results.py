@@ -24,7 +24,7 @@ from pyarrow import parquet
 from support.sites import run_command
 
 import canonry
-from canonry.crawler.batch import checkpoint, job, local, results
+from canonry.crawler.batch import checkpoint, dedup_job, job, local, results
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, workplace
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files import output, tables
@@ -327,7 +327,7 @@ def test_an_interrupted_job_says_how_to_resume(
         if left[0] == 0:
             raise KeyboardInterrupt
 
-    asked = job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"))
+    asked = dedup_job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"))
     with pytest.raises(KeyboardInterrupt):
         job.run(asked, WEB, advance, said.append)
     assert said == ["with --resume the same command continues from here"]

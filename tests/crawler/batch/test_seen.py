@@ -19,9 +19,10 @@ from support.strategies import tries
 
 import canonry
 from canonry.canon.policies import preset
-from canonry.crawler.batch import checkpoint, job, key_set, local, one_pass, results
+from canonry.crawler.batch import checkpoint, dedup_job, job, key_set, local, results
 from canonry.crawler.batch.checkpoint import Workplace, workplace
-from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.batch.passes import one_pass
+from canonry.crawler.batch.passes.partition import Partitions
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, tables
@@ -141,7 +142,9 @@ def test_killed_anywhere_it_resumes_and_extends_the_file_once(
     expected = deduplicate(lines, WEB, known)
     is_only = bool(words.pop("only", False))
     out = None if is_only else "out"
-    asked = job.Job(["in"], out, map="map", seen="seen.keys", seen_only=is_only, memory=memory)
+    asked = dedup_job.Job(
+        ["in"], out, map="map", seen="seen.keys", seen_only=is_only, memory=memory
+    )
     asked = asked._replace(**words)
     write_keys(Path("seen.keys"), known)
     before = Path("seen.keys").read_bytes()
@@ -163,7 +166,7 @@ def test_killed_anywhere_it_resumes_and_extends_the_file_once(
     assert left > 8
 
 
-def done_in_a_child(asked: job.Job, left: int) -> int:
+def done_in_a_child(asked: dedup_job.Job, left: int) -> int:
     """Do a job in a process that is killed before so many calls; return its exit code."""
     child = os.fork()
     if child:

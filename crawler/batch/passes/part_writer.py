@@ -14,7 +14,7 @@ from canonry.canon.pipeline import merging_rules
 from canonry.canon.syntax import to_text
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.key_set import chosen
-from canonry.crawler.batch.partition import Numbers
+from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import NOT_EXAMINED, Answer, Summary

@@ -11,8 +11,16 @@ import numpy as np
 
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
-from canonry.crawler.batch.part_writer import ALIKE, BLANK, MERGED, NEEDED, REFUSED, SEEN, Kinds
-from canonry.crawler.batch.partition import SPELLING, Numbers, Partitions, Repeats
+from canonry.crawler.batch.passes.part_writer import (
+    ALIKE,
+    BLANK,
+    MERGED,
+    NEEDED,
+    REFUSED,
+    SEEN,
+    Kinds,
+)
+from canonry.crawler.batch.passes.partition import SPELLING, Numbers, Partitions, Repeats
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.compression import is_stream, write_all
 from canonry.crawler.files.blocks import Block

@@ -15,10 +15,17 @@ import numpy.typing as npt
 
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Workplace
-from canonry.crawler.batch.first_pass import Start, count_block, rows_in
 from canonry.crawler.batch.key_set import KeySet, is_compiled
-from canonry.crawler.batch.part_writer import BLANK, REFUSED, SEEN, KeptTexts, Part, PartWriter
-from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.batch.passes.first_pass import Start, count_block, rows_in
+from canonry.crawler.batch.passes.part_writer import (
+    BLANK,
+    REFUSED,
+    SEEN,
+    KeptTexts,
+    Part,
+    PartWriter,
+)
+from canonry.crawler.batch.passes.partition import Partitions
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Summary

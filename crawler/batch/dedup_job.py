@@ -1,0 +1,139 @@
+"""What a dedup is asked to do, and what of that goes together."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from canonry.crawler.batch.key_set import is_compiled
+from canonry.crawler.compression import is_stream
+from canonry.crawler.files import output
+from canonry.crawler.files.formats import ANY, InputFormat
+from canonry.crawler.settings import SettingsError
+
+
+class Job(NamedTuple):
+    """What a dedup is asked to do."""
+
+    files: Sequence[str]  # "-" is standard input
+    out: str | None = None  # for the lines that are kept; None: standard output
+    output_format: str | None = None  # of these; None: as the name ends
+    contents: str = "url"  # what a line of text is
+    map: str | None = None  # for the fate of every line
+    groups: str | None = None  # for the spellings of each resource
+    report: str | None = None  # for a page about the job
+    store: str | None = None  # a SQLAlchemy URL
+    seen: str | None = None  # a file of keys: what is in it is left out, and the rest is added
+    seen_only: bool = False  # write no lines, only extend this file
+    keep_rows: bool = False  # write whole rows, in the format in which they were read
+    input_format: InputFormat = ANY
+    quiet: bool = False  # keep standard output free of lines
+    workers: int = 1  # threads or processes
+    memory: int = 1 << 30  # bytes
+    resume: bool = False  # from where a killed run stopped
+    engine: str = "local"
+
+    @property
+    def reads_streams(self) -> bool:
+        """Return True if a file can be read only once, and has no size."""
+        return any(map(is_stream, self.files))
+
+    def check(self) -> None:
+        """Refuse options that exclude each other.
+
+        Raises:
+            SettingsError: naming what to leave out.
+        """
+        self.input_format.check()
+        self._check_outputs()
+        self._check_seen()
+        if self.keep_rows and (self.output_format or self.contents != "url"):
+            raise SettingsError(
+                "--keep-rows writes rows as they are; leave out --format and --write"
+            )
+        if self.store is not None:
+            for name, reason in _NOT_WITH_STORE.items():
+                if getattr(self, name):
+                    option = name.replace("_", "-")
+                    raise SettingsError(f"--{option} and --store: {reason}")
+        if self.engine == "spark":
+            for name in ("report", "groups", "resume", "store", "map", "seen", "keep_rows"):
+                if getattr(self, name):
+                    option = name.replace("_", "-")
+                    raise SettingsError(f"--{option}: not with --engine spark; leave one out")
+            if self.reads_streams:
+                raise SettingsError("--engine spark needs files that all its machines can read")
+        has_place = self.out is not None or self.seen_only
+        if self.resume and (not has_place or self.reads_streams):
+            raise SettingsError(
+                "--resume needs input files, which can be read again, and -o or --seen-only"
+            )
+
+    def _check_seen(self) -> None:
+        """Refuse options that make no sense with a file of keys, or without one."""
+        if self.seen_only and self.seen is None:
+            raise SettingsError("--seen-only: name the file of keys with --seen FILE")
+        if self.seen_only and (
+            self.out is not None or self.output_format or self.contents != "url"
+        ):
+            raise SettingsError("--seen-only writes no lines; leave out -o, --format and --write")
+        if self.seen and os.path.realpath(self.seen) in map(os.path.realpath, self.files):
+            raise SettingsError(f"--seen {self.seen}: this is an input; name another file")
+
+    def _check_outputs(self) -> None:
+        """Refuse one file for two outputs, and standard output for all but the lines."""
+        taken: dict[str, str] = {}
+        for option, name in (
+            ("-o", self.out),
+            ("--map", self.map),
+            ("--groups", self.groups),
+            ("--report", self.report),
+            ("--seen", self.seen),
+        ):
+            if name == "-":
+                raise SettingsError(f"{option} -: name a file; standard output has the lines")
+            if name is not None and not output.is_special(name):
+                other = taken.setdefault(os.path.realpath(name), option)
+                if other != option:
+                    raise SettingsError(f"{other} and {option} name the same file: {name}")
+
+
+_NOT_WITH_STORE = {
+    "report": "a report covers only the files; leave one out",
+    "groups": "the groups of a store are in its exports: canonry export aliases",
+    "resume": "claims and output are one transaction; run the same command again instead",
+    "keep_rows": "a store keeps URLs; use --seen FILE for what was seen before",
+    "seen": "a store has seen keys of its own; 'canonry keys to-store' adds those of a file",
+}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
+_LEAST = 16 << 20
+
+
+def bytes_of(text: str) -> int:
+    """Return a size such as ``512MiB`` or ``2G`` in bytes.
+
+    Raises:
+        SettingsError: it is not a size, or too small to work with.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise SettingsError(f"--memory {text}: write a size such as 512MiB or 2GiB")
+    power = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}[found[2].upper()]
+    size = int(float(found[1]) * 1024**power)
+    if size < _LEAST:
+        raise SettingsError(f"--memory {text}: 16MiB is the least")
+    return size
+
+
+def bytes_to_read(job: Job) -> int | None:
+    """Return how many bytes a job reads, or None if that cannot be known.
+
+    Files are read a second time for reports and groups, and if keys do not fit into memory, which
+    is not known before. Spark reads the files elsewhere.
+    """
+    if job.reads_streams or job.engine == "spark":
+        return None
+    size = sum(Path(file).stat().st_size for file in job.files)
+    is_one_pass = is_compiled and not (job.report or job.groups or job.resume)
+    return size if job.store is not None or is_one_pass else 2 * size
