@@ -167,11 +167,11 @@ def file(parts: Parts, text: str) -> File:
     host = decode(parts.host or "").lower()
     path = decode(whole_path(parts))
     user, colon, password = (parts.userinfo or "").partition(":")
-    drive = _DRIVE.match(path)
+    drive = _DRIVE.match(decode(parts.path))
     return File(
         "" if host == "localhost" else host,
         drive and drive[1],
-        drive[2] if drive else path,
+        path[drive.start(2) :] if drive else path,
         None if parts.userinfo is None else decode(user),
         decode(password) if colon else None,
         port_of(parts, text),

@@ -275,6 +275,7 @@ def test_nothing_is_dropped(url: str, document: str | None) -> None:
 @example(url="javascript://%0AAlert(1)")
 @example(url="news://h/..")
 @example(url="ldap://h/o=a/../b")
+@example(url="file://localhost/C|?Subject=A")
 def test_lossless_rules_keep_the_meaning_in_the_scheme(url: str) -> None:
     """Whatever the scheme, a canonical form says what the URL said; hosts have tests of their own.
 
