@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Tests wait for other processes for almost half of their time.
+WORKERS = $$($(PYTHON) -c "import os; print(min(4, (os.cpu_count() or 1) + 1))")
 
 .PHONY: demo test test-fast test-adapters test-interpreters trial-learning trial-sites check docs screenshots bench clean help
 
@@ -33,11 +35,11 @@ demo: $(READY)
 	@echo "(the command is $(BIN)/canonry)"
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Without a database server, Java, a browser or other processes, and with fewer examples for each law.
 test-fast: $(READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
 	    --hypothesis-profile=fast -m "not (browser or postgresql or spark or processes or kills or slow)"
 
 # Not part of the tests: it downloads gigabytes. PEERS="crawlee datatrove" runs only these.
