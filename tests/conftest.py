@@ -24,7 +24,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "canonry",
-    max_examples=1000,
+    max_examples=500,
     deadline=None,
     derandomize=False,
     print_blob=True,
