@@ -336,7 +336,7 @@ def test_a_large_host_does_not_delay_hosts_that_are_found_later(tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_faulty_site_is_crawled_completely(tmp_path: Path, seed: int) -> None:
     """Resets, half bodies, wrong lengths, garbage, slow bytes and 5xx, a few times for each URL."""
     rng = random.Random(seed)
