@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, update
 
 from canonry.storage.facts import check_policy_of, establish
 from canonry.storage.growth.samples import StoreSampler
-from canonry.storage.http_status import FIRST_ERROR
+from canonry.storage.http_status import FIRST_ERROR, GONE
 from canonry.storage.learned import classes
 from canonry.storage.records import (
     TARGET,
@@ -28,6 +28,7 @@ from canonry.storage.sql.engine import WITHOUT_WRITE_LOCK, open_engine
 from canonry.storage.sql.schema import State, jobs
 
 _SILENCE_SECONDS = 3.0  # of waiting for the lock, before that is told
+_TRIED = 3  # names of a page that was gone under the first one
 _ADVICE = "nothing of the last step was kept; once this is fixed, the same command resumes"
 
 
@@ -237,16 +238,20 @@ def _release(
 ) -> None:
     """Release URLs that a learned rule holds and that these outcomes show are needed.
 
-    These are the targets of redirects, and URLs that were held for a page that is not there.
+    These are the targets of redirects, and URLs that were held for a page that is not there. If it
+    is gone (404, 410), a few of its other names are tried, since with session ids it may have
+    thousands.
     """
     classes.release(connection, [to.row for to in redirect_targets(outcomes, admissions)])
-    gone = [
+    gone = {o.row for o in outcomes if o.page is not None and o.page.status in GONE}
+    classes.release_for(connection, gone, most=_TRIED)
+    failed = [
         o.row
         for o in outcomes
         if o.state in {State.FAILED, State.HELD}
         or (o.page is not None and o.page.status >= FIRST_ERROR)
     ]
-    classes.release_for(connection, gone)
+    classes.release_for(connection, set(failed) - gone)
 
 
 @contextmanager

@@ -244,13 +244,22 @@ def release(connection: Connection, rows: Iterable[int]) -> list[int]:
     return released
 
 
-def release_for(connection: Connection, gone: Iterable[int]) -> list[int]:
-    """Release the URLs that were represented by URLs which turned out not to be there."""
-    waiting: list[int] = []
+def release_for(connection: Connection, gone: Iterable[int], most: int | None = None) -> list[int]:
+    """Release the URLs that were represented by URLs which turned out not to be there.
+
+    Args:
+        connection: in a writing transaction.
+        gone: the rows of these.
+        most: of the URLs of each; the earliest. None: all.
+    """
+    waiting: dict[int, list[int]] = {}
     for part in chunks(list(gone)):
-        edge = select(aliases.c.from_id).where(aliases.c.kind == "rule", aliases.c.to_id.in_(part))
-        waiting += connection.scalars(edge)
-    return release(connection, waiting)
+        edge = select(aliases.c.to_id, aliases.c.from_id).where(
+            aliases.c.kind == "rule", aliases.c.to_id.in_(part)
+        )
+        for one, row in connection.execute(edge):
+            waiting.setdefault(one, []).append(row)
+    return release(connection, [row for rows in waiting.values() for row in sorted(rows)[:most]])
 
 
 def bodies(

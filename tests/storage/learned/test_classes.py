@@ -20,6 +20,7 @@ H = "http://h.example"
 SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
 UPGRADE = LearnedRule(host="h.example", family="scheme-upgrade")
 ALIAS = LearnedRule(host="h.example", family="host-alias", new="o.example")
+SESSION = LearnedRule(host="h.example", family="parameter-irrelevant", old="sid")
 
 
 class GivenRules:
@@ -152,6 +153,19 @@ def test_a_dead_page_represents_no_other(tmp_path: Path) -> None:
     rules.gone = True  # but if several were gone, so are the others
     link(store, f"{H}/b/")
     assert states(store)["h.example/b/"] == "held learned"
+    store.close()
+
+
+@pytest.mark.parametrize(("status", "tried"), [(404, 3), (410, 3), (500, 6)])
+def test_of_a_page_that_is_gone_a_few_other_names_are_tried(
+    tmp_path: Path, status: int, tried: int
+) -> None:
+    store = open_store(tmp_path)
+    store.rules = GivenRules(SESSION)
+    link(store, *(f"{H}/a?sid={n}" for n in range(7)))
+    assert list(states(store).values()) == ["queued"] + 6 * ["held learned"]
+    store.record([visited(1, State.FETCHED, page=page(status))], 2.0)
+    assert list(states(store).values())[1:] == tried * ["queued"] + (6 - tried) * ["held learned"]
     store.close()
 
 
