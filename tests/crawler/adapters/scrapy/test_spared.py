@@ -3,20 +3,18 @@
 from pathlib import Path
 
 import pytest
-from scrapy import Request
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
 from scrapy.statscollectors import MemoryStatsCollector
-from scrapy.utils.test import get_crawler
 
 from canonry.crawler.adapters.scrapy.dupe_filter import CanonryDupeFilter
-from canonry.scrapy import Canonry
 
 _PAGE = "http://a.example/page"
-ADDON = {"ADDONS": {Canonry: 500}}
 
 
 def seen(folder: Path, *urls: str, **settings: str) -> dict[str, int]:
     """Claim URLs in order; return how many were dropped by each rule, and spared."""
-    crawler = get_crawler(None, {"CANONRY_STORE": str(folder / "s.db"), **ADDON, **settings})
+    crawler = Crawler(Spider, {"CANONRY_STORE": str(folder / "s.db"), **settings})
     crawler.stats = MemoryStatsCollector(crawler)
     dupes = CanonryDupeFilter.from_crawler(crawler)
     dupes.open()
