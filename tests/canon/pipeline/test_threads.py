@@ -56,7 +56,7 @@ def test_presets_are_read_once_by_threads_that_start_together() -> None:
         assert set(threads.map(work, range(THREADS))) == {"http://a.example/"}
 
 
-@pytest.mark.skipif(native.VERSION == 0, reason="the kernel was not compiled")
+@pytest.mark.skipif(native.VERSION == 0, reason="needs the compiled kernel")
 def test_a_list_may_change_while_the_kernel_reads_it() -> None:
     web = canonry.Canonicalizer("web")
     assert web.native is not None
