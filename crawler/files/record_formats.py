@@ -9,6 +9,7 @@ import io
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from canonry.crawler.compression import FAULTS, Stream
@@ -81,6 +82,22 @@ def read_csv(stream: Stream, column: str | None, delimiter: str = ",") -> Iterat
 
 def read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
     """Yield a column of text: the named one, the only one, or the one named "url"."""
+    with opened_parquet(stream) as table:
+        import pyarrow as pa  # noqa: PLC0415 - optional
+
+        wanted = url_column(table.schema_arrow, column)
+        for batch in table.iter_batches(columns=[wanted]):
+            yield from batch.column(0).cast(pa.large_binary()).to_pylist()
+
+
+@contextmanager
+def opened_parquet(stream: Stream) -> Iterator[Any]:
+    """Open a Parquet file, from a copy if its source cannot seek.
+
+    Raises:
+        OSError: also in its block, if pyarrow cannot read the file.
+        MissingExtraError: without pyarrow.
+    """
     require("arrow", "Parquet")
     import pyarrow as pa  # noqa: PLC0415 - optional
     from pyarrow import parquet  # noqa: PLC0415 - optional
@@ -92,10 +109,7 @@ def read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
             file = spool
         file.seek(0)
         try:
-            table = parquet.ParquetFile(file)
-            wanted = url_column(table.schema_arrow, column)
-            for batch in table.iter_batches(columns=[wanted]):
-                yield from batch.column(0).cast(pa.large_binary()).to_pylist()
+            yield parquet.ParquetFile(file)
         except (pa.ArrowException, ValueError) as error:
             raise OSError(str(error).partition("\n")[0]) from None
 

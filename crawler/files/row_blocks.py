@@ -3,8 +3,6 @@
 import csv
 import io
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -16,8 +14,7 @@ import numpy.typing as npt
 from canonry.crawler.compression import FAULTS, Stream
 from canonry.crawler.files.line_formats import place_of
 from canonry.crawler.files.lines import LONGEST
-from canonry.crawler.files.record_formats import url_column
-from canonry.extras import require
+from canonry.crawler.files.record_formats import opened_parquet, url_column
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
@@ -202,25 +199,14 @@ def _utf8(name: str) -> str:
 
 def parquet_rows(stream: Stream, column: str | None) -> Iterator[RowBlock]:
     """Yield the rows of a Parquet file; the column as for `record_formats.read_parquet`."""
-    require("arrow", "Parquet")
-    import pyarrow as pa  # noqa: PLC0415 - optional
-    from pyarrow import parquet  # noqa: PLC0415 - optional
+    with opened_parquet(stream) as table:
+        import pyarrow as pa  # noqa: PLC0415 - optional
 
-    with tempfile.TemporaryFile() as spool:
-        file = stream.source
-        if not (isinstance(file, io.BufferedReader) and file.seekable()):  # compressed, or a pipe
-            shutil.copyfileobj(stream, spool)
-            file = spool
-        file.seek(0)
-        try:
-            table = parquet.ParquetFile(file)
-            wanted = url_column(table.schema_arrow, column)
-            header = table.schema_arrow.serialize().to_pybytes()
-            for batch in table.iter_batches():
-                urls = _joined(pa, batch.column(wanted).cast(pa.large_binary()))
-                yield RowBlock(urls, Rows("parquet", header, _as_stream(pa, batch)))
-        except (pa.ArrowException, ValueError) as error:
-            raise OSError(str(error).partition("\n")[0]) from None
+        wanted = url_column(table.schema_arrow, column)
+        header = table.schema_arrow.serialize().to_pybytes()
+        for batch in table.iter_batches():
+            urls = _joined(pa, batch.column(wanted).cast(pa.large_binary()))
+            yield RowBlock(urls, Rows("parquet", header, _as_stream(pa, batch)))
 
 
 def _joined(pa: Any, urls: Any) -> list[bytes | None] | bytes:  # noqa: ANN401 - no types
