@@ -10,7 +10,7 @@ from msgspec import inspect
 
 from canonry.canon.policies import read_shipped
 from canonry.canon.policies.allowed import in_words, shown
-from canonry.crawler.cli.crawl_command import crawl
+from canonry.crawler.cli.crawl.crawl_command import crawl
 from canonry.crawler.settings.sections import HOSTS, SECTIONS, HostSettings
 
 _KEY = re.compile(r"(\w+) = ")

@@ -14,50 +14,56 @@ from canonry.canon.pipeline import is_compiled
 class Listed(NamedTuple):
     """A subcommand as the help lists it."""
 
-    module: str  # in this folder; the command has its own name there
+    module: str  # in a room of this folder; the command has its own name there
     help: str  # the first sentence of the command's own help
 
 
 COMMANDS = {
-    "canon": Listed("url_commands", "Print the canonical form of each URL"),
+    "canon": Listed("urls.url_commands", "Print the canonical form of each URL"),
     "crawl": Listed(
-        "crawl_command", "Crawl from the seed URLs, and report which links were merged"
+        "crawl.crawl_command", "Crawl from the seed URLs, and report which links were merged"
     ),
-    "dedup": Listed("dedup_command", "Print the first line of each distinct resource"),
-    "demo": Listed("demo_command", "Crawl a generated site, and compare the result with the truth"),
-    "explain": Listed("url_commands", "Show which rules change a URL, and why"),
+    "dedup": Listed("dedup.dedup_command", "Print the first line of each distinct resource"),
+    "demo": Listed(
+        "crawl.demo_command", "Crawl a generated site, and compare the result with the truth"
+    ),
+    "explain": Listed("urls.url_commands", "Show which rules change a URL, and why"),
     "export": Listed(
-        "store_commands",
+        "store.store_commands",
         "Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges",
     ),
-    "extract": Listed("url_commands", "Print the URLs in a text, or the links of an HTML page"),
-    "hosts": Listed("queue_commands", "Show, block and unblock hosts"),
+    "extract": Listed(
+        "urls.url_commands", "Print the URLs in a text, or the links of an HTML page"
+    ),
+    "hosts": Listed("store.queue_commands", "Show, block and unblock hosts"),
     "keys": Listed(
-        "keys_command", "Show, merge and compare files of keys; move keys into and out of a store"
+        "dedup.keys_command",
+        "Show, merge and compare files of keys; move keys into and out of a store",
     ),
     "migrate": Listed(
-        "migrate_command", "Map the keys that another program gave to URLs to Canonry's"
+        "dedup.migrate_command", "Map the keys that another program gave to URLs to Canonry's"
     ),
     "patterns": Listed(
-        "queue_commands", "Show patterns of URLs with their budgets; exclude and include them"
+        "store.queue_commands", "Show patterns of URLs with their budgets; exclude and include them"
     ),
-    "policy": Listed("policy_command", "List, show and check policies"),
-    "refused": Listed("queue_commands", "Show and release URLs that are held or have failed"),
+    "policy": Listed("rules.policy_command", "List, show and check policies"),
+    "refused": Listed("store.queue_commands", "Show and release URLs that are held or have failed"),
     "rules": Listed(
-        "rules_commands", "Show, revoke, reinstate, export, import, mine and convert learned rules"
+        "rules.rules_commands",
+        "Show, revoke, reinstate, export, import, mine and convert learned rules",
     ),
-    "scope": Listed("scope_command", "Test which URLs a crawl would follow"),
+    "scope": Listed("crawl.scope_command", "Test which URLs a crawl would follow"),
     "serve": Listed(
-        "serve_command",
+        "crawl.serve_command",
         "Show a store as a live page: what was crawled, what was merged, and why",
     ),
-    "status": Listed("store_commands", "Show what a store holds"),
+    "status": Listed("store.store_commands", "Show what a store holds"),
     "upgrade": Listed(
-        "store_commands",
+        "store.store_commands",
         "Upgrade a store that an earlier version of Canonry made, or change its policy",
     ),
     "why": Listed(
-        "why_command",
+        "store.why_command",
         "Show all that a store knows of a URL: its state, the reason, and what would change it",
     ),
 }

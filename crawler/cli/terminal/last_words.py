@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.cli.common import INTERRUPTED, NO_SEED
+from canonry.crawler.cli.exit_codes import INTERRUPTED, NO_SEED
 from canonry.crawler.cli.terminal.render import counted
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.ports import is_web_port

@@ -11,14 +11,10 @@ from typing import Any
 import click
 
 from canonry.crawler import policy_upgrade
-from canonry.crawler.cli.common import (
-    json_option,
-    print_json,
-    store_option,
-    unless_dash,
-    with_exit_code,
-)
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.options import json_option, store_option, unless_dash
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
 from canonry.crawler.opening import find_policy

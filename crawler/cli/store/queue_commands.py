@@ -5,8 +5,10 @@ import time
 import click
 
 from canonry.crawler.admission import exclusions
-from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
 from canonry.storage import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, releases

@@ -10,7 +10,8 @@ import click
 from canonry.canon import Refused
 from canonry.crawler import opening
 from canonry.crawler.adapters.compat import OLD_KEYS, MapRow, map_keys
-from canonry.crawler.cli.common import out_option, policy_option, rules_option, with_exit_code
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.options import out_option, policy_option, rules_option
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.files import blocks, lines, output, tables
 

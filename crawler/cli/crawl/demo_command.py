@@ -6,8 +6,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from canonry.crawler.cli.common import FAILED, json_option, print_json, with_exit_code
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.exit_codes import FAILED
+from canonry.crawler.cli.options import json_option
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.demo.run import Result, kept_store, run
 from canonry.crawler.demo.site import HOSTS
 

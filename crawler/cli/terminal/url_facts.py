@@ -1,17 +1,12 @@
-"""The command ``why``: all that a store knows of one URL."""
+"""Print what a store knows of one URL: a line for each fact."""
 
-import time
 from collections.abc import Iterator
 
-import click
 from rich.console import Console
 from rich.markup import escape
 
-from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.inquiry.ask import ask
 from canonry.crawler.inquiry.url_answer import URLAnswer
-from canonry.storage import report
 
 _WIDTH = 11  # of the names on the left
 _MEMBERS = 5  # URLs of its resource that are shown
@@ -19,55 +14,20 @@ _WAY = 4  # pages that are shown between a URL and its seed
 _COLOURS = {"fetched": "green", "redirected": "green", "queued": "cyan", "never-seen": "cyan"}
 
 
-@click.command()
-@click.argument("url")
-@store_option
-@click.option(
-    "--policy",
-    metavar="NAME|FILE",
-    help="The store's policy, if neither a preset nor its last crawl names it.",
-)
-@json_option
-@with_exit_code
-def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
-    """Show all that a store knows of a URL: its state, the reason, and what would change it.
-
-    This is where the URL was found, the line of robots.txt that holds it, the scope, the limits and
-    the learned rules, its redirects, its errors, when it is tried again, and which setting or
-    command lifts what holds it. It works while a crawl is writing to the store, too.
-    """
-    with report.reading(store) as connection:
-        answer = ask(connection, url, time.time(), policy)
-    if as_json:
-        print_json(answer)
-        return 0
-    console = render.out()
-    console.print(f"[bold]{_printable(answer.asked)}[/]")
-    show_facts(answer, console)
-    if answer.identity is not None:
-        _show("request", answer.url or "", console)
-        _show("identity", answer.identity, console)
-        _show("SURT", answer.surt or "", console)
-        _show("key", f"{answer.key} (policy {answer.policy})", console)
-        for step in answer.steps:
-            _show("step", f"{step.name}: {step.why} {step.cites}", console)
-            _show("", f"it makes {step.after}", console)
-    return 0
-
-
 def show_facts(answer: URLAnswer, console: Console) -> None:
     """Print what a store knows of a URL: a line for each fact, with its name on the left."""
     console.print()
     for name, text in facts(answer):
         style = f"bold {_COLOURS.get(answer.state, 'yellow')}" if name == "state" else "none"
-        _show(name, text, console, style)
+        show(name, text, console, style)
 
 
-def _show(name: str, text: str, console: Console, style: str = "none") -> None:
-    console.print(f"  [dim]{name:{_WIDTH}}[/][{style}]{_printable(text)}[/]")
+def show(name: str, text: str, console: Console, style: str = "none") -> None:
+    """Print a fact, with its name on the left."""
+    console.print(f"  [dim]{name:{_WIDTH}}[/][{style}]{printable(text)}[/]")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return a text for a terminal: what sites wrote must not control it."""
     return escape("".join(c if c.isprintable() else " " for c in text))
 

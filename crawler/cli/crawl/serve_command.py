@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from canonry.crawler.cli.common import store_option, with_exit_code
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.options import store_option
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.web import serving
 from canonry.crawler.web.serving import LOCAL, PORT, Place

@@ -5,8 +5,10 @@ from contextlib import ExitStack, contextmanager
 
 import click
 
-from canonry.crawler.cli.common import json_option, print_json, store_option, with_exit_code
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.key_files import store_keys
 from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file

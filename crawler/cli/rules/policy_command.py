@@ -8,8 +8,11 @@ from rich.markup import escape
 
 from canonry.canon import Policy, PolicyError
 from canonry.canon.policies import differences, extended, preset, released
-from canonry.crawler.cli.common import USAGE, json_option, print_json, with_exit_code
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.exit_codes import USAGE
+from canonry.crawler.cli.options import json_option
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.opening import find_policy
 
 

@@ -5,14 +5,7 @@ from typing import Any
 import click
 import msgspec
 
-from canonry.crawler.cli.common import (
-    FAILED,
-    json_option,
-    print_json,
-    store_option,
-    with_exit_code,
-)
-from canonry.crawler.cli.scope_command import (
+from canonry.crawler.cli.crawl.scope_command import (
     config_option,
     exclude_option,
     include_option,
@@ -20,8 +13,12 @@ from canonry.crawler.cli.scope_command import (
     scope_option,
     seeds_option,
 )
-from canonry.crawler.cli.serve_command import serve_option
+from canonry.crawler.cli.crawl.serve_command import serve_option
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.exit_codes import FAILED
+from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.terminal import last_words, live, render
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import find_policy, warnings_for

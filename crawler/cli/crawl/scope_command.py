@@ -7,8 +7,11 @@ import click
 from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.cli.common import FAILED, json_option, print_json, with_exit_code
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.exit_codes import FAILED
+from canonry.crawler.cli.options import json_option
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files.lines import Cut
 from canonry.crawler.files.seed_lists import ListedSeed, read_seed_lists
 from canonry.crawler.opening import find_policy

@@ -13,17 +13,11 @@ import msgspec
 from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon import extract as canon_extract
 from canonry.crawler import opening
-from canonry.crawler.cli import why_command
-from canonry.crawler.cli.common import (
-    FAILED,
-    base_option,
-    json_option,
-    policy_option,
-    print_json,
-    rules_option,
-    with_exit_code,
-)
-from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.exit_codes import FAILED
+from canonry.crawler.cli.options import base_option, json_option, policy_option, rules_option
+from canonry.crawler.cli.terminal import render, url_facts
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.compression import Stream
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
@@ -132,7 +126,7 @@ def explain(
     else:
         render.trace(trace)
         if answer is not None:
-            why_command.show_facts(answer, render.out())
+            url_facts.show_facts(answer, render.out())
     return 0
 
 

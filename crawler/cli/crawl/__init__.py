@@ -1,0 +1,1 @@
+"""The commands that crawl, show a crawl, and test its scope."""

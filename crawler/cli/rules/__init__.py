@@ -1,0 +1,1 @@
+"""The commands about policies and learned rules."""

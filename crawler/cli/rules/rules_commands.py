@@ -1,0 +1,179 @@
+"""The commands ``canonry rules``: show, revoke and reinstate rules; the group of all."""
+
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from canonry.canon.learned import RULE_STATES, describe, without_port
+from canonry.crawler import opening
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.options import json_option, policy_option, store_option
+from canonry.crawler.cli.rules.shared_rules import (
+    convert_rules,
+    export_rules,
+    import_rules,
+    mine_rules,
+)
+from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.learn import reinstatement, rule_store
+from canonry.crawler.learn.life import experience
+from canonry.crawler.learn.life import thresholds as learning
+from canonry.crawler.learn.rule_listing import listing
+from canonry.storage import report
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.timestamps import iso
+
+
+@click.group()
+def rules() -> None:
+    """Show, revoke, reinstate, export, import, mine and convert learned rules.
+
+    A rule says which URLs of a host are the same. It is learned from evidence, spares fetches
+    while it holds, and is revoked if the host proves it wrong: docs/learning.md.
+    """
+
+
+for _command in (export_rules, import_rules, mine_rules, convert_rules):
+    rules.add_command(_command)
+
+
+_named = click.argument("rule", metavar="ID")
+
+
+@rules.command("list")
+@store_option
+@click.option(
+    "--state", type=click.Choice(RULE_STATES), multiple=True, help="Only rules in this state."
+)
+@click.option(
+    "--host", metavar="HOST", help="Only rules about this host, on any port or on one (HOST:PORT)."
+)
+@click.option("--all", "everything", is_flag=True, help="All rules, also candidates and parts.")
+@json_option
+@with_exit_code
+def list_rules(
+    store: str, state: tuple[str, ...], host: str | None, *, everything: bool, as_json: bool
+) -> int:
+    """List the rules: what they say, their evidence, and how many fetches they spared.
+
+    Without --state or --all, candidates are not listed: they have no effect yet. Rules for parts of
+    a host that say the same as a rule for all of it are counted there; --all and --json list them.
+    """
+    every = RULE_STATES if everything else tuple(s for s in RULE_STATES if s != "candidate")
+    with report.reading(store) as connection:
+        wanted = state or every
+        found = [
+            rule
+            for rule in rule_rows.in_states(connection, wanted)
+            if host in {None, rule.rewrite.host, without_port(rule.rewrite.host)}
+        ]
+    if as_json:
+        print_json([_as_json(rule) for rule in found])
+        return 0
+    render.table(
+        "Rules",
+        ("id", "state", "says", "agree", "disagree", "spared", "last verified"),
+        [
+            (
+                rule.id,
+                rule.state,
+                describe(rule.rewrite) + (f", and {folded:,} more for its folders" * bool(folded)),
+                rule.agree,
+                rule.disagree,
+                rule.spared,
+                render.moment(iso(rule.verified_at)),
+            )
+            for rule, folded in listing(found, everything=everything)
+        ],
+    )
+    if not found:
+        render.notify("no rules; crawls learn them, and 'canonry rules import' imports them")
+    return 0
+
+
+@rules.command("show")
+@_named
+@store_option
+@json_option
+@with_exit_code
+def show_rule(rule: str, store: str, *, as_json: bool) -> int:
+    """Show a rule: its state, its evidence for and against, with URLs, and how experience counted.
+
+    Experience is how rules of its family ended elsewhere.
+    """
+    limits = learning.load()
+    with report.reading(store) as connection:
+        found = rule_store.find(connection, rule)
+        priors = experience.priors_for(connection, limits)
+    family = found.rewrite.family
+    counted = experience.explain(found, limits.family[family], priors[family])
+    if as_json:
+        print_json({**_as_json(found), "experience": counted})
+    else:
+        render.rule(found, describe(found.rewrite), counted)
+    return 0
+
+
+@rules.command()
+@_named
+@store_option
+@policy_option
+@with_exit_code
+def revoke(rule: str, store: str, policy: str | None) -> int:
+    """Revoke a rule for good; the URLs that it held go back to the queue.
+
+    The rule is not learned again; 'canonry rules reinstate' brings it back. A running crawl follows
+    at its next step.
+    """
+    with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
+        found = rule_store.find(connection, rule)
+        done = rule_store.revoke(connection, found, canonicalizer, time.time())
+    render.notify(
+        f"rule {found.id} is revoked: {describe(found.rewrite)}; "
+        f"{len(done.released):,} URLs went back to the queue"
+    )
+    return 0
+
+
+@rules.command()
+@_named
+@store_option
+@policy_option
+@click.option("--trial", is_flag=True, help="Put it on probation.")
+@with_exit_code
+def reinstate(rule: str, store: str, policy: str | None, *, trial: bool) -> int:
+    """Bring back a rule that was revoked or frozen; queued URLs that it changes are held again.
+
+    Its evidence stays, so a crawl revokes it again if that speaks against it. With --trial it
+    starts on probation: it spares no fetch until its predictions hold. A running crawl follows at
+    its next step.
+    """
+    with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
+        found = rule_store.find(connection, rule)
+        done = reinstatement.reinstate(connection, found, canonicalizer, time.time(), trial=trial)
+        doubt = reinstatement.doubt_about(connection, found, learning.load())
+    render.notify(
+        f"rule {found.id} is reinstated, and {found.state}: {describe(found.rewrite)}; "
+        f"{render.counted(len(done.held), 'queued URL')} held as duplicates"
+    )
+    if doubt is not None:
+        render.notify(f"canonry: rule {found.id}: {doubt}")
+    return 0
+
+
+def _as_json(rule: TrackedRule) -> dict[str, Any]:
+    """Return a rule as plain data for JSON."""
+    return {
+        "id": rule.id,
+        "says": describe(rule.rewrite),
+        **msgspec.to_builtins(rule.as_learned()),
+        "trial": {"agree": rule.trial_agree, "disagree": rule.trial_disagree},
+        "reversed": rule.reversed,
+        "spared": rule.spared,
+        "entered_at": rule.entered_at,
+        "verified_at": rule.verified_at,
+    }

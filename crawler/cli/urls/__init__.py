@@ -1,0 +1,1 @@
+"""The commands about URLs themselves: canonical forms, explanations, URLs in texts."""
