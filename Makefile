@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Tests wait for other processes for almost half of their time.
 WORKERS = $$($(PYTHON) -c "import os; print(min(4, (os.cpu_count() or 1) + 1))")
 
-.PHONY: demo test test-fast test-adapters test-interpreters trial-learning trial-sites check docs screenshots bench clean help
+.PHONY: demo test test-fast test-adapters test-interpreters trial-learning trial-sites check docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
@@ -16,8 +16,9 @@ help:
 	@echo "make test-interpreters  test the library with every Python on the path"
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
-	@echo "make check           format, lint, types, import contracts, docs"
+	@echo "make check           format, lint, types, import contracts, docs and their links"
 	@echo "make docs            write the generated pages"
+	@echo "make docs-site       build the site of the documentation, and check its links"
 	@echo "make screenshots     take the pictures of the live page for the docs"
 	@echo "make bench           measure against other libraries"
 
@@ -64,12 +65,19 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	$(MAKE) --no-print-directory docs-site
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 
+# A warning is an error: a link or an anchor that leads nowhere, a page that no other names.
+docs-site: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/site-doctrees . build/site
+	@echo "build/site/index.html"
+
 screenshots: $(READY)
-	PYTHONPATH=tests $(BIN)/python docs/screenshots.py
+	PYTHONPATH=tests $(BIN)/python docs/generators/take_screenshots.py
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from click import Context, Group, Option, Parameter
-from disagreements import DISAGREEMENTS, answers
-from rfc9309 import FETCHED, ROWS
-from settings_page import settings_page
+from generators.disagreements import DISAGREEMENTS, answers
+from generators.rfc9309 import FETCHED, ROWS
+from generators.settings_page import settings_page
 
 from canonry.canon.learned import FAMILIES
 from canonry.canon.policies import preset, preset_names, released
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from canonry.canon.rules.rule import Rule
 
-_HERE = Path(__file__).parent
+_PAGES = Path(__file__).parent / "reference"
 
 
 def rules_page() -> str:
@@ -57,7 +57,7 @@ def rules_page() -> str:
         "## Lossless rules of some dialects",
         "",
         "The dialect of a policy names the document that it follows. These rules belong to some of",
-        "them only ([decision](decisions/0028-the-ladder-of-2003.md)).",
+        "them only ([decision](../decisions/0028-the-ladder-of-2003.md)).",
         "",
         f"| rule | {' | '.join(LADDERS)} |",
         f"|---|{'---|' * len(LADDERS)}",
@@ -82,7 +82,7 @@ def rules_page() -> str:
         "",
         "The families of learned rules, from `canon/learned/families.py`. They run after the",
         "steps, in this order. A rule holds for one host, or for a part of it: see",
-        "[learning](learning.md).",
+        "[learning](../explanation/learning.md).",
         "",
         *_table(FAMILIES.values()),
     ]
@@ -122,8 +122,8 @@ def _table(rules: "Iterable[Rule]") -> list[str]:
         example = f"{_code(rule.before)} → {_code(rule.after)}"
         rung = rule.rung.name.lower()
         lossless = "yes" if rule.lossless else "no"
-        cites = f"[decision](../{rule.cites})" if rule.cites.endswith(".md") else rule.cites
-        cites = cites.replace("(../docs/", "(")
+        page = f"../{rule.cites.removeprefix('docs/')}"
+        cites = f"[decision]({page})" if rule.cites.endswith(".md") else rule.cites
         lines.append(f"| `{rule.name}` | {rung} | {lossless} | {example} | {rule.why} | {cites} |")
     return lines
 
@@ -238,8 +238,8 @@ Other disagreements:
   bases without a path and the base's search part: `url-1993` does as the draft of 1997 does.
 - **Dot segments where the path is no hierarchy.** RFC 3986 removes them from every path (section
   6.2.2.3). In RFC 1738 they are data in gopher, wais and prospero, and so the canonical form keeps
-  them ([decision](decisions/0032-dots-that-are-data.md)). Browsers remove them, and with them the
-  policies that read URLs as browsers do.
+  them ([decision](../decisions/0032-dots-that-are-data.md)). Browsers remove them, and with them
+  the policies that read URLs as browsers do.
 - **A question mark in a file.** It is a part of the name in RFC 1738; RFC 8089 has none, RFC 3986
   takes it for a query. `canonry.interpret` takes it for a part of the name, and so it does in ftp,
   gopher and prospero. In nntp and telnet no document allows it: it is refused.
@@ -332,8 +332,8 @@ def robots_page() -> str:
     lines = [
         "# robots.txt",
         "",
-        "RFC 9309 row by row; `make docs` makes this page from `docs/rfc9309.py`. The tests run",
-        "every row with the product token `canonry`.",
+        "RFC 9309 row by row; `make docs` makes this page from `docs/generators/rfc9309.py`. The",
+        "tests run every row with the product token `canonry`.",
         "",
         "| section | rule | file | path | |",
         "|---|---|---|---|---|",
@@ -369,14 +369,14 @@ def main() -> int:
     """Write the pages, or report which are out of date."""
     stale = []
     for name, make in PAGES.items():
-        path = _HERE / name
+        path = _PAGES / name
         if "--check" in sys.argv:
             if not path.exists() or path.read_text(encoding="utf-8") != make():
                 stale.append(name)
         else:
             path.write_text(make(), encoding="utf-8")
     if stale:
-        sys.stderr.write(f"out of date: docs/{', docs/'.join(stale)}; run: make docs\n")
+        sys.stderr.write(f"out of date, in docs/reference: {', '.join(stale)}; run: make docs\n")
     return 1 if stale else 0
 
 

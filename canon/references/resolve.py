@@ -38,7 +38,7 @@ def resolve(
         dialect: ``"rfc3986"`` changes only what section 5.2 requires; ``"whatwg"`` resolves and
             serializes as browsers do. The ancestors follow their own documents:
             ``"rfc2396bis-01"`` (2003), ``"url-syntax-05"`` (1997) and ``"url-1993"``;
-            docs/disagreements.md shows where they differ.
+            docs/reference/disagreements.md shows where they differ.
         strict: False ignores a scheme that equals the base's, so that ``http:g`` means ``g``
             (section 5.2.2). ``whatwg`` and ``url-1993`` have their own rule and ignore this.
         document: the URL of the document that holds the reference, if the base is another URL.

@@ -42,7 +42,7 @@ def matches(production: str, text: str | bytes, *, document: str = "rfc3986") ->
     Args:
         production: a name in that grammar, such as ``"URI-reference"`` or ``"IPv6address"`` in
             RFC 3986, ``"absoluteURL"`` in the draft of 1997, ``"ftpurl"`` in RFC 1738.
-            docs/grammars.md lists them.
+            docs/reference/grammars.md lists them.
         text: the whole of it has to match.
         document: ``"rfc3986"`` (appendix A), ``"rfc2396bis-01"`` (2003, sections 2 to 5),
             ``"url-syntax-05"`` (1997, appendix A), ``"rfc1738"`` (section 5) or ``"url-1993"``.

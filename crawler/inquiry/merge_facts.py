@@ -31,11 +31,11 @@ KINDS = MappingProxyType(
         ),
         "learned": (
             "A rule that the crawl has learned about the host says that both are one.",
-            "docs/learning.md",
+            "docs/explanation/learning.md",
         ),
         "content": (
             "Both pages of the host answered with the same bytes.",
-            "docs/search-index.md",
+            "docs/how-to/search-index.md",
         ),
     }
 )

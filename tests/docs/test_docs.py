@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click import Context
-from rfc9309 import FETCHED
+from generators.rfc9309 import FETCHED
 from support.sites import start
 
 from canonry.crawler.cli.commands import COMMANDS, main
@@ -24,9 +24,9 @@ from canonry.crawler.observe.progress import Progress
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GRAMMARS = (ROOT / "docs/grammars.md").read_text(encoding="utf-8")
-DEDUP = (ROOT / "docs/dedup.md").read_text(encoding="utf-8")
-ADAPTERS = (ROOT / "docs/adapters.md").read_text(encoding="utf-8")
+GRAMMARS = (ROOT / "docs/reference/grammars.md").read_text(encoding="utf-8")
+DEDUP = (ROOT / "docs/reference/dedup.md").read_text(encoding="utf-8")
+ADAPTERS = (ROOT / "docs/how-to/adapters.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("page", "least"), [(README, 9), (DEDUP, 6), (GRAMMARS, 4), (ADAPTERS, 5)])
@@ -92,7 +92,7 @@ def test_every_input_and_output_format_is_on_the_page() -> None:
 
 
 def test_every_command_is_in_the_readme_and_on_its_page() -> None:
-    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
     assert len(COMMANDS) >= 10
     for name in COMMANDS:
         command = main.get_command(Context(main), name)
@@ -114,7 +114,8 @@ def test_generated_pages_are_up_to_date(name: str) -> None:
     assert spec.loader is not None
     generate = util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == generate.PAGES[name](), "make docs"
+    page = (ROOT / "docs/reference" / name).read_text(encoding="utf-8")
+    assert page == generate.PAGES[name](), "make docs"
 
 
 def test_links_between_pages_lead_somewhere() -> None:
@@ -171,7 +172,7 @@ def test_contributing_names_what_exists() -> None:
 
 
 def test_the_conformance_page_names_what_exists() -> None:
-    page = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/conformance.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| [^|]+ \| [^|]+ \| ([^|]+) \| `([^`]+)` \| `([^`:]+)::(\w+)` \|$", page, re.MULTILINE
     )
@@ -189,7 +190,7 @@ def test_the_robots_page_names_tests_that_exist() -> None:
 
 
 def test_the_page_of_the_crawl_names_all_reasons_and_metrics() -> None:
-    page = (ROOT / "docs/crawl.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/crawl.md").read_text(encoding="utf-8")
     for reason in set(HoldReason) - {HoldReason.RECORD}:
         assert f"`{reason.label}`" in page
     for fault in Fault:

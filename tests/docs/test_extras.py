@@ -72,7 +72,8 @@ def test_a_missing_package_is_wrong_usage(tmp_path: Path) -> None:
 
 def test_the_extras_are_those_of_the_distribution() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(PACKAGES) == set(project["optional-dependencies"]) - {"test", "check", "bench"}
+    groups = {"test", "check", "docs", "bench"}
+    assert set(PACKAGES) == set(project["optional-dependencies"]) - groups
     for extra in PACKAGES.keys() - {"crawl4ai", "datatrove"}:  # large: tests/peers.py has them
         require(extra, "this test")
 

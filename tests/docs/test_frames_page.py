@@ -1,9 +1,9 @@
-"""The examples of docs/frames.md run."""
+"""The examples of docs/how-to/frames.md run."""
 
 import doctest
 from pathlib import Path
 
-PAGE = (Path(__file__).parents[2] / "docs/frames.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how-to/frames.md").read_text(encoding="utf-8")
 
 
 def test_the_examples_run() -> None:

@@ -1,4 +1,4 @@
-"""The programs of docs/search-index.md follow a store over two crawls, in real engines."""
+"""The programs of docs/how-to/search-index.md follow a store over two crawls, in real engines."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import pytest
 from support.servers import Answer, ok, raw_server
 from support.sites import from_thread, run_command
 
-PAGE = (Path(__file__).parents[2] / "docs/search-index.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how-to/search-index.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SITE = {
     "/": b'<a href="/apples"><a href="/pears"><a href="/old"><a href="/brief">',

@@ -33,7 +33,7 @@ def rules() -> None:
     """Show, revoke, reinstate, export, import, mine and convert learned rules.
 
     A rule says which URLs of a host are the same. It is learned from evidence, spares fetches
-    while it holds, and is revoked if the host proves it wrong: docs/learning.md.
+    while it holds, and is revoked if the host proves it wrong: docs/explanation/learning.md.
     """
 
 

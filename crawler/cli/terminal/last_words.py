@@ -92,6 +92,6 @@ def advice(seed: FailedSeed) -> str | None:
     """Return the option or setting that may help where a seed failed; None if none does."""
     url = seed.url if seed.leads_to is None else seed.leads_to
     if seed.reason == Fault.ADDRESS.label and not is_web_port(Parts.of(url).port):
-        return "no request goes to that port (docs/crawl.md)"
+        return "no request goes to that port (docs/reference/crawl.md)"
     label, _, cause = seed.reason.partition(": ")
     return _ADVICE.get((cause or label).partition(",")[0])

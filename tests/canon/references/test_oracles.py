@@ -4,9 +4,9 @@ Each oracle is the document's text alone: the regular expression of its appendix
 their order, as removals from a buffer. It shares no code with the library, which works on segments.
 Each resolver is tried on 60,000 references (``pytest --hypothesis-profile=hard``: three million).
 
-In two places the library departs from the letter (docs/disagreements.md), and so do the oracles: a
-merged path that begins with two slashes is no authority, and a base of 1997 or 1993 that is nothing
-but a site has the root as its path.
+In two places the library departs from the letter (docs/reference/disagreements.md), and so do the
+oracles: a merged path that begins with two slashes is no authority, and a base of 1997 or 1993 that
+is nothing but a site has the root as its path.
 """
 
 import random

@@ -18,7 +18,7 @@ import pytest
 from canonry.claims import ClaimedURLs
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs/any-crawler.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/how-to/any-crawler.md").read_text(encoding="utf-8")
 PAGES = 60
 
 

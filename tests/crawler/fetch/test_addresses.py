@@ -9,7 +9,7 @@ from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.ports import PORT_GROUPS, is_web_port
 from canonry.crawler.fetch.special_addresses import SPECIAL_BLOCKS, SpecialBlock
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs/reference"
 
 
 @pytest.mark.parametrize(

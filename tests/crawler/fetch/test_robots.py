@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 import pytest
+from generators.rfc9309 import ROWS, Row
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rfc9309 import ROWS, Row
 from support.crawls import SEED, crawl, page, target_of
 from support.servers import Answer, ok
 

@@ -21,7 +21,7 @@ from canonry.crawler.learn.evidence.site_facts import SiteFacts
 
 # What a crawl of honest hosts has to reach: the share of what could be avoided after a host's first
 # 200 requests, on static and on dynamic hosts; and how many fetches a page are wasted at most.
-# docs/learning.md has the figures of many seeds; these floors only catch a regression.
+# docs/explanation/learning.md has the figures of many seeds; these floors only catch a regression.
 LEAST_AVOIDED = {"static": 0.15, "dynamic": 0.08}
 MOST_WASTED = {"static": 2.2, "dynamic": 2.4}
 _PAGES = 120  # of an honest host

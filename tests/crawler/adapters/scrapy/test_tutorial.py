@@ -1,4 +1,4 @@
-"""The tutorial of docs/scrapy.md, command by command, on the demo site."""
+"""The tutorial of docs/how-to/scrapy.md, command by command, on the demo site."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.sites import demo_site
 
-PAGE = Path(__file__).parents[4] / "docs" / "scrapy.md"
+PAGE = Path(__file__).parents[4] / "docs/how-to/scrapy.md"
 _PROGRAM = re.compile(r"\A(scrapy|canonry)\b")
 _BLOCK = re.compile(r"^```(bash|python file=(\S+))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -17,7 +17,7 @@ from support.browsing.shop import crawl_of_shop, store_of_shop
 from support.browsing.visits import NARROW, WIDE, figure, visit
 from support.live_pages import live_page
 
-FOLDER = Path(__file__).parent / "screenshots"
+FOLDER = Path(__file__).parents[1] / "screenshots"
 _MOST = 150_000  # bytes of a picture
 _SOME = re.compile("[1-9][0-9]{2}")  # pages, before the first picture
 

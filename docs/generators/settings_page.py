@@ -18,8 +18,8 @@ _FLAGS = {"headers": "--header", "enabled": "--learn"}
 _COLUMNS = ("| key | default | allowed | option | |", "|---|---|---|---|---|")
 _HEAD = """# Settings
 
-`make docs` makes this page from [config/canonry.toml](../config/canonry.toml), which has the same
-texts, and from the types of the keys.
+`make docs` makes this page from [config/canonry.toml](../../config/canonry.toml), which has
+the same texts, and from the types of the keys.
 
 Options of `canonry crawl` override the environment, the environment overrides the file that
 `--config` names, and the file overrides these defaults. The variable of a key is
