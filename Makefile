@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTALL := python -m pip install --quiet --disable-pip-version-check
+# What the tests use; "make test-adapters" has the other extras, which are large.
+EXTRAS := all,duckdb,pandas,polars,scrapy,spark
 # Tests wait for other processes for almost half of their time.
 WORKERS = $$($(PYTHON) -c "import os; print(min(4, (os.cpu_count() or 1) + 1))")
 
@@ -28,7 +31,8 @@ $(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c crawler/content
 	    || { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
 	    || { echo "the venv module is missing; on Debian: apt install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
+	$(BIN)/$(INSTALL) 'pip>=25.1'  # knows dependency groups
+	$(BIN)/$(INSTALL) --editable '.[$(EXTRAS)]' --group test --group check
 	@touch $@
 
 demo: $(READY)
@@ -56,7 +60,7 @@ trial-learning: $(READY)
 	$(BIN)/python tests/trials/learning.py
 
 trial-sites: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check lxml
+	$(BIN)/$(INSTALL) lxml
 	$(BIN)/python tests/trials/sites.py
 
 check: $(READY)
@@ -72,7 +76,7 @@ docs: $(READY)
 
 # A warning is an error: a link or an anchor that leads nowhere, a page that no other names.
 docs-site: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/$(INSTALL) --group docs
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/site-doctrees . build/site
 	@echo "build/site/index.html"
 
@@ -80,7 +84,7 @@ screenshots: $(READY)
 	PYTHONPATH=tests $(BIN)/python docs/generators/take_screenshots.py
 
 bench: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/$(INSTALL) --group bench
 	$(BIN)/python benchmarks/canonicalize.py
 	$(BIN)/python benchmarks/kernel.py --rounds 300
 	$(BIN)/python benchmarks/linear.py --rounds 1

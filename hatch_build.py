@@ -1,10 +1,14 @@
-"""Build hook: compile the kernels if there is a C compiler; without one, install without them.
+"""Build hook: compile the kernels if there is a C compiler, and list them in an SBOM (PEP 770).
 
-CANONRY_PURE=1 in the environment skips it.
+Without a compiler, or with CANONRY_PURE=1 in the environment, the wheel has none and is for every
+platform.
 """
 
+import hashlib
+import json
 import os
 import shlex
+import shutil
 import subprocess
 import sysconfig
 import tempfile
@@ -24,21 +28,40 @@ class CustomBuildHook(BuildHookInterface[Any]):
     """Compiles the kernels into a wheel, or into the checkout of an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the kernels, if possible."""
-        if os.environ.get("CANONRY_PURE"):
-            return
+        """Compile the kernels, if possible; a wheel also gets its SBOM."""
         editable = version == "editable"
         root = Path(self.root)
+        if editable:
+            # In an sdist, "canonry" holds no links, and only what is in it is imported.
+            self._compile_into(root / "canonry", root)
+            return
+        self._folder = Path(tempfile.mkdtemp())
+        compiled = self._compile_into(self._folder, root)
+        for name, built in compiled.items():
+            build_data["force_include"][str(built)] = name
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+        sbom = self._folder / "canonry.cdx.json"
+        sbom.write_text(json.dumps(self._sbom(compiled), indent=1) + "\n", encoding="utf-8")
+        build_data["sbom_files"].append(str(sbom))
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's signature
+        """Remove what was only made for the wheel."""
+        if version != "editable":
+            shutil.rmtree(self._folder)
+
+    def _compile_into(self, target: Path, root: Path) -> dict[str, Path]:
+        """Compile what can be compiled; return the files by their names in the wheel."""
+        if os.environ.get("CANONRY_PURE"):
+            return {}
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        target = root if editable else Path(tempfile.mkdtemp())
-        for kernel in _KERNELS:
-            source, built = root / f"{kernel}.c", target / f"{kernel}{suffix}"
-            if not self._compile(source, built):
-                continue
-            if not editable:
-                build_data["force_include"][str(built)] = f"canonry/{kernel}{suffix}"
-                build_data["pure_python"] = False
-                build_data["infer_tag"] = True
+        names = {f"canonry/{kernel}{suffix}": kernel for kernel in _KERNELS}
+        built = {name: target / f"{kernel}{suffix}" for name, kernel in names.items()}
+        return {
+            name: file
+            for name, file in built.items()
+            if self._compile(root / f"{names[name]}.c", file)
+        }
 
     def _compile(self, source: Path, built: Path) -> bool:
         """Compile one kernel; return False if that is not possible."""
@@ -52,3 +75,41 @@ class CustomBuildHook(BuildHookInterface[Any]):
             self.app.display_warning(f"{source.stem} is not compiled, so it is slower: {error}")
             return False
         return True
+
+    def _sbom(self, compiled: dict[str, Path]) -> dict[str, Any]:
+        """Return what the wheel contains, as CycloneDX 1.6.
+
+        That is Canonry alone: no file of others is in it, and what it depends on is in the wheel's
+        metadata. The binary files are named one by one. Equal files give an equal SBOM.
+        """
+        core = self.metadata.core
+        purl = f"pkg:pypi/{core.name}@{self.metadata.version}"
+        files = [
+            {
+                "type": "file",
+                "bom-ref": name,
+                "name": name,
+                "hashes": [
+                    {"alg": "SHA-256", "content": hashlib.sha256(file.read_bytes()).hexdigest()}
+                ],
+            }
+            for name, file in sorted(compiled.items())
+        ]
+        wheel = {
+            "type": "library",
+            "bom-ref": purl,
+            "name": core.name,
+            "version": self.metadata.version,
+            "description": core.description,
+            "licenses": [{"expression": core.license_expression}],
+            "purl": purl,
+            "components": files,
+        }
+        return {
+            "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+            "bomFormat": "CycloneDX",
+            "specVersion": "1.6",
+            "version": 1,
+            "metadata": {"component": wheel},
+            "compositions": [{"aggregate": "complete", "assemblies": [purl]}],
+        }

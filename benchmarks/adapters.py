@@ -1,6 +1,6 @@
 """What do the keys of crawlers merge wrongly, what do they miss, and how long do they take?
 
-Needs the peers: ``pip install scrapy crawlee crawl4ai`` beside the extra ``bench``.
+Needs the peers: ``pip install scrapy crawlee crawl4ai`` beside the group ``bench``.
 """
 
 from collections import Counter

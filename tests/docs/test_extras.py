@@ -72,10 +72,17 @@ def test_a_missing_package_is_wrong_usage(tmp_path: Path) -> None:
 
 def test_the_extras_are_those_of_the_distribution() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    groups = {"test", "check", "docs", "bench"}
-    assert set(PACKAGES) == set(project["optional-dependencies"]) - groups
+    assert set(PACKAGES) == set(project["optional-dependencies"]) - {"all"}
     for extra in PACKAGES.keys() - {"crawl4ai", "datatrove"}:  # large: tests/peers.py has them
         require(extra, "this test")
+
+
+def test_the_command_has_all_it_can_use_by_one_extra() -> None:
+    """What is not in `all` goes into another program, which its users have."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    [named] = project["optional-dependencies"]["all"]
+    others = {"crawl4ai", "crawlee", "datatrove", "duckdb", "pandas", "polars", "scrapy", "spark"}
+    assert set(re.findall(r"\w+", named)) - {"canonry"} == set(PACKAGES) - others
 
 
 @pytest.mark.parametrize("peer", ["crawl4ai", "crawlee", "datatrove"])

@@ -1,11 +1,14 @@
-"""The wheel installs one name, `canonry`, and works beside a user's own modules."""
+"""The wheel installs one name and works beside a user's own modules; the sdist tests itself."""
 
+import hashlib
+import json
 import os
 import subprocess
 import sys
 import sysconfig
 import tarfile
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -57,21 +60,62 @@ def test_the_wheel_has_the_add_on_for_scrapy(wheel: Path, tmp_path: Path) -> Non
     assert done.stdout == f"{tmp_path / 'canonry/scrapy.py'} Canonry\n", done.stderr
 
 
-def test_the_wheel_has_both_kernels(wheel: Path) -> None:
+def test_the_wheel_has_all_kernels_and_names_them_in_its_sbom(wheel: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    kernels = {
-        f"canonry/{name}{suffix}" for name in ("canon/pipeline/_kernel", "crawler/content/_sketch")
-    }
-    assert kernels <= names_in(wheel)
+    names = ("canon/pipeline/_kernel", "crawler/content/_sketch", "crawler/batch/_key_set")
+    kernels = {f"canonry/{name}{suffix}" for name in names}
+    binary = {name for name in names_in(wheel) if not name.startswith("canonry-")}
+    assert {name for name in binary if name.endswith((".so", ".pyd"))} == kernels
+    with zipfile.ZipFile(wheel) as archive:
+        [sbom] = [name for name in archive.namelist() if ".dist-info/sboms/" in name]
+        product = json.loads(archive.read(sbom))["metadata"]["component"]
+        hashes = {name: hashlib.sha256(archive.read(name)).hexdigest() for name in kernels}
+    assert product["purl"] == f"pkg:pypi/canonry@{version('canonry')}"
+    assert {part["name"]: part["hashes"][0]["content"] for part in product["components"]} == hashes
 
 
-def test_an_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sdist")
+    with tarfile.open(build("sdist", ROOT, folder / "built")) as archive:
+        archive.extractall(folder / "source", filter="data")
+    [source] = (folder / "source").iterdir()
+    return source
+
+
+def test_an_sdist_gives_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Path) -> None:
     """In the checkout, `canonry` holds symbolic links; in an sdist, it holds real folders."""
-    with tarfile.open(build("sdist", ROOT, tmp_path / "sdist")) as archive:
-        archive.extractall(tmp_path / "source", filter="data")
-    [source] = (tmp_path / "source").iterdir()
-    assert not any(path.is_symlink() for path in source.rglob("*"))
-    assert names_in(build("wheel", source, tmp_path / "wheel")) == names_in(wheel)
+    assert not any(path.is_symlink() for path in sdist.rglob("*"))
+    assert names_in(build("wheel", sdist, tmp_path / "wheel")) == names_in(wheel)
+
+
+def test_an_sdist_has_all_that_its_tests_read(sdist: Path) -> None:
+    """Whole folders: what a test reads tomorrow is in it, too."""
+    files = [path for path in (ROOT / "tests").rglob("*.*") if "__pycache__" not in path.parts]
+    files += [*ROOT.glob("docs/*.*"), *ROOT.glob("benchmarks/**/*.*"), *ROOT.glob("*.md")]
+    names = {path.relative_to(ROOT) for path in files if path.suffix not in {"", ".pyc"}}
+    assert len(names) > 300
+    assert {name for name in names if not (sdist / name).exists()} == set()
+
+
+def test_an_sdist_tests_itself(wheel: Path, sdist: Path, tmp_path: Path) -> None:
+    """With an installed wheel: the tree and the links of its pages hold together."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)  # noqa: S202 - our own wheel
+    links = "tests/docs/test_docs.py::test_links_between_pages_lead_somewhere"
+    chosen = ("tests/test_structure.py", "tests/canon/rules/test_ladder.py", links)
+    run = (sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
+    done = subprocess.run(
+        [*run, f"--basetemp={tmp_path / 'base'}", "-k", "structure or rung or links", *chosen],
+        cwd=sdist,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
 
 
 def test_the_wheel_survives_a_users_own_modules(wheel: Path, tmp_path: Path) -> None:
