@@ -25,8 +25,8 @@ help:
 	@echo "make screenshots     take the pictures of the live page for the docs"
 	@echo "make bench           measure against other libraries"
 
-$(READY): pyproject.toml hatch_build.py canon/pipeline/_kernel.c crawler/content/_sketch.c \
-    crawler/batch/_key_set.c
+$(READY): pyproject.toml hatch_build.py $(wildcard canon/pipeline/*.[ch]) \
+    crawler/content/_sketch.c crawler/batch/_key_set.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \

@@ -7,176 +7,26 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <stdint.h>
-#include <string.h>
+#include "_blake2b.h"
+#include "_guesses.h"
 
-typedef unsigned char byte;
-
-enum { VERSION = 6 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { VERSION = 7 }; /* has to equal _VERSION in native.py: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
-enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, BLOCK = 128, ROOM = 4096 };
-
-/* ---- BLAKE2b (RFC 7693), keyed, 16 bytes: as hashlib.blake2b, without its set-up cost ---- */
-
-static const uint64_t IV[8] = {
-    0x6a09e667f3bcc908u, 0xbb67ae8584caa73bu, 0x3c6ef372fe94f82bu, 0xa54ff53a5f1d36f1u,
-    0x510e527fade682d1u, 0x9b05688c2b3e6c1fu, 0x1f83d9abfb41bd6bu, 0x5be0cd19137e2179u,
-};
-
-static const byte SIGMA[10][16] = {
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
-    {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4},
-    {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
-    {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13},
-    {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
-    {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11},
-    {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
-    {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5},
-    {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
-};
-
-static inline uint64_t rotate(uint64_t x, int n) { return (x >> n) | (x << (64 - n)); }
-
-static inline uint64_t load(const byte *p) { /* little-endian on every machine */
-    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-}
-
-#define MIX(a, b, c, d, x, y)        \
-    v[a] += v[b] + (x);              \
-    v[d] = rotate(v[d] ^ v[a], 32);  \
-    v[c] += v[d];                    \
-    v[b] = rotate(v[b] ^ v[c], 24);  \
-    v[a] += v[b] + (y);              \
-    v[d] = rotate(v[d] ^ v[a], 16);  \
-    v[c] += v[d];                    \
-    v[b] = rotate(v[b] ^ v[c], 63);
-
-#define ROUND(s)                             \
-    MIX(0, 4, 8, 12, m[s[0]], m[s[1]])       \
-    MIX(1, 5, 9, 13, m[s[2]], m[s[3]])       \
-    MIX(2, 6, 10, 14, m[s[4]], m[s[5]])      \
-    MIX(3, 7, 11, 15, m[s[6]], m[s[7]])      \
-    MIX(0, 5, 10, 15, m[s[8]], m[s[9]])      \
-    MIX(1, 6, 11, 12, m[s[10]], m[s[11]])    \
-    MIX(2, 7, 8, 13, m[s[12]], m[s[13]])     \
-    MIX(3, 4, 9, 14, m[s[14]], m[s[15]])
-
-static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int last) {
-    uint64_t v[16], m[16];
-    for (int i = 0; i < 16; i++) m[i] = load(block + 8 * i);
-    for (int i = 0; i < 8; i++) v[i] = h[i], v[i + 8] = IV[i];
-    v[12] ^= count;
-    if (last) v[14] = ~v[14];
-#pragma GCC unroll 12 /* makes SIGMA's indices compile-time constants */
-    for (int round = 0; round < 12; round++) {
-        const byte *s = SIGMA[round % 10];
-        ROUND(s)
-    }
-    for (int i = 0; i < 8; i++) h[i] ^= v[i] ^ v[i + 8];
-}
-
-/* The last blocks of up to four texts, which are compressed at once. */
-enum { LANES = 4 };
-typedef struct {
-    int used, size[LANES];                 /* how many; bytes of output */
-    uint64_t h[LANES][8], count[LANES];    /* states, and how many bytes each has taken */
-    byte block[LANES][BLOCK], *out[LANES]; /* padded with zeros; where the hash goes */
-} Lanes;
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAS_LANES __builtin_cpu_supports("avx2")
-typedef uint64_t Four __attribute__((vector_size(8 * LANES)));
-
-__attribute__((target("avx2"))) static void compress_lanes(Lanes *l) {
-    Four v[16], m[16], start[8];
-    for (int i = 0; i < 16; i++)
-        for (int n = 0; n < LANES; n++) m[i][n] = load(l->block[n] + 8 * i);
-    for (int i = 0; i < 8; i++) {
-        for (int n = 0; n < LANES; n++) v[i][n] = l->h[n][i], v[i + 8][n] = IV[i];
-        start[i] = v[i];
-    }
-    for (int n = 0; n < LANES; n++) v[12][n] ^= l->count[n];
-    v[14] = ~v[14];
-#define rotate(x, n) (((x) >> (n)) | ((x) << (64 - (n))))
-#pragma GCC unroll 12
-    for (int round = 0; round < 12; round++) {
-        const byte *s = SIGMA[round % 10];
-        ROUND(s)
-    }
-#undef rotate
-    for (int i = 0; i < 8; i++) {
-        start[i] ^= v[i] ^ v[i + 8];
-        for (int n = 0; n < LANES; n++) l->h[n][i] = start[i][n];
-    }
-}
-#else
-#define HAS_LANES 0
-#define compress_lanes(lanes) (void)(lanes)
-#endif
-
-static void put_hash(const uint64_t h[8], byte *out, int size) {
-    for (int i = 0; i < size; i++) out[i] = (byte)(h[i / 8] >> 8 * (i % 8));
-}
-
-/* Compress the blocks that wait, and write their hashes. */
-static void flush_lanes(Lanes *l) {
-    if (l->used == LANES && HAS_LANES) compress_lanes(l);
-    else for (int n = 0; n < l->used; n++) compress(l->h[n], l->block[n], l->count[n], 1);
-    for (int n = 0; n < l->used; n++) put_hash(l->h[n], l->out[n], l->size[n]);
-    l->used = 0;
-}
-
-/* Finish BLAKE2b with a text, from a state after ``count`` bytes; ``out`` is written later. */
-static void hash_later(Lanes *l, const uint64_t from[8], uint64_t count, const byte *text,
-                       Py_ssize_t n, byte *out, int size) {
-    int lane = l->used++;
-    uint64_t *h = l->h[lane];
-    memcpy(h, from, 8 * sizeof *h);
-    for (; n > BLOCK; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
-    memcpy(l->block[lane], text, (size_t)n);
-    memset(l->block[lane] + n, 0, (size_t)(BLOCK - n));
-    l->count[lane] = count + (uint64_t)n, l->out[lane] = out, l->size[lane] = size;
-    if (l->used == LANES) flush_lanes(l);
-}
-
-/* ---- The kernel ---- */
-
-typedef struct {
-    const byte *text;
-    Py_ssize_t length;
-} Name;
+enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, COUNT = sizeof RULES / sizeof *RULES };
 
 typedef struct {
     PyObject_HEAD
     PyTypeObject *canonical;         /* canonry.Canonical, a tuple of three */
-    PyObject *names, *prefixes;      /* tuples of bytes; the arrays point into them */
-    Name *tracking, *leading;        /* few, and unsorted */
-    Py_ssize_t tracking_count, leading_count;
+    PyObject *lists;                 /* a tuple of tuples of bytes; the arrays point into them */
+    Names tracking, leading;
     uint64_t initials[256];          /* by first letter: a bit for each length of a tracking name */
     byte request_path[256], request_query[256], identity_path[256], identity_query[256];
     byte unreserved[256];
     byte run_path[2][256], run_query[2][256]; /* bytes to copy unchanged, [rules] */
     byte host[256];                           /* a host's characters in lower case; 0: not allowed */
-    int drop_fragment, drop_empty_query;
+    Guesses guesses;
     uint64_t keyed[8];               /* BLAKE2b's state after the key's block */
 } Kernel;
-
-static int hex(byte c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 32;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static inline byte lower(byte c) { return c >= 'A' && c <= 'Z' ? c | 32 : c; }
-
-static const char DIGITS[] = "0123456789ABCDEF";
-
-static Py_ssize_t put_escape(byte *out, Py_ssize_t at, byte c) {
-    out[at] = '%', out[at + 1] = DIGITS[c >> 4], out[at + 2] = DIGITS[c & 15];
-    return at + 3;
-}
 
 /* Copy s[i] to out[at] as a table says; return how many bytes were read, 0 for a refusal.
  * Normalizing converts escapes to upper case, decodes those of unreserved characters (RFC 3986
@@ -330,16 +180,16 @@ static Py_ssize_t put_path(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssiz
 static int is_tracking(const Kernel *k, const byte *field, Py_ssize_t length) {
     const byte *sign = memchr(field, '=', (size_t)length);
     Py_ssize_t size = sign ? sign - field : length;
-    for (Py_ssize_t n = 0; n < k->leading_count; n++) {
-        Py_ssize_t i = 0, need = k->leading[n].length;
-        while (i < need && i < size && lower(field[i]) == k->leading[n].text[i]) i++;
+    for (Py_ssize_t n = 0; n < k->leading.count; n++) {
+        Py_ssize_t i = 0, need = k->leading.all[n].length;
+        while (i < need && i < size && lower(field[i]) == k->leading.all[n].text[i]) i++;
         if (i == need) return 1;
     }
     if (!size || size > 63 || !(k->initials[lower(field[0])] >> size & 1)) return 0;
-    for (Py_ssize_t n = 0; n < k->tracking_count; n++) {
-        if (k->tracking[n].length != size) continue;
+    for (Py_ssize_t n = 0; n < k->tracking.count; n++) {
+        if (k->tracking.all[n].length != size) continue;
         Py_ssize_t i = 0;
-        while (i < size && lower(field[i]) == k->tracking[n].text[i]) i++;
+        while (i < size && lower(field[i]) == k->tracking.all[n].text[i]) i++;
         if (i == size) return 1;
     }
     return 0;
@@ -375,20 +225,21 @@ static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssi
         }
         end = *at;
     }
-    if (rules && ((dropped && !kept) || (*at == start + 1 && k->drop_empty_query))) *at = start;
+    if (rules && ((dropped && !kept) || (*at == start + 1 && k->guesses.rules & EMPTY_QUERY))) *at = start;
     return i;
 }
 
 /* Write the identity (or, without rules, what to request) of s; return its length or -1. */
 static Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out) {
-    Py_ssize_t at = 0, i = put_origin(k, s, n, out, &at);
+    Py_ssize_t at = 0, i = put_origin(k, s, n, out, &at), path = at, query;
     if (i >= 0) i = put_path(k, s, i, n, rules ? k->identity_path : k->request_path, rules, out, &at);
+    query = at;
     if (i >= 0 && i < n && s[i] == '?') {
         const byte *table = rules ? k->identity_query : k->request_query;
         i = put_query(k, s, i + 1, n, table, rules, out, &at);
     }
-    if (i < 0 || (i < n && rules && !k->drop_fragment)) return -1;
-    return at;
+    if (i < 0 || (i < n && rules && !(k->guesses.rules & FRAGMENT))) return -1;
+    return rules && k->guesses.rules & ~IN_PASSING ? guess(&k->guesses, out, path, query, at) : at;
 }
 
 static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte *out, Py_ssize_t at) {
@@ -433,7 +284,7 @@ static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssiz
         goto end;
     }
     if (!(key = PyBytes_FromStringAndSize(NULL, DIGEST))) goto end;
-    if (at == n && !memcmp(s, out, (size_t)n)) { /* already canonical */
+    if (at == n && !memcmp(s, out, (size_t)n) && !(k->guesses.rules & DECODE_ESCAPES)) { /* canonical already */
         url = Py_NewRef(identity);
     } else if ((at = write_url(k, s, n, 0, out)) < 0) {
         made = Py_NewRef(Py_None);
@@ -682,27 +533,46 @@ end:
     return made;
 }
 
-/* Return an array of names that point into a tuple of bytes. */
-static Name *names_of(PyObject *tuple, Py_ssize_t *count) {
-    *count = PyTuple_GET_SIZE(tuple);
-    Name *names = PyMem_Calloc((size_t)*count + 1, sizeof *names);
-    for (Py_ssize_t i = 0; names && i < *count; i++) {
-        char *text;
-        if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(tuple, i), &text, &names[i].length) < 0) {
-            PyMem_Free(names);
-            return NULL;
-        }
-        names[i].text = (const byte *)text;
+/* Point to the names in a tuple of bytes. */
+static int name_all(Names *names, PyObject *tuple) {
+    if (!PyTuple_CheckExact(tuple)) {
+        PyErr_SetString(PyExc_TypeError, "a list of names has to be a tuple");
+        return -1;
     }
-    if (!names) PyErr_NoMemory();
-    return names;
+    names->all = PyMem_Calloc((size_t)PyTuple_GET_SIZE(tuple) + 1, sizeof *names->all);
+    if (!names->all) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; names->count < PyTuple_GET_SIZE(tuple); names->count++) {
+        char *text;
+        Name *name = &names->all[names->count];
+        if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(tuple, names->count), &text, &name->length) < 0) return -1;
+        name->text = (const byte *)text;
+    }
+    return 0;
+}
+
+/* Return the rules that a tuple names, as bits; -1 if one is unknown. */
+static int rules_of(PyObject *tuple) {
+    int found = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        size_t n = 0;
+        PyObject *name = PyTuple_GET_ITEM(tuple, i);
+        while (n < COUNT && !(PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, RULES[n].name))) n++;
+        if (n == COUNT) {
+            PyErr_Format(PyExc_ValueError, "no rule %R", name);
+            return -1;
+        }
+        found |= RULES[n].rule;
+    }
+    return found;
 }
 
 static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
-    static char *words[] = {"canonical", "label", "tables", "tracking", "prefixes", "drop_fragment",
-                            "drop_empty_query", NULL};
+    static char *words[] = {"canonical", "label", "tables", "rules", "lists", NULL};
     Kernel *k = (Kernel *)self;
-    PyObject *canonical, *names, *prefixes;
+    PyObject *canonical, *rules, *lists;
     Py_buffer label = {0}, tables = {0};
     byte block[BLOCK] = {0};
     int result = -1;
@@ -710,13 +580,12 @@ static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
         PyErr_SetString(PyExc_TypeError, "a kernel is initialized only once");
         return -1;
     }
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O!y*y*O!O!pp", words, &PyType_Type, &canonical,
-                                     &label, &tables, &PyTuple_Type, &names, &PyTuple_Type,
-                                     &prefixes, &k->drop_fragment, &k->drop_empty_query))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O!y*y*O!O!", words, &PyType_Type, &canonical,
+                                     &label, &tables, &PyTuple_Type, &rules, &PyTuple_Type, &lists))
         return -1;
-    if (tables.len != 5 * 256 || label.len < 1 || label.len > MAX_KEY ||
-        !PyType_IsSubtype((PyTypeObject *)canonical, &PyTuple_Type)) {
-        PyErr_SetString(PyExc_ValueError, "five tables of 256, a label of 1 to 64 bytes, a tuple");
+    if (tables.len != 7 * 256 || label.len < 1 || label.len > MAX_KEY || PyTuple_GET_SIZE(lists) != 4 ||
+        k->lists || !PyType_IsSubtype((PyTypeObject *)canonical, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_ValueError, "seven tables of 256, a label of 1 to 64 bytes, four lists, a tuple");
         goto end;
     }
     const byte *table = tables.buf;
@@ -725,29 +594,32 @@ static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
     memcpy(k->identity_path, table + 512, 256);
     memcpy(k->identity_query, table + 768, 256);
     memcpy(k->unreserved, table + 1024, 256);
+    memcpy(k->guesses.path, table + 1280, 256);
+    memcpy(k->guesses.query, table + 1536, 256);
     for (int c = 0; c < 256; c++) {
         const byte *paths[] = {k->request_path, k->identity_path};
         const byte *queries[] = {k->request_query, k->identity_query};
-        for (int rules = 0; rules < 2; rules++) {
-            k->run_path[rules][c] = paths[rules][c] == KEEP && !strchr("/?#%", c);
-            k->run_query[rules][c] = queries[rules][c] == KEEP && !strchr("&#%", c);
+        for (int normal = 0; normal < 2; normal++) {
+            k->run_path[normal][c] = paths[normal][c] == KEEP && !strchr("/?#%", c);
+            k->run_query[normal][c] = queries[normal][c] == KEEP && !strchr("&#%", c);
         }
         byte small = lower((byte)c);
         if ((small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') || (c && strchr(".-_", c)))
             k->host[c] = small;
     }
-    if (!(k->tracking = names_of(names, &k->tracking_count))) goto end;
-    if (!(k->leading = names_of(prefixes, &k->leading_count))) goto end;
-    for (Py_ssize_t i = 0; i < k->tracking_count; i++) {
-        Name name = k->tracking[i];
+    if ((k->guesses.rules = rules_of(rules)) < 0) goto end;
+    k->lists = Py_NewRef(lists);
+    Names *names[] = {&k->tracking, &k->leading, &k->guesses.session, &k->guesses.index_files};
+    for (Py_ssize_t i = 0; i < 4; i++)
+        if (name_all(names[i], PyTuple_GET_ITEM(lists, i)) < 0) goto end;
+    for (Py_ssize_t i = 0; i < k->tracking.count; i++) {
+        Name name = k->tracking.all[i];
         if (name.length > 0 && name.length < 64) k->initials[name.text[0]] |= 1ull << name.length;
     }
     memcpy(k->keyed, IV, sizeof k->keyed);
     k->keyed[0] ^= 0x01010000u ^ (uint64_t)label.len << 8 ^ DIGEST;
     memcpy(block, label.buf, (size_t)label.len);
     compress(k->keyed, block, BLOCK, 0);
-    k->names = Py_NewRef(names);
-    k->prefixes = Py_NewRef(prefixes);
     k->canonical = (PyTypeObject *)Py_NewRef(canonical);
     result = 0;
 end:
@@ -759,10 +631,11 @@ end:
 static void kernel_dealloc(PyObject *self) {
     Kernel *k = (Kernel *)self;
     PyTypeObject *type = Py_TYPE(self);
-    PyMem_Free(k->tracking);
-    PyMem_Free(k->leading);
-    Py_XDECREF(k->names);
-    Py_XDECREF(k->prefixes);
+    PyMem_Free(k->tracking.all);
+    PyMem_Free(k->leading.all);
+    PyMem_Free(k->guesses.session.all);
+    PyMem_Free(k->guesses.index_files.all);
+    Py_XDECREF(k->lists);
     Py_XDECREF(k->canonical);
     type->tp_free(self);
     Py_DECREF(type);
@@ -791,8 +664,15 @@ static PyType_Spec spec = {"canonry.canon.pipeline._kernel.Kernel", sizeof(Kerne
 
 static int module_exec(PyObject *module) {
     PyObject *type = PyType_FromSpec(&spec);
-    int result = type ? PyModule_AddObjectRef(module, "Kernel", type) : -1;
+    PyObject *rules = PyTuple_New(COUNT);
+    int result = type && rules ? PyModule_AddObjectRef(module, "Kernel", type) : -1;
+    for (size_t i = 0; !result && i < COUNT; i++) {
+        PyObject *name = PyUnicode_FromString(RULES[i].name);
+        result = name ? PyTuple_SetItem(rules, (Py_ssize_t)i, name) : -1;
+    }
+    if (!result) result = PyModule_AddObjectRef(module, "RULES", rules);
     if (!result) result = PyModule_AddIntConstant(module, "VERSION", VERSION);
+    Py_XDECREF(rules);
     Py_XDECREF(type);
     return result;
 }

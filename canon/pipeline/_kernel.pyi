@@ -1,5 +1,6 @@
 from typing import Generic, TypeVar
 
+RULES: tuple[str, ...]
 VERSION: int
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
@@ -9,10 +10,8 @@ class Kernel(Generic[_T]):
         canonical: type[_T],
         label: bytes,
         tables: bytes,
-        tracking: tuple[bytes, ...],
-        prefixes: tuple[bytes, ...],
-        drop_fragment: bool,
-        drop_empty_query: bool,
+        rules: tuple[str, ...],
+        lists: tuple[tuple[bytes, ...], ...],
     ) -> None: ...
     def identity(self, text: object, /) -> str | None: ...
     def canonical(self, text: object, base: object = ..., /) -> _T | None: ...

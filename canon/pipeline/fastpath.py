@@ -25,14 +25,14 @@ _SEGMENT = rf"/(?!\.)[{_PCHARS}]*+(?:{_ESCAPE}[{_PCHARS}]*+)*+"
 # The URL Standard escapes the apostrophe in queries (section 1.3, special-query set).
 _FIELD_CHARS = re.escape((UNRESERVED + SUB_DELIMS + ":@/?").replace("'", "").replace("&", ""))
 
-# The practice rules that both fast paths implement: this pattern and the compiled kernel.
+# The practice rules that the pattern knows.
 _PRACTICE = frozenset({"tracking", "empty-query", "fragment"})
-# Rows that came later, or changed a rule, which they implement, too: name and first edition.
+# Rows that came later, or changed a rule, which it knows, too: name and first edition.
 _LATER: frozenset[tuple[str, int]] = frozenset()
 
 
-def is_covered(policy: Policy) -> bool:
-    """Return True if both fast paths know all rules of a policy, as of its edition."""
+def _is_covered(policy: Policy) -> bool:
+    """Return True if the pattern knows all rules of a policy, as of its edition."""
     if policy.dialect != "whatwg" or not policy.practice <= _PRACTICE:
         return False
     return all(step.since <= 1 or (step.name, step.since) in _LATER for step in policy.steps())
@@ -48,7 +48,7 @@ def canonical_pattern(policy: Policy) -> Callable[[str], object]:
 
     False means "unknown". It is always False for policies with rules that the pattern lacks.
     """
-    if not is_covered(policy):
+    if not _is_covered(policy):
         return _never
     names = "|".join(map(re.escape, sorted(policy.tracking)))
     prefixes = "|".join(map(re.escape, sorted(policy.tracking_prefixes)))

@@ -3,20 +3,26 @@
 from functools import cache
 from typing import TypeVar
 
-from canonry.canon.pipeline.fastpath import is_covered
 from canonry.canon.policies.policy import Policy
 from canonry.canon.references import whatwg
+from canonry.canon.rules.table import rows_of
 from canonry.canon.syntax.percent import PATH, QUERY, UNRESERVED
 
 try:
-    from canonry.canon.pipeline._kernel import VERSION, Kernel
+    from canonry.canon.pipeline._kernel import RULES, VERSION, Kernel
 except ImportError:  # Canonry was installed without a C compiler: everything works, but slower
-    VERSION = 0
+    VERSION, RULES = 0, ()
 
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel compiled from another version of the source is ignored.
-_VERSION = 6
+_VERSION = 7
+# The kernel does what the rows of this edition do. A later row that it knows, too, stands here
+# with its first edition.
+_EDITION = 1
+_LATER: frozenset[tuple[str, int]] = frozenset()
+# They come before "tracking", which the kernel does first.
+_BEFORE_TRACKING = frozenset({"decode-escapes", "archive-session"})
 _LONGEST_NAME = 63
 _REFUSE, _KEEP, _ENCODE = range(3)
 
@@ -33,37 +39,47 @@ def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
         policy: the rules to obey.
         canonical: the type of the kernel's answers.
     """
-    names = tuple(sorted(policy.tracking))
-    prefixes = policy.tracking_prefixes
+    if not is_compiled() or not _is_covered(policy):
+        return None
+    tracking, prefixes = sorted(policy.tracking), policy.tracking_prefixes
     if "tracking" not in policy.practice:
-        names = prefixes = ()
-    fit = all(name.isascii() and len(name) <= _LONGEST_NAME for name in (*names, *prefixes))
-    if not is_compiled() or not is_covered(policy) or not fit:
+        tracking, prefixes = [], ()
+    lists = tracking, prefixes, sorted(policy.session), sorted(policy.index_files)
+    if not all(name.isascii() and len(name) <= _LONGEST_NAME for names in lists for name in names):
         return None
     return Kernel(
         canonical,
         policy.label.encode(),
         _tables(),
-        tuple(name.encode() for name in names),
-        tuple(prefix.encode() for prefix in prefixes),
-        "fragment" in policy.practice,
-        "empty-query" in policy.practice,
+        tuple(policy.practice),
+        tuple(tuple(name.encode() for name in names) for names in lists),
     )
+
+
+def _is_covered(policy: Policy) -> bool:
+    """Return True if the kernel knows all rules of a policy, as of its edition."""
+    if policy.dialect != "whatwg" or not policy.practice <= frozenset(RULES):
+        return False
+    if "tracking" in policy.practice and policy.practice & _BEFORE_TRACKING:
+        return False
+    known = {(step.name, step.since) for step in rows_of(_EDITION)} | _LATER
+    return all((step.name, step.since) in known for step in policy.steps())
 
 
 @cache
 def _tables() -> bytes:
-    """Return five tables of 256 bytes: what to do with each byte.
+    """Return seven tables of 256 bytes: what to do with each byte.
 
     For paths and for queries, in the URL to request and in the identity; then which escapes to
-    decode. The first two come from the URL Standard's parser, one character at a time.
+    decode; then what RFC 3986 allows in paths and in queries. The first two come from the URL
+    Standard's parser, one character at a time.
     """
     request_path = _request_table("/")
     request_query = _request_table("/?")
     identity_path = _identity_table(request_path, PATH)
     identity_query = _identity_table(request_query, QUERY)
-    unreserved = bytes(chr(code) in UNRESERVED for code in range(256))
-    return b"".join((request_path, request_query, identity_path, identity_query, unreserved))
+    sets = (bytes(chr(code) in one for code in range(256)) for one in (UNRESERVED, PATH, QUERY))
+    return b"".join((request_path, request_query, identity_path, identity_query, *sets))
 
 
 def _request_table(before: str) -> bytes:

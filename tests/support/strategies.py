@@ -158,6 +158,65 @@ tidy = st.builds(
     st.sampled_from(["", "", "", "#", "#x", "\n", "é"]),
 )
 
+# URLs on which the rules of practice act: hosts, paths and queries that they look at.
+_VALUES = ["", "1", "A", "0123456789abcdef", "a" * 24, "0a" * 16, "0A" * 65, "%26b=2", "%27", "x=y"]
+_NAMES = [
+    "a", "b", "B", "", "sid", "SID", "PHPSESSID", "jsessionid", "linkid", "x.sid", "cfid",
+    "cftoken", "ASPSESSIONIDabcdefgh", "utm_x", "%61",
+]  # fmt: skip
+guessed = st.builds(
+    lambda scheme, host, port, path, query, tail: (
+        f"{scheme}://{host}{port}/{'/'.join(path)}"
+        f"{'' if query is None else '?' + '&'.join(query)}{tail}"
+    ),
+    st.sampled_from(["http", "https"]),
+    st.sampled_from(
+        [
+            "a.example",
+            "www.a.example",
+            "WWW2.a",
+            "www.www2.a.example",
+            "www1.www.b.c.d",
+            "www.www2",
+            "wwwx.a.b",
+            "www..a",
+        ]
+    ),
+    st.sampled_from(["", "", ":80", ":443", ":8080"]),
+    st.lists(
+        st.sampled_from(
+            [
+                "",
+                "",
+                "a",
+                "A%2f",
+                "b:",
+                "http:",
+                "%2E",
+                "%252e",
+                "%2525",
+                "%3F%23",
+                "index.html",
+                "Index.html",
+                "default.asp",
+                "(a)",
+                f"(S({'a' * 24}))",
+                "x.aspx",
+                f"x;jsessionid={'0A' * 8}",
+                "x;y",
+            ]
+        ),
+        max_size=5,
+    ),
+    st.none()
+    | st.lists(
+        st.sampled_from(_NAMES)
+        | st.builds("{}={}".format, st.sampled_from(_NAMES), st.sampled_from(_VALUES)),
+        max_size=5,
+    ),
+    st.sampled_from(["", "", "", "#x"]),
+)
+
 
 def tries(times: float) -> int:
     """Return a number of examples: so many times as many as the Hypothesis profile asks for."""

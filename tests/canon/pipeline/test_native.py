@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import anything, raw, share, texts, tidy, urls
+from support.strategies import anything, guessed, raw, share, texts, tidy, urls
 
 import canonry
 from canonry.canon.pipeline import native
@@ -24,12 +24,17 @@ practice = [{}]
 tracking = ["x", "from"]
 tracking_prefixes = ["utm_", "t."]
 """
+_SOME = [
+    *("", '"tracking"', '"empty-query"', '"fragment", "tracking"'),
+    '"tracking", "session-id", "www", "trailing-slash", "letter-case", "index-file", "userinfo"',
+    '"decode-escapes", "letter-case", "session-id", "sorted-query", "duplicate-slashes"',
+    '"session-id", "archive-order", "scheme-fold", "all-slashes", "host-dot", "sorted-query"',
+]
 MAKERS = [
     WEB,
-    *(
-        canonry.Canonicalizer(from_toml(_MINE.format(rules), "mine.toml"))
-        for rules in ("", '"tracking"', '"empty-query"', '"fragment", "tracking"')
-    ),
+    canonry.Canonicalizer("search"),
+    canonry.Canonicalizer("archive"),
+    *(canonry.Canonicalizer(from_toml(_MINE.format(rules), "mine.toml")) for rules in _SOME),
 ]
 
 
@@ -44,7 +49,7 @@ PURE = pure("web")
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: str(sorted(make.policy.practice)))
-@given(url=tidy | urls | anything | raw | tidy.map(str.encode))
+@given(url=tidy | guessed | urls | anything | raw | tidy.map(str.encode))
 def test_the_kernel_answers_as_the_plain_pipeline(
     make: canonry.Canonicalizer, url: str | bytes
 ) -> None:
@@ -61,7 +66,8 @@ def test_the_kernel_answers_as_the_plain_pipeline(
 def test_the_kernel_answers_for_many_urls(make: canonry.Canonicalizer) -> None:
     """Else the law above would hold for a kernel that never answers."""
     assert make.native is not None
-    assert share(tidy, lambda url: make.native.canonical(url) is not None) > 0.2
+    for made in (tidy, guessed):
+        assert share(made, lambda url: make.native.canonical(url) is not None) > 0.2
 
 
 @given(lines=st.lists(tidy.map(str.encode) | raw | st.binary(max_size=300), max_size=12))
@@ -164,7 +170,7 @@ def test_without_the_kernel_there_is_none() -> None:
     assert PURE("http://a.example/").identity == "http://a.example/"
 
 
-@pytest.mark.parametrize("policy", ["rfc3986", "rfc2396bis-01", "search", "archive"])
+@pytest.mark.parametrize("policy", ["rfc3986", "rfc2396bis-01", "archive@1"])
 def test_policies_with_other_rules_have_no_kernel(policy: str) -> None:
     assert canonry.Canonicalizer(policy).native is None
 
@@ -217,9 +223,28 @@ def test_keys_are_those_of_hashlib(length: int, label: str) -> None:
     policy = preset("web")
     kernel = native.kernel(policy, Canonical)
     assert kernel is not None
-    made = native.Kernel(Canonical, label.encode(), native._tables(), (), (), True, True)  # noqa: FBT003, SLF001 - the compiled signature
+    made = native.Kernel(Canonical, label.encode(), native._tables(), (), ((),) * 4)  # noqa: SLF001 - what the kernel is made of
     expected = hashlib.blake2b(url.encode(), digest_size=16, key=label.encode()).digest()
     assert made.canonical(url) == (url, url, expected)
+
+
+@pytest.mark.parametrize(
+    ("policy", "url", "identity"),
+    [
+        ("search", "http://a.example//x///y/?b=2&a=1&a=0&PHPSESSID=0123456789abcdef#x",
+         "http://a.example/x/y/?a=1&a=0&b=2"),
+        ("search", "http://a.example/x/http://b//index.html", "http://a.example/x/http://b/"),
+        ("search", "http://a.example/index.html?phpsessid=0123456789abcdef", "http://a.example/"),
+        ("search", "http://a.example/?b=2&a", "http://a.example/?b=2&a"),
+        ("archive", "https://WWW2.a.example/A//b%252Fc/?B=2&a", "http://a.example/a/b/c?a&b=2"),
+        ("archive", "https://www.com/?x=%2527&sid=1", "http://www.com/?sid=1&x='"),
+        ("archive", "https://a.example:8443/x%3Fy", "https://a.example:8443/x%3Fy"),
+    ],
+)  # fmt: skip
+def test_it_is_the_kernel_that_applies_the_guesses(policy: str, url: str, identity: str) -> None:
+    kernel = canonry.Canonicalizer(policy).native
+    assert kernel is not None
+    assert kernel.identity(url) == identity
 
 
 @pytest.mark.parametrize("size", [1_300, 1_400, 4_096, 1_000_000])
@@ -247,16 +272,21 @@ def test_it_leaks_no_memory() -> None:
 
 def test_wrong_arguments_of_a_kernel_are_refused() -> None:
     tables = native._tables()  # noqa: SLF001 - what the kernel is made of
+    lists = ((),) * 4
     for words in (
-        (tuple, b"", tables, (), (), True, True),
-        (tuple, b"x" * 65, tables, (), (), True, True),
-        (tuple, b"x", tables[1:], (), (), True, True),
-        (list, b"x", tables, (), (), True, True),
+        (tuple, b"", tables, (), lists),
+        (tuple, b"x" * 65, tables, (), lists),
+        (tuple, b"x", tables[1:], (), lists),
+        (list, b"x", tables, (), lists),
+        (tuple, b"x", tables, (), lists[1:]),
     ):
-        with pytest.raises(ValueError, match="five tables"):
+        with pytest.raises(ValueError, match="seven tables"):
             native.Kernel(*words)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        native.Kernel(Canonical, b"x", tables, ("text",), (), True, True)  # type: ignore[arg-type]  # noqa: FBT003 - the compiled signature
+    with pytest.raises(ValueError, match="no rule 'plain-fragment'"):
+        native.Kernel(Canonical, b"x", tables, ("plain-fragment",), lists)
+    for wrong in (("text",), "text", (1,)):
+        with pytest.raises(TypeError):
+            native.Kernel(Canonical, b"x", tables, (), (wrong, *lists[1:]))  # type: ignore[arg-type]
     assert WEB.native is not None
     with pytest.raises(TypeError):
         WEB.native.identities(("http://a/",))  # type: ignore[arg-type]

@@ -1,0 +1,336 @@
+/* Rules of practice that act on a URL whose escapes, dots and tracking parameters are done already.
+ *
+ * Each function does what a row of canon/rules/table.py does (practice.py, archives.py). It works in
+ * place and returns the new end, or -1 if it cannot tell: then the plain pipeline answers.
+ */
+#ifndef CANONRY_GUESSES_H
+#define CANONRY_GUESSES_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef unsigned char byte;
+
+enum { ROOM = 4096, MAX_FIELDS = 64 };
+
+/* The rules that a kernel can have, in the order of the table. */
+enum {
+    SCHEME_FOLD = 1 << 0,
+    HOST_DOT = 1 << 1,
+    USERINFO = 1 << 2,
+    WWW = 1 << 3,
+    DECODE_ESCAPES = 1 << 4,
+    LETTER_CASE = 1 << 5,
+    ALL_SLASHES = 1 << 6,
+    ARCHIVE_SESSION = 1 << 7,
+    ARCHIVE_ORDER = 1 << 8,
+    TRACKING = 1 << 9,
+    SESSION_ID = 1 << 10,
+    SORTED_QUERY = 1 << 11,
+    EMPTY_QUERY = 1 << 12,
+    DUPLICATE_SLASHES = 1 << 13,
+    INDEX_FILE = 1 << 14,
+    TRAILING_SLASH = 1 << 15,
+    FRAGMENT = 1 << 16,
+    /* Nothing to do for them: the kernel leaves such URLs to the pipeline, or did it already. */
+    IN_PASSING = HOST_DOT | USERINFO | TRACKING | EMPTY_QUERY | FRAGMENT,
+    ON_PATHS = DECODE_ESCAPES | LETTER_CASE | ALL_SLASHES | ARCHIVE_SESSION | SESSION_ID |
+               DUPLICATE_SLASHES | INDEX_FILE | TRAILING_SLASH,
+    ON_QUERIES = DECODE_ESCAPES | LETTER_CASE | ARCHIVE_SESSION | ARCHIVE_ORDER | SESSION_ID | SORTED_QUERY,
+};
+
+static const struct {
+    const char *name;
+    int rule;
+} RULES[] = {
+    {"scheme-fold", SCHEME_FOLD},
+    {"host-dot", HOST_DOT},
+    {"userinfo", USERINFO},
+    {"www", WWW},
+    {"decode-escapes", DECODE_ESCAPES},
+    {"letter-case", LETTER_CASE},
+    {"all-slashes", ALL_SLASHES},
+    {"archive-session", ARCHIVE_SESSION},
+    {"archive-order", ARCHIVE_ORDER},
+    {"tracking", TRACKING},
+    {"session-id", SESSION_ID},
+    {"sorted-query", SORTED_QUERY},
+    {"empty-query", EMPTY_QUERY},
+    {"duplicate-slashes", DUPLICATE_SLASHES},
+    {"index-file", INDEX_FILE},
+    {"trailing-slash", TRAILING_SLASH},
+    {"fragment", FRAGMENT},
+};
+
+typedef struct {
+    const byte *text;
+    Py_ssize_t length;
+} Name;
+
+typedef struct {
+    Name *all; /* few, and unsorted */
+    Py_ssize_t count;
+} Names;
+
+typedef struct {
+    int rules;
+    Names session, index_files;
+    byte path[256], query[256]; /* the characters that RFC 3986 allows there */
+} Guesses;
+
+static inline int hex(byte c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 32;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static inline byte lower(byte c) { return c >= 'A' && c <= 'Z' ? c | 32 : c; }
+
+static Py_ssize_t put_escape(byte *out, Py_ssize_t at, byte c) {
+    static const char digits[] = "0123456789ABCDEF";
+    out[at] = '%', out[at + 1] = digits[c >> 4], out[at + 2] = digits[c & 15];
+    return at + 3;
+}
+
+/* Decode escapes, and those that this makes; write again those of characters not allowed. */
+static Py_ssize_t decode(const byte *allowed, byte *s, Py_ssize_t n) {
+    byte room[ROOM];
+    Py_ssize_t used = 0, at = 0;
+    if (n > ROOM) return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        room[used++] = s[i];
+        while (used >= 3 && room[used - 3] == '%' && hex(room[used - 2]) >= 0 && hex(room[used - 1]) >= 0) {
+            room[used - 3] = (byte)(hex(room[used - 2]) << 4 | hex(room[used - 1]));
+            used -= 2;
+        }
+    }
+    for (Py_ssize_t i = 0; i < used; i++) {
+        if (allowed[room[i]]) s[at++] = room[i];
+        else if (at + 3 > n) return -1;
+        else at = put_escape(s, at, room[i]);
+    }
+    return at;
+}
+
+/* Convert letters to lower case, except for the digits of escapes, which are in upper case. */
+static void lower_letters(byte *s, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (s[i] == '%') i += 2;
+        else s[i] = lower(s[i]);
+    }
+}
+
+/* Replace repeated slashes by one; of those after a colon two stay, if ``colons`` is true. */
+static Py_ssize_t fold_slashes(byte *s, Py_ssize_t n, int colons) {
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int repeated = s[i] == '/' && at && s[at - 1] == '/';
+        if (repeated && !(colons && at > 1 && s[at - 2] == ':')) continue;
+        s[at++] = s[i];
+    }
+    return at;
+}
+
+/* Return the end of the path without the name of a directory's default document. */
+static Py_ssize_t drop_index(const Names *files, const byte *s, Py_ssize_t n) {
+    Py_ssize_t name = n;
+    while (name && s[name - 1] != '/') name--;
+    for (Py_ssize_t i = 0; i < files->count; i++) {
+        Name file = files->all[i];
+        if (file.length == n - name && !memcmp(s + name, file.text, (size_t)file.length)) return name;
+    }
+    return n;
+}
+
+static Py_ssize_t drop_slashes(const byte *s, Py_ssize_t n) {
+    Py_ssize_t end = n;
+    while (end && s[end - 1] == '/') end--;
+    return end ? end : n; /* the root stays */
+}
+
+/* Return 1 if a path may hold a session identifier. */
+static int has_session(const Guesses *g, const byte *s, Py_ssize_t n) {
+    if (g->rules & SESSION_ID)
+        for (const byte *p = s; (p = memchr(p, ';', (size_t)(s + n - p))); p++)
+            if (s + n - p > 1 && lower(p[1]) == 'j') return 1; /* ;jsessionid= */
+    if (g->rules & ARCHIVE_SESSION)
+        for (const byte *p = s + 1; p < s + n && (p = memchr(p, '(', (size_t)(s + n - p))); p++)
+            if (p[-1] == '/') return 1;
+    return 0;
+}
+
+/* Apply the rules to a path; ``bare`` says that no query follows. Return its length, or -1. */
+static Py_ssize_t guess_path(const Guesses *g, byte *s, Py_ssize_t n, int bare) {
+    int rules = g->rules;
+    if (rules & DECODE_ESCAPES && memchr(s, '%', (size_t)n)) {
+        if ((n = decode(g->path, s, n)) < 0) return -1;
+        for (Py_ssize_t i = 1; i < n; i++)
+            if (s[i] == '.' && s[i - 1] == '/') return -1; /* perhaps dot segments again */
+    }
+    if (rules & LETTER_CASE) lower_letters(s, n);
+    if (rules & (SESSION_ID | ARCHIVE_SESSION) && has_session(g, s, n)) return -1;
+    if (rules & ALL_SLASHES) n = fold_slashes(s, n, 0);
+    if (rules & DUPLICATE_SLASHES) n = fold_slashes(s, n, 1);
+    if (rules & INDEX_FILE && bare) n = drop_index(&g->index_files, s, n);
+    if (rules & TRAILING_SLASH) n = drop_slashes(s, n);
+    return n;
+}
+
+typedef struct {
+    const byte *text;
+    Py_ssize_t length, name; /* of the whole field, and of its name */
+} Field;
+
+/* Compare by name, and with ``values`` then by value: none comes before all others. */
+static int is_after(const Field *a, const Field *b, int values) {
+    Py_ssize_t least = a->name < b->name ? a->name : b->name;
+    int order = memcmp(a->text, b->text, (size_t)least);
+    if (order || a->name != b->name) return order ? order > 0 : a->name > b->name;
+    if (!values) return 0;
+    least = a->length < b->length ? a->length : b->length;
+    order = memcmp(a->text, b->text, (size_t)least);
+    return order ? order > 0 : a->length > b->length;
+}
+
+/* Split a query into fields; return how many they are, or -1 if they are too many. */
+static int split_fields(const byte *s, Py_ssize_t n, Field *fields) {
+    int count = 0;
+    for (Py_ssize_t start = 0; start <= n; count++) {
+        if (count == MAX_FIELDS) return -1;
+        const byte *stop = memchr(s + start, '&', (size_t)(n - start));
+        Py_ssize_t length = (stop ? stop - s : n) - start;
+        const byte *sign = memchr(s + start, '=', (size_t)length);
+        fields[count] = (Field){s + start, length, sign ? sign - (s + start) : length};
+        start += length + 1;
+    }
+    return count;
+}
+
+/* A listed name, and a value of 16 to 128 letters and digits, one digit at least. */
+static int is_session(const Names *session, const Field *field) {
+    Py_ssize_t size = field->length - field->name - 1;
+    const byte *value = field->text + field->name + 1;
+    int digits = 0, listed = 0;
+    if (size < 16 || size > 128) return 0;
+    for (Py_ssize_t n = 0; n < session->count && !listed; n++) {
+        Py_ssize_t i = 0;
+        if (session->all[n].length != field->name) continue;
+        while (i < field->name && lower(field->text[i]) == session->all[n].text[i]) i++;
+        listed = i == field->name;
+    }
+    for (Py_ssize_t i = 0; listed && i < size; i++) {
+        byte small = lower(value[i]);
+        if (value[i] >= '0' && value[i] <= '9') digits = 1;
+        else if (small < 'a' || small > 'z') return 0;
+    }
+    return listed && digits;
+}
+
+/* Return 1 if a field may be, or begin, a session identifier that web archives remove. */
+static int may_be_session(const Field *field) {
+    for (Py_ssize_t i = 3; i < field->length; i++) {
+        const byte *sign = field->text + i;
+        Py_ssize_t size = field->length - i - 1;
+        if (*sign != '=') continue;
+        if (size == 24 && i >= 20 && lower(sign[-20]) == 'a' && lower(sign[-9]) == 'd') return 1; /* aspsessionidABCDEFGH */
+        if (lower(sign[-1]) != 'd' || lower(sign[-2]) != 'i') continue;
+        byte before = lower(sign[-3]);
+        if (size == 32 && (before == 's' || before == 'n')) return 1; /* sid, phpsessid; jsessionid */
+        if (before == 'f' && i >= 4 && lower(sign[-4]) == 'c') return 1;
+    }
+    return 0;
+}
+
+/* Apply the rules to a query; return its length, or -1. ``dropped`` is set if all fields are gone. */
+static Py_ssize_t guess_query(const Guesses *g, byte *s, Py_ssize_t n, int *dropped) {
+    Field fields[MAX_FIELDS];
+    byte room[ROOM];
+    int rules = g->rules, kept = 0, changed = 0, form = 1;
+    if (!n) return n;
+    if (rules & DECODE_ESCAPES && memchr(s, '%', (size_t)n) && (n = decode(g->query, s, n)) < 0) return -1;
+    if (rules & LETTER_CASE) lower_letters(s, n);
+    int count = split_fields(s, n, fields), by_value = rules & ARCHIVE_ORDER;
+    if (count < 0 || n > ROOM) return -1;
+    for (int i = 0; i < count; i++) {
+        Field field = fields[i];
+        if (rules & (ARCHIVE_SESSION | ARCHIVE_ORDER) && may_be_session(&field)) return -1;
+        if (rules & SESSION_ID && is_session(&g->session, &field)) changed = 1;
+        else fields[kept++] = field;
+    }
+    if (!kept) {
+        *dropped = 1;
+        return 0;
+    }
+    for (int i = 0; i < kept && rules & SORTED_QUERY; i++)
+        form &= fields[i].length > 1 && memchr(fields[i].text + 1, '=', (size_t)fields[i].length - 1) != NULL;
+    if (rules & ARCHIVE_ORDER || (rules & SORTED_QUERY && form)) {
+        for (int i = 1; i < kept; i++) { /* insertion sort: stable, and most are sorted */
+            Field field = fields[i];
+            int j = i;
+            for (; j && is_after(&fields[j - 1], &field, by_value); j--) fields[j] = fields[j - 1];
+            fields[j] = field;
+            changed |= j != i;
+        }
+    }
+    if (!changed) return n;
+    n = 0;
+    for (int i = 0; i < kept; i++) {
+        if (i) room[n++] = '&';
+        memcpy(room + n, fields[i].text, (size_t)fields[i].length);
+        n += fields[i].length;
+    }
+    memcpy(s, room, (size_t)n);
+    return n;
+}
+
+/* Return the length of a host's first label such as "www2.", if a domain remains that has no such label. */
+static Py_ssize_t www(const byte *s, Py_ssize_t n) {
+    Py_ssize_t end = 0, again;
+    for (int round = 0; round < 2; round++) {
+        Py_ssize_t i = end;
+        if (n - i < 4 || memcmp(s + i, "www", 3)) break;
+        for (i += 3; i < n && s[i] >= '0' && s[i] <= '9';) i++;
+        if (i == n || s[i] != '.') break;
+        if (round) return 0;
+        end = i + 1;
+    }
+    if (!end) return 0;
+    for (again = end; again < n && s[again] != '.';) again++;
+    return again > end && again + 1 < n ? end : 0;
+}
+
+/* Apply the rules to a URL whose path begins, whose path ends and that ends at these places; return
+ * the new end, or -1. The origin is "http://" or "https://", a host, and perhaps a port. */
+static Py_ssize_t guess(const Guesses *g, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
+    int rules = g->rules, dropped = 0;
+    if (end > query && rules & ON_QUERIES) {
+        Py_ssize_t length = guess_query(g, out + query + 1, end - query - 1, &dropped);
+        if (length < 0) return -1;
+        end = query + 1 + length;
+        if (dropped || (!length && rules & EMPTY_QUERY)) end = query;
+    }
+    if (rules & ON_PATHS) {
+        Py_ssize_t length = guess_path(g, out + path, query - path, end == query);
+        if (length < 0) return -1;
+        if (length < query - path) {
+            memmove(out + path + length, out + query, (size_t)(end - query));
+            end -= query - path - length;
+        }
+    }
+    if (rules & (WWW | SCHEME_FOLD)) {
+        Py_ssize_t from = out[4] == 's' ? 8 : 7, host_end = path, to = from, skip = 0;
+        const byte *port = memchr(out + from, ':', (size_t)(path - from));
+        if (port) host_end = port - out;
+        else if (rules & SCHEME_FOLD && from == 8) to = 7;
+        if (rules & WWW) skip = www(out + from, host_end - from);
+        if (skip || to != from) {
+            memcpy(out + to - 3, "://", 3);
+            memmove(out + to, out + from + skip, (size_t)(end - from - skip));
+            end -= from + skip - to;
+        }
+    }
+    return end;
+}
+
+#endif
