@@ -2,12 +2,14 @@
 
 import re
 import sys
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from click import Context, Group, Option, Parameter
 from generators.disagreements import DISAGREEMENTS, answers
+from generators.json_page import json_page, schema_name, schema_text
 from generators.rfc9309 import FETCHED, ROWS
 from generators.settings_page import settings_page
 
@@ -19,6 +21,8 @@ from canonry.canon.rules.table import DIALECTS as LADDERS
 from canonry.canon.rules.table import EDITION, STEPS, rows_of
 from canonry.canon.syntax.grammar import DOCUMENTS, productions_of
 from canonry.crawler.cli.commands import main as command
+from canonry.crawler.cli.described import examples_of
+from canonry.crawler.cli.printed.all_printed import PRINTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -137,6 +141,12 @@ def commands_page() -> str:
     """Return the page of commands, from their definitions."""
     lines = ["# The command", "", "Made from `crawler/cli/` by `make docs`.", ""]
     lines += [_paragraphs(command.help), ""]
+    lines += [
+        "Every command has `-q` (`--quiet`): say only what went wrong; `-v` (`--verbose`): also",
+        "say what a report of a bug needs; and `-h` (`--help`). What programs may rely on is on a",
+        "page of its own: [exit codes and JSON](json.md).",
+        "",
+    ]
     for name, sub in _commands(command):
         words = " ".join(p.make_metavar(Context(sub)) for p in sub.params if _is_argument(p))
         lines += [
@@ -145,10 +155,12 @@ def commands_page() -> str:
             _paragraphs(sub.help),
             "",
         ]
-        options = [p for p in sub.params if isinstance(p, Option)]
+        options = [p for p in sub.params if isinstance(p, Option) and p.expose_value]
         lines += ["| option | meaning | default |", "|---|---|---|"] if options else []
         for option in options:
             lines.append(f"| `{_usage(option)}` | {option.help or ''} | {_default(option)} |")
+        if not isinstance(sub, Group):
+            lines += ["", "```sh", *examples_of(sub, Context(sub)), "```"]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -362,7 +374,16 @@ PAGES = {
     "settings.md": settings_page,
     "disagreements.md": disagreements_page,
     "grammars.md": grammars_page,
+    "json.md": json_page,
+    **{f"schemas/{schema_name(name)}": partial(schema_text, name) for name in PRINTED},
 }
+MADE = ("schemas",)  # folders that hold nothing but generated files
+
+
+def left_over() -> "list[Path]":
+    """Return the generated files that nothing makes any more."""
+    there = (path for folder in MADE for path in (_PAGES / folder).iterdir())
+    return sorted(path for path in there if path.relative_to(_PAGES).as_posix() not in PAGES)
 
 
 def main() -> int:
@@ -374,7 +395,13 @@ def main() -> int:
             if not path.exists() or path.read_text(encoding="utf-8") != make():
                 stale.append(name)
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(make(), encoding="utf-8")
+    for path in left_over():
+        if "--check" in sys.argv:
+            stale.append(path.relative_to(_PAGES).as_posix())
+        else:
+            path.unlink()
     if stale:
         sys.stderr.write(f"out of date, in docs/reference: {', '.join(stale)}; run: make docs\n")
     return 1 if stale else 0

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
 from canonry.canon import redact, redaction
@@ -106,13 +105,13 @@ def status(connection: Connection) -> dict[str, Any]:
 def _job(row: RowMapping) -> dict[str, Any]:
     """Return a job, with its times as text and the seconds that it took.
 
-    Its settings, which are JSON, lose the passwords of its seeds.
+    Its settings lose the passwords of its seeds.
     """
     settings = redaction.redact_all(stored_json(row["settings"], "jobs", row["id"]))
     ended = row["ended_at"]
     return {
         **row,
-        "settings": msgspec.json.encode(settings).decode(),
+        "settings": settings,
         "started_at": iso(row["started_at"]),
         "ended_at": iso(ended),
         "seconds": None if ended is None else round(ended - row["started_at"], 3),

@@ -1,7 +1,12 @@
 """Times for people and for other programs: moments in UTC, and their text (RFC 3339)."""
 
 from datetime import UTC, datetime
+from typing import Annotated
 
+import msgspec
+
+# A moment in UTC as text, as `text_of` writes it.
+Moment = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 _LAST = 253_402_300_799.0  # the end of the year 9999
 
 

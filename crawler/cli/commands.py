@@ -9,6 +9,8 @@ import click
 
 from canonry import __version__
 from canonry.canon.pipeline import is_compiled
+from canonry.crawler.cli.described import DescribedGroup, write_examples
+from canonry.crawler.cli.exit_codes import INTERRUPTED
 
 
 class Listed(NamedTuple):
@@ -69,7 +71,16 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+EXAMPLES = (
+    "canonry crawl https://example.com/ --store crawl.db",
+    "canonry status --store crawl.db",
+    "canonry why https://example.com/a --store crawl.db",
+    "canonry dedup urls.txt.gz -o distinct.txt",
+    "canonry explain 'https://example.com/a/../b?utm_source=x'",
+)
+
+
+class LazyGroup(DescribedGroup):
     """A group that imports a subcommand only to run it, and never to list it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -88,6 +99,18 @@ class LazyGroup(click.Group):
         """Write the list of subcommands from the table above."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, listed.help) for name, listed in COMMANDS.items()])
+
+    def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write some examples; those of a subcommand are in its own help."""
+        write_examples(EXAMPLES, formatter)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a subcommand; Ctrl-C while it is imported ends as it does later."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("canonry: interrupted; run the same command to start again", err=True)
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(

@@ -1,14 +1,20 @@
 """How a command ends: with an exit code, and with errors as one sentence."""
 
 import os
+import platform
 import sys
+import time
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
+from canonry import __version__
 from canonry.canon import InvalidURL, PolicyError, RulesError
+from canonry.canon.pipeline import is_compiled
 from canonry.crawler.cli.exit_codes import FAILED, INTERRUPTED, USAGE
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError
 from canonry.storage import StoreError, StoreURLError
@@ -21,20 +27,46 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
 
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        begun = time.monotonic()
+        if sys.stdout is None:  # it was closed, as by ">&-"
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the end
         try:
             code = command(*args, **kwargs)
+            sys.stdout.flush()  # what cannot be written is told here, not when Python ends
         except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
-            render.notify(f"canonry: {error}")
-            code = USAGE
+            code = _told(error, USAGE)
         except BrokenPipeError:  # the reader has closed the pipe, as "head" does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = FAILED
         except (StoreError, InvalidURL, OSError) as error:
-            render.notify(f"canonry: {error}")
-            code = FAILED
+            code = _told(error, FAILED)
         except KeyboardInterrupt:
             render.notify("canonry: interrupted; run the same command to start again")
             code = INTERRUPTED
+        if LOUDNESS.verbose:
+            _describe(code, time.monotonic() - begun)
         sys.exit(code)
 
     return run
+
+
+def _told(error: Exception, code: int) -> int:
+    """Print an error as a sentence, with -v also where it arose; return the exit code."""
+    if LOUDNESS.verbose:
+        render.notify("".join(traceback.format_exception(error)).rstrip())
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        render.notify(f"canonry: {os.fsdecode(error.filename)}: {error.strerror}")
+    else:
+        render.notify(f"canonry: {error}")
+    return code
+
+
+def _describe(code: int, seconds: float) -> None:
+    """Say what a report of a bug needs."""
+    kernel = "compiled" if is_compiled() else "not compiled"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    render.notify(f"canonry {__version__}, {kernel}, {python}, {platform.platform()}")
+    used = time.process_time()
+    render.notify(
+        f"exit code {code} after {seconds:.2f} s, {used:.2f} s of processor time with start-up"
+    )

@@ -1,3 +1,14 @@
-"""The exit codes of all commands."""
+"""THE table of exit codes: of all commands, as the help, the pages and the tests have it."""
 
-DONE, FAILED, USAGE, INTERRUPTED, NO_SEED = 0, 1, 2, 3, 4
+from types import MappingProxyType
+
+DONE, FAILED, USAGE, INTERRUPTED, NO_SEED = range(5)
+EXIT_CODES = MappingProxyType(
+    {
+        DONE: "done",
+        FAILED: "failed",
+        USAGE: "wrong usage or settings",
+        INTERRUPTED: "interrupted: run the same command again to resume",
+        NO_SEED: "no seed of a crawl gave a page",
+    }
+)

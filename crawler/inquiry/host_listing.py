@@ -8,7 +8,7 @@ from canonry.crawler.settings import Settings, load
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.steering import host_list
 from canonry.storage.steering.host_list import HostRow, RobotsState
-from canonry.storage.timestamps import iso
+from canonry.storage.timestamps import Moment, iso
 
 ORDERS = host_list.ORDERS
 _NOTABLE = 10.0  # seconds; every host waits for its delay
@@ -21,12 +21,12 @@ class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     queued: int
     delay: float  # between two requests
     delay_from: str  # where that comes from
-    waits_until: str | None  # longer than its delay
+    waits_until: Moment | None  # longer than its delay
     waits_for: str | None  # why
     leased_to: str | None  # the worker that asks it now
     blocked: bool
     last_error: str | None
-    last_error_at: str | None
+    last_error_at: Moment | None
     robots: list[str]  # of each of its origins, in words
 
 

@@ -14,7 +14,7 @@ from canonry.crawler.settings import SettingsError, load
 from canonry.storage.steering import refused_list
 from canonry.storage.steering.refused_list import RefusedURL
 from canonry.storage.steering.releases import Refusal
-from canonry.storage.timestamps import iso
+from canonry.storage.timestamps import Moment, iso
 
 _EXAMPLES = 3
 _WITH_EXAMPLES = 30  # reasons; of rare ones the number is enough
@@ -52,7 +52,7 @@ class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     depth: int
     attempts: int
-    at: str | None  # when it failed, or was found
+    at: Moment | None  # when it failed, or was found
 
 
 class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,11 +2,13 @@
 
 import msgspec
 
+from canonry.storage.timestamps import Moment
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Where a URL was found."""
 
-    at: str
+    at: Moment
     spelling: str  # as written there
     on: list[str]  # the page, the page on which that was found ... to a seed; empty for a seed
     depth: int  # links from a seed
@@ -18,7 +20,7 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The page of a URL."""
 
     status: int
-    fetched_at: str | None
+    fetched_at: Moment | None
     content_type: str | None
     size: int | None  # bytes of the decoded body; None: it was not read
     title: str | None
@@ -34,7 +36,7 @@ class RedirectFacts(msgspec.Struct, frozen=True, kw_only=True):
     state: str  # of the target
     reason: str | None  # why that is held or failed
     answer: int | None  # HTTP status of the target's page
-    last_seen: str | None
+    last_seen: Moment | None
 
 
 class RobotsFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +47,8 @@ class RobotsFacts(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None  # the line that decides, from 1; None: none is about the URL
     text: str | None  # that line
     allows: bool
-    expires_at: str | None  # requested again after
-    unreachable_since: str | None
+    expires_at: Moment | None  # requested again after
+    unreachable_since: Moment | None
 
 
 class ScopeFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +100,7 @@ class MemberFacts(msgspec.Struct, frozen=True, kw_only=True):
     reason: str  # redirect, canonical, rule or content
     via: str  # the URL that it leads to, one step
     status: int | None  # HTTP status of a redirect
-    last_seen: str | None
+    last_seen: Moment | None
 
 
 class ResourceFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,8 +116,8 @@ class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The last crawl into the store."""
 
     state: str
-    started_at: str | None
-    ended_at: str | None
+    started_at: Moment | None
+    ended_at: Moment | None
 
 
 class URLAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,8 +138,8 @@ class URLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     merged_by: str | None = None  # the rules that make the two one
     found: Finding | None = None
     attempts: int = 0  # fetches that failed
-    settled_at: str | None = None  # when it was fetched, failed or held
-    not_before: str | None = None  # when it is tried (again) at the earliest
+    settled_at: Moment | None = None  # when it was fetched, failed or held
+    not_before: Moment | None = None  # when it is tried (again) at the earliest
     waiting: int = 0  # queued URLs of its host
     page: PageFacts | None = None
     redirects: list[RedirectFacts] = []

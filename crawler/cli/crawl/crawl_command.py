@@ -3,7 +3,6 @@
 from typing import Any
 
 import click
-import msgspec
 
 from canonry.crawler.cli.crawl.scope_command import (
     config_option,
@@ -14,10 +13,12 @@ from canonry.crawler.cli.crawl.scope_command import (
     seeds_option,
 )
 from canonry.crawler.cli.crawl.serve_command import serve_option
+from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.options import json_option, store_option
-from canonry.crawler.cli.terminal import last_words, live, render
+from canonry.crawler.cli.printed.store_json import CrawlJSON, program
+from canonry.crawler.cli.terminal import last_words, live, render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
@@ -30,7 +31,11 @@ from canonry.storage import report
 from canonry.storage.sql.engine import shown
 
 
-@click.command()
+@described(
+    "canonry crawl https://example.com/ --store crawl.db",
+    "canonry crawl https://example.com/ --max-pages 1000 --include '/docs/*' --warc archive",
+    "canonry crawl --seeds seeds.txt --scope domain --delay 0.5 --serve",
+)
 @click.argument("seeds", nargs=-1, metavar="[SEED]...")
 @store_option
 @seeds_option
@@ -155,14 +160,19 @@ def crawl(
     with report.reading(store) as connection:
         found = report.status(connection)
     found["unread"] = unread_pages.unread_in(found)
-    found["seconds"] = round(result.seconds, 3)
-    found["finished"] = result.finished and not result.is_fruitless
-    found["failed_seeds"] = last_words.as_data(result.failed_seeds)
-    found["run"] = msgspec.to_builtins(result.progress)
     if as_json:
-        print_json(found)
+        print_json(
+            CrawlJSON(
+                program=program(),
+                **found,
+                seconds=round(result.seconds, 3),
+                finished=result.finished and not result.is_fruitless,
+                failed_seeds=last_words.as_data(result.failed_seeds),
+                run=result.progress,
+            )
+        )
     else:
-        render.status(found)
+        summaries.status(found)
         pages = render.counted(result.progress.pages, "page")
         render.notify(f"{pages} in {result.seconds:.1f} s; the store is {shown(store)}")
     for sentence in last_words.spoken(result, found, settings.crawl.max_pages):

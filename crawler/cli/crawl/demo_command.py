@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import msgspec
 
+from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.options import json_option
-from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.printed.crawl_json import DemoJSON
+from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.demo.run import Result, kept_store, run
 from canonry.crawler.demo.site import HOSTS
 
 
-@click.command()
+@described("canonry demo", "canonry demo --policy web --keep /tmp")
 @click.option(
     "--policy",
     "policies",
@@ -40,7 +41,7 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     named = policies or ("web", "search")
     results = run(named, render.notify, keep)
     if as_json:
-        print_json(msgspec.to_builtins(results))
+        print_json([DemoJSON(**result._asdict()) for result in results])
     else:
         _show(results)
         where = "FILE" if keep is None else str(kept_store(keep, named[0]))
@@ -77,7 +78,7 @@ def _show(results: Sequence[Result]) -> None:
     )
     for result in results:
         render.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")
-        render.merged(result.merged)
+        summaries.merged(result.merged)
     last = results[-1]
     render.table("Aliases recorded", ("kind, HTTP status", "count"), list(last.aliases.items()))
     render.table("The crawls and the truth", ("", *columns), lines)

@@ -7,9 +7,11 @@ import click
 from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.cli.described import DescribedGroup
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.options import json_option
+from canonry.crawler.cli.printed.crawl_json import JudgedJSON, ScopeJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files.lines import Cut
@@ -53,12 +55,17 @@ exclude_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=DescribedGroup)
 def scope() -> None:
     """Test which URLs a crawl would follow."""
 
 
-@scope.command()
+@scope.command(
+    examples=(
+        "canonry scope test https://example.com/a --seed https://example.com/",
+        "canonry scope test https://example.com/docs/a --include '/docs/*' --json",
+    )
+)
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("--seed", "seeds", multiple=True, metavar="URL", help="A seed. Can be repeated.")
 @seeds_option
@@ -99,36 +106,36 @@ def test(
         read_seeds(seeds, listed, url_filter, render.notify)
     judged = [_judge(url_filter, url) for url in urls]
     if as_json:
-        print_json({"urls": judged})
+        print_json(ScopeJSON(urls=judged))
     else:
         for one in judged:
-            place = "in " if one["in"] else "out"
-            about = f"{one['setting']}: {one['value']}" if one["value"] else one["setting"]
-            click.echo(f"{place}  {one['url']}  ({about})")
-    return FAILED if cuts or any(one["setting"] == "url" for one in judged) else 0
+            place = "in " if one.inside else "out"
+            about = f"{one.setting}: {one.value}" if one.value else one.setting
+            click.echo(f"{place}  {one.url}  ({about})")
+    return FAILED if cuts or any(one.setting == "url" for one in judged) else 0
 
 
-def _judge(url_filter: URLFilter, text: str) -> dict[str, str | bool | None]:
-    """Return the judgement of a URL as plain data."""
+def _judge(url_filter: URLFilter, text: str) -> JudgedJSON:
+    """Return the judgement of a URL as it is printed."""
     try:
         url, found = url_filter.judge(text)
     except InvalidURL as error:
         shown, _ = redaction.redact_refused(text)
         reason = error.reason
-        return {
-            "url": shown,
-            "in": False,
-            "reason": reason.name.lower(),
-            "setting": "url",
-            "value": reason.value,
-        }
-    return {
-        "url": redact(url),
-        "in": found.reason is None,
-        "reason": found.reason and found.reason.label,
-        "setting": found.setting,
-        "value": redact(found.value),
-    }
+        return JudgedJSON(
+            url=shown,
+            inside=False,
+            reason=reason.name.lower(),
+            setting="url",
+            value=reason.value,
+        )
+    return JudgedJSON(
+        url=redact(url),
+        inside=found.reason is None,
+        reason=found.reason and found.reason.label,
+        setting=found.setting,
+        value=redact(found.value),
+    )
 
 
 def read_lists(files: Sequence[str]) -> tuple[list[ListedSeed], list[Cut]]:

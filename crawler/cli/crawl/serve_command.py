@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import store_option
 from canonry.crawler.cli.terminal import render
@@ -47,7 +48,10 @@ serve_option = click.option(
 )
 
 
-@click.command()
+@described(
+    "canonry serve --store crawl.db",
+    "canonry serve --host 0.0.0.0 --token s3cret --allow-host crawl.example.com",
+)
 @store_option
 @click.option("--port", type=_port, default=PORT, show_default=True, help="0 takes a free one.")
 @click.option(

@@ -10,10 +10,12 @@ from canonry.crawler import opening
 from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
+from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.options import json_option, out_option, policy_option, rules_option
-from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.printed.file_json import DedupJSON
+from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files import inputs, tables
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
@@ -23,7 +25,11 @@ from canonry.crawler.settings import SettingsError
 _TAB = "\t"
 
 
-@click.command()
+@described(
+    "canonry dedup urls.txt.gz -o distinct.txt",
+    "canonry dedup 'logs/*.csv' --column url --keep-rows -o pages.csv",
+    "canonry dedup today.txt --seen seen.keys -o new.txt",
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
 @out_option
 @click.option(
@@ -195,7 +201,7 @@ def dedup(
         summary = job.run(todo, canonicalizer, advance, render.notify)
     seconds = round(time.monotonic() - start, 3)
     if as_json:
-        print_json(msgspec.to_builtins(summary) | {"seconds": seconds})
+        print_json(DedupJSON(**msgspec.to_builtins(summary), seconds=seconds))
     else:
-        render.dedup(summary, seconds)
+        summaries.dedup(summary, seconds)
     return FAILED if summary.cut else 0

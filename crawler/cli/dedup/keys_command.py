@@ -4,9 +4,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import click
+import msgspec
 
+from canonry.crawler.cli.described import DescribedGroup
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, store_option
+from canonry.crawler.cli.printed.file_json import (
+    AddedKeysJSON,
+    ComparedKeysJSON,
+    KeysInfoJSON,
+    MergedKeysJSON,
+    WrittenKeysJSON,
+)
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.key_files import store_keys
@@ -20,7 +29,7 @@ _SIDES = ("first", "second", "both")
 _file_option = click.option("-o", "out", metavar="FILE", required=True, help="The file to write.")
 
 
-@click.group()
+@click.group(cls=DescribedGroup)
 def keys() -> None:
     """Show, merge and compare files of keys; move keys into and out of a store.
 
@@ -28,7 +37,7 @@ def keys() -> None:
     """
 
 
-@keys.command("info")
+@keys.command("info", examples=("canonry keys info seen.keys --check",))
 @click.argument("file", metavar="FILE")
 @click.option("--check", is_flag=True, help="Read all keys, and compare all checksums.")
 @json_option
@@ -40,14 +49,14 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
             with _progress([found], "check") as read:
                 for _chunk in read(found):
                     pass
-        facts = {
-            "file": file,
-            "policy": found.header.policy,
-            "keys": len(found),
-            "bytes": found.state.end,
-            "parts": [part.keys for part in found.state.parts],
-            "checked": check,
-        }
+        facts = KeysInfoJSON(
+            file=file,
+            policy=found.header.policy,
+            keys=len(found),
+            bytes=found.state.end,
+            parts=[part.keys for part in found.state.parts],
+            checked=check,
+        )
     if as_json:
         print_json(facts)
         return 0
@@ -57,7 +66,7 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
     return 0
 
 
-@keys.command("merge")
+@keys.command("merge", examples=("canonry keys merge monday.keys tuesday.keys -o week.keys",))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @_file_option
 @json_option
@@ -72,10 +81,18 @@ def merge(files: tuple[str, ...], out: str, *, as_json: bool) -> int:
         read = stack.enter_context(_progress(opened, "merge"))
         state = write_file(out, opened[0].header, merged([read(one) for one in opened]))
         given = sum(map(len, opened))
-    return _told(f"{state.keys:,} keys, of {given:,}", {"keys": state.keys, "of": given}, as_json)
+    return _told(
+        f"{state.keys:,} keys, of {given:,}", MergedKeysJSON(keys=state.keys, of=given), as_json
+    )
 
 
-@keys.command("diff")
+@keys.command(
+    "diff",
+    examples=(
+        "canonry keys diff monday.keys tuesday.keys",
+        "canonry keys diff monday.keys tuesday.keys --only second -o new.keys",
+    ),
+)
 @click.argument("first", metavar="FIRST")
 @click.argument("second", metavar="SECOND")
 @click.option(
@@ -118,11 +135,13 @@ def diff(first: str, second: str, side: str | None, out: str | None, *, as_json:
             _SIDES, (f"only in {first}", f"only in {second}", "in both"), strict=True
         )
     )
-    facts = {"only_first": counts["first"], "only_second": counts["second"], "both": counts["both"]}
+    facts = ComparedKeysJSON(
+        only_first=counts["first"], only_second=counts["second"], both=counts["both"]
+    )
     return _told(said, facts, as_json)
 
 
-@keys.command("to-store")
+@keys.command("to-store", examples=("canonry keys to-store seen.keys --store crawl.db",))
 @click.argument("file", metavar="FILE")
 @store_option
 @click.option("--policy", metavar="FILE", help="The policy, if it is one of your own.")
@@ -141,11 +160,11 @@ def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int
         for several, fresh in store_keys.to_store(opened, store, found):
             counted, new = counted + several, new + fresh
             tell(several * KEY_BYTES)
-    facts = {"keys": counted, "new": new}
+    facts = AddedKeysJSON(keys=counted, new=new)
     return _told(f"{new:,} keys added, of {counted:,}", facts, as_json)
 
 
-@keys.command("from-store")
+@keys.command("from-store", examples=("canonry keys from-store --store crawl.db -o seen.keys",))
 @store_option
 @_file_option
 @json_option
@@ -154,7 +173,7 @@ def from_store(store: str, out: str, *, as_json: bool) -> int:
     """Write the keys of all URLs that a store has seen, fetched or not, as a file of keys."""
     header = store_keys.header_of_store(store)
     state = write_file(out, header, store_keys.keys_of_store(store))
-    return _told(f"{state.keys:,} keys", {"keys": state.keys}, as_json)
+    return _told(f"{state.keys:,} keys", WrittenKeysJSON(keys=state.keys), as_json)
 
 
 def _opened(files: Sequence[str], stack: ExitStack) -> list[KeyFile]:
@@ -178,7 +197,7 @@ def _progress(files: Iterable[KeyFile], what: str) -> Iterator[Callable[[KeyFile
         yield read
 
 
-def _told(said: str, facts: dict[str, int], as_json: bool) -> int:  # noqa: FBT001 - the option
+def _told(said: str, facts: msgspec.Struct, as_json: bool) -> int:  # noqa: FBT001 - the option
     """Print what was done."""
     if as_json:
         print_json(facts)

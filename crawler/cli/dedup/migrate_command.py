@@ -1,24 +1,33 @@
 """The command ``migrate``: the map from another program's keys to ours."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import click
 
 from canonry.canon import Refused
 from canonry.crawler import opening
 from canonry.crawler.adapters.compat import OLD_KEYS, MapRow, map_keys
+from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.options import out_option, policy_option, rules_option
+from canonry.crawler.cli.exit_codes import FAILED
+from canonry.crawler.cli.options import json_option, out_option, policy_option, rules_option
+from canonry.crawler.cli.printed.file_json import MigratedJSON
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files import blocks, lines, output, tables
 
 _GROUP = 10_000
 
 
-@click.command()
+@described(
+    "canonry migrate --from scrapy urls.txt -o keys.csv",
+    "canonry migrate --from w3lib urls.txt --json -o keys.parquet",
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
 @click.option(
     "--from",
@@ -36,6 +45,7 @@ _GROUP = 10_000
     help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else text]",
 )
 @out_option
+@json_option
 @with_exit_code
 def migrate(
     files: tuple[str, ...],
@@ -44,6 +54,8 @@ def migrate(
     rules_file: str | None,
     output_format: str | None,
     out: str | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Map the keys that another program gave to URLs to Canonry's.
 
@@ -51,16 +63,24 @@ def migrate(
     the URL. Old keys: w3lib's canonical form, Scrapy's fingerprint of a GET request (as in
     requests.seen), or the SURT of web archives. An old key with several identities has taken
     different pages for one; an identity with several old keys has been fetched several times.
+
+    With --json, standard output gets the summary, and the map is written only to -o.
     """
     canonicalizer = opening.canonicalizer(policy, rules_file)
     refused: Counter[str] = Counter()
     count = 0
+    cut: list[str] = []
     with ExitStack() as stack:
-        target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
+        if out is not None:
+            target = stack.enter_context(output.atomic(out))
+        elif as_json:
+            target = stack.enter_context(Path(os.devnull).open("wb"))
+        else:
+            target = sys.stdout.buffer
         columns = dict.fromkeys(MapRow._fields, str)
         table = tables.table(target, output_format or tables.format_of(out), columns)
         rows: list[MapRow] = []
-        for row in map_keys(_urls(files), program, canonicalizer):
+        for row in map_keys(_urls(files, cut), program, canonicalizer):
             if isinstance(row, Refused):
                 refused[row.reason.value] += 1
                 continue
@@ -71,16 +91,19 @@ def migrate(
                 rows.clear()
         table.write(rows)
         table.close()
+    if as_json:
+        print_json(MigratedJSON(mapped=count, refused=dict(refused), cut=cut))
     for reason, several in refused.most_common():
         render.notify(f"{several:,} refused: {reason}")
     render.notify(f"{render.counted(count, 'URL')} mapped")
-    return 0
+    return FAILED if cut else 0
 
 
-def _urls(files: tuple[str, ...]) -> Iterator[bytes]:
-    """Yield the lines of files; notify people of those that cannot be read."""
+def _urls(files: tuple[str, ...], cut: list[str]) -> Iterator[bytes]:
+    """Yield the lines of files; tell which files cannot be read to their end, and note them."""
     for line in blocks.read_lines(files):
         if isinstance(line, lines.Cut):
             render.notify(f"canonry: {line}")
+            cut.append(str(line))
         elif line.refused is None and line.text:
             yield line.text

@@ -1,27 +1,29 @@
 """The commands ``canonry policy``: list the presets, show what a policy holds, check a file."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.markup import escape
 
 from canonry.canon import Policy, PolicyError
 from canonry.canon.policies import differences, extended, preset, released
+from canonry.crawler.cli.described import DescribedGroup
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import USAGE
 from canonry.crawler.cli.options import json_option
+from canonry.crawler.cli.printed.rule_json import CheckedPolicyJSON, DifferenceJSON, PolicyJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.opening import find_policy
 
 
-@click.group()
+@click.group(cls=DescribedGroup)
 def policy() -> None:
     """List, show and check policies."""
 
 
-@policy.command("list")
+@policy.command("list", examples=("canonry policy list",))
 @json_option
 @with_exit_code
 def list_policies(*, as_json: bool) -> int:
@@ -35,7 +37,7 @@ def list_policies(*, as_json: bool) -> int:
     return 0
 
 
-@policy.command("show")
+@policy.command("show", examples=("canonry policy show web", "canonry policy show web@1 --json"))
 @click.argument("policy_name", metavar="NAME|FILE")
 @json_option
 @with_exit_code
@@ -52,33 +54,54 @@ def show_policy(policy_name: str, *, as_json: bool) -> int:
     for step in found.steps():
         kind = "lossless" if step.lossless else "guess"
         out.print(f"  {step.name:<20}{kind:<10}{escape(step.why)}")
-    for key, names in facts["lists"].items():
+    for key, names in facts.lists.items():
         out.print(f"\n  [bold]{key}[/]\n  {escape(', '.join(names) or '(empty)')}")
     return 0
 
 
-@policy.command("check")
+@policy.command("check", examples=("canonry policy check mine.toml",))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@json_option
 @with_exit_code
-def check_policies(files: tuple[str, ...]) -> int:
+def check_policies(files: tuple[str, ...], *, as_json: bool) -> int:
     """Check policy files, and show how each differs from the preset that it extends."""
-    wrong = 0
+    checked = []
     for file in files:
         try:
             found = find_policy(file)
             base = extended(Path(file).read_text(encoding="utf-8"), file)
         except (PolicyError, OSError) as error:
             render.notify(f"canonry: {error}")
-            wrong += 1
+            checked.append(
+                CheckedPolicyJSON(file=file, error=str(error), policy=None, differences={})
+            )
             continue
-        _heading(found)
-        if base is None:
-            continue
-        for key, (added, removed) in differences(base, found).items():
-            parts = [f"+ {', '.join(added)}"] if added else []
-            parts += [f"- {', '.join(removed)}"] if removed else []
-            render.out().print(f"  {key}: {escape('; '.join(parts))}")
-    return USAGE if wrong else 0
+        beside = {} if base is None else differences(base, found)
+        if not as_json:
+            _heading(found)
+            _show_differences(beside)
+        checked.append(
+            CheckedPolicyJSON(
+                file=file,
+                error=None,
+                policy=_facts(found),
+                differences={
+                    key: DifferenceJSON(added=list(added), removed=list(removed))
+                    for key, (added, removed) in beside.items()
+                },
+            )
+        )
+    if as_json:
+        print_json(checked)
+    return USAGE if any(one.error is not None for one in checked) else 0
+
+
+def _show_differences(beside: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
+    """Print how the lists of a policy differ from those of the preset that it extends."""
+    for key, (added, removed) in beside.items():
+        parts = [f"+ {', '.join(added)}"] if added else []
+        parts += [f"- {', '.join(removed)}"] if removed else []
+        render.out().print(f"  {key}: {escape('; '.join(parts))}")
 
 
 def _heading(found: Policy) -> None:
@@ -87,14 +110,14 @@ def _heading(found: Policy) -> None:
     render.out().print(f"[bold]{found.name}@{found.version}[/]: {facts}")
 
 
-def _facts(found: Policy) -> dict[str, Any]:
-    """Return a policy as plain data."""
-    return {
-        "name": found.name,
-        "version": found.version,
-        "dialect": found.dialect,
-        "edition": found.edition,
-        "fingerprint": found.fingerprint,
-        "rules": [step.name for step in found.steps()],
-        "lists": {key: sorted(names) for key, names in found.lists._asdict().items()},
-    }
+def _facts(found: Policy) -> PolicyJSON:
+    """Return a policy as it is printed."""
+    return PolicyJSON(
+        name=found.name,
+        version=found.version,
+        dialect=found.dialect,
+        edition=found.edition,
+        fingerprint=found.fingerprint,
+        rules=[step.name for step in found.steps()],
+        lists={key: sorted(names) for key, names in found.lists._asdict().items()},
+    )

@@ -1,22 +1,27 @@
 """The commands ``canonry rules``: show, revoke and reinstate rules; the group of all."""
 
 import time
-from typing import Any
 
 import click
-import msgspec
 
 from canonry.canon.learned import RULE_STATES, describe, without_port
 from canonry.crawler import opening
+from canonry.crawler.cli.described import DescribedGroup
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, policy_option, store_option
+from canonry.crawler.cli.printed.rule_json import (
+    ReinstatedJSON,
+    RevokedJSON,
+    RuleJSON,
+    ShownRuleJSON,
+)
 from canonry.crawler.cli.rules.shared_rules import (
     convert_rules,
     export_rules,
     import_rules,
     mine_rules,
 )
-from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.learn import reinstatement, rule_store
 from canonry.crawler.learn.life import experience
@@ -24,11 +29,10 @@ from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rule_listing import listing
 from canonry.storage import report
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.timestamps import iso
 
 
-@click.group()
+@click.group(cls=DescribedGroup)
 def rules() -> None:
     """Show, revoke, reinstate, export, import, mine and convert learned rules.
 
@@ -44,7 +48,13 @@ for _command in (export_rules, import_rules, mine_rules, convert_rules):
 _named = click.argument("rule", metavar="ID")
 
 
-@rules.command("list")
+@rules.command(
+    "list",
+    examples=(
+        "canonry rules list --store crawl.db",
+        "canonry rules list --state active --host example.com --json",
+    ),
+)
 @store_option
 @click.option(
     "--state", type=click.Choice(RULE_STATES), multiple=True, help="Only rules in this state."
@@ -72,7 +82,7 @@ def list_rules(
             if host in {None, rule.rewrite.host, without_port(rule.rewrite.host)}
         ]
     if as_json:
-        print_json([_as_json(rule) for rule in found])
+        print_json([RuleJSON(**RuleJSON.fields_of(rule)) for rule in found])
         return 0
     render.table(
         "Rules",
@@ -95,7 +105,7 @@ def list_rules(
     return 0
 
 
-@rules.command("show")
+@rules.command("show", examples=("canonry rules show 3f8a0c91d2 --store crawl.db",))
 @_named
 @store_option
 @json_option
@@ -112,18 +122,19 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     family = found.rewrite.family
     counted = experience.explain(found, limits.family[family], priors[family])
     if as_json:
-        print_json({**_as_json(found), "experience": counted})
+        print_json(ShownRuleJSON(**RuleJSON.fields_of(found), experience=counted))
     else:
-        render.rule(found, describe(found.rewrite), counted)
+        summaries.rule(found, describe(found.rewrite), counted)
     return 0
 
 
-@rules.command()
+@rules.command(examples=("canonry rules revoke 3f8a0c91d2 --store crawl.db",))
 @_named
 @store_option
 @policy_option
+@json_option
 @with_exit_code
-def revoke(rule: str, store: str, policy: str | None) -> int:
+def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
     """Revoke a rule for good; the URLs that it held go back to the queue.
 
     The rule is not learned again; 'canonry rules reinstate' brings it back. A running crawl follows
@@ -132,20 +143,23 @@ def revoke(rule: str, store: str, policy: str | None) -> int:
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
         found = rule_store.find(connection, rule)
         done = rule_store.revoke(connection, found, canonicalizer, time.time())
+    says = describe(found.rewrite)
+    if as_json:
+        print_json(RevokedJSON(id=found.id, says=says, released=len(done.released)))
     render.notify(
-        f"rule {found.id} is revoked: {describe(found.rewrite)}; "
-        f"{len(done.released):,} URLs went back to the queue"
+        f"rule {found.id} is revoked: {says}; {len(done.released):,} URLs went back to the queue"
     )
     return 0
 
 
-@rules.command()
+@rules.command(examples=("canonry rules reinstate 3f8a0c91d2 --trial --store crawl.db",))
 @_named
 @store_option
 @policy_option
 @click.option("--trial", is_flag=True, help="Put it on probation.")
+@json_option
 @with_exit_code
-def reinstate(rule: str, store: str, policy: str | None, *, trial: bool) -> int:
+def reinstate(rule: str, store: str, policy: str | None, *, trial: bool, as_json: bool) -> int:
     """Bring back a rule that was revoked or frozen; queued URLs that it changes are held again.
 
     Its evidence stays, so a crawl revokes it again if that speaks against it. With --trial it
@@ -156,24 +170,15 @@ def reinstate(rule: str, store: str, policy: str | None, *, trial: bool) -> int:
         found = rule_store.find(connection, rule)
         done = reinstatement.reinstate(connection, found, canonicalizer, time.time(), trial=trial)
         doubt = reinstatement.doubt_about(connection, found, learning.load())
+    says, held = describe(found.rewrite), len(done.held)
+    if as_json:
+        print_json(
+            ReinstatedJSON(id=found.id, says=says, state=found.state, held=held, doubt=doubt)
+        )
     render.notify(
-        f"rule {found.id} is reinstated, and {found.state}: {describe(found.rewrite)}; "
-        f"{render.counted(len(done.held), 'queued URL')} held as duplicates"
+        f"rule {found.id} is reinstated, and {found.state}: {says}; "
+        f"{render.counted(held, 'queued URL')} held as duplicates"
     )
     if doubt is not None:
         render.notify(f"canonry: rule {found.id}: {doubt}")
     return 0
-
-
-def _as_json(rule: TrackedRule) -> dict[str, Any]:
-    """Return a rule as plain data for JSON."""
-    return {
-        "id": rule.id,
-        "says": describe(rule.rewrite),
-        **msgspec.to_builtins(rule.as_learned()),
-        "trial": {"agree": rule.trial_agree, "disagree": rule.trial_disagree},
-        "reversed": rule.reversed,
-        "spared": rule.spared,
-        "entered_at": rule.entered_at,
-        "verified_at": rule.verified_at,
-    }

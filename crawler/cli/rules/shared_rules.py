@@ -4,15 +4,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import RULE_STATES
 from canonry.crawler import opening
+from canonry.crawler.cli.described import Described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, out_option, policy_option, store_option
+from canonry.crawler.cli.printed.rule_json import ConvertedJSON, ImportedJSON, MinedJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.compression import decompressed
@@ -26,7 +27,9 @@ from canonry.storage.facts import read_facts
 _HEAD = 4096
 
 
-@click.command("export")
+@click.command(
+    "export", cls=Described, examples=("canonry rules export --store crawl.db -o rules.json",)
+)
 @store_option
 @click.option(
     "--state",
@@ -51,13 +54,18 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
     return 0
 
 
-@click.command("import")
+@click.command(
+    "import",
+    cls=Described,
+    examples=("canonry rules import rules.json --trial --store crawl.db",),
+)
 @click.argument("file")
 @store_option
 @policy_option
 @click.option("--trial", is_flag=True, help="Put active rules on probation.")
+@json_option
 @with_exit_code
-def import_rules(file: str, store: str, policy: str | None, *, trial: bool) -> int:
+def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_json: bool) -> int:
     """Import rules from a file into a store; active rules apply from then on.
 
     With --trial they start on probation: they spare no fetch until their predictions hold.
@@ -67,15 +75,24 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool) -> i
         done = rule_store.import_rules(
             connection, given.rules, canonicalizer, time.time(), trial=trial
         )
+    active, held = 0 if trial else len(given), len(done.held)
+    if as_json:
+        print_json(ImportedJSON(rules=len(given.rules), active=active, held=held))
     render.notify(
-        f"{render.counted(len(given.rules), 'rule')} imported, "
-        f"{0 if trial else len(given):,} of them active; "
-        f"{render.counted(len(done.held), 'queued URL')} held as duplicates"
+        f"{render.counted(len(given.rules), 'rule')} imported, {active:,} of them active; "
+        f"{render.counted(held, 'queued URL')} held as duplicates"
     )
     return 0
 
 
-@click.command("mine")
+@click.command(
+    "mine",
+    cls=Described,
+    examples=(
+        "canonry rules mine redirects.tsv -o rules.json",
+        "canonry rules mine crawl.warc.gz --store crawl.db",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
 @policy_option
 @out_option
@@ -98,17 +115,18 @@ def mine_rules(
         found_policy = opening.policy_for(store, policy, lambda _message: None)
         canonicalizer = Canonicalizer(found_policy)
     found = mine.mine(_pairs(files), canonicalizer, learning.load())
-    summary: dict[str, Any] = {
-        "redirects": found.pairs,
-        "other_lines": found.other,
-        "refused": found.refused,
-        "candidates": len(found.rules),
-    }
     if store is not None:
         with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
             rule_store.import_rules(connection, found.rules, canonicalizer, time.time())
     if as_json:
-        print_json(summary)
+        print_json(
+            MinedJSON(
+                redirects=found.pairs,
+                other_lines=found.other,
+                refused=found.refused,
+                candidates=len(found.rules),
+            )
+        )
     if out is not None or not as_json:
         _write(RuleSet(found.rules, canonicalizer.policy.label), out)
     refused = sum(found.refused.values())
@@ -120,7 +138,9 @@ def mine_rules(
     return 0
 
 
-@click.command("convert")
+@click.command(
+    "convert", cls=Described, examples=("canonry rules convert data.min.json -o rules.json",)
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @policy_option
 @out_option
@@ -141,7 +161,7 @@ def convert_rules(
     found = [convert(Path(file).read_bytes(), file) for file in files]
     made = {rule.rewrite: rule for conversion in found for rule in conversion.rules}
     if as_json:
-        print_json(summary(found))
+        print_json(ConvertedJSON(**summary(found)))
     else:
         _report_lost(found)
     if out is not None or not as_json:

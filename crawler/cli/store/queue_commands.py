@@ -5,8 +5,16 @@ import time
 import click
 
 from canonry.crawler.admission import exclusions
+from canonry.crawler.cli.described import DescribedGroup
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, store_option
+from canonry.crawler.cli.printed.queue_json import (
+    BlockedJSON,
+    ExcludedJSON,
+    IncludedJSON,
+    ReleasedJSON,
+    UnblockedJSON,
+)
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
@@ -27,12 +35,12 @@ _limit = click.option(
 _after = click.option("--after", metavar="CURSOR", default="", help="Go on after an earlier list.")
 
 
-@click.group()
+@click.group(cls=DescribedGroup)
 def refused() -> None:
     """Show and release URLs that are held or have failed."""
 
 
-@refused.command("list")
+@refused.command("list", examples=("canonry refused list --store crawl.db",))
 @store_option
 @json_option
 @with_exit_code
@@ -56,12 +64,18 @@ def list_refused(store: str, *, as_json: bool) -> int:
     return 0
 
 
-@refused.command()
+@refused.command(
+    examples=(
+        "canonry refused release too-deep --store crawl.db",
+        "canonry refused release 'status 503' --host example.com",
+    )
+)
 @click.argument("reason", metavar="REASON")
 @click.option("--host", metavar="HOST", help="Only URLs of this host.")
 @store_option
+@json_option
 @with_exit_code
-def release(reason: str, host: str | None, store: str) -> int:
+def release(reason: str, host: str | None, store: str, *, as_json: bool) -> int:
     """Put the URLs that are held, or have failed, for a reason back in the queue.
 
     A running crawl fetches them; else the next one does, unless it has other limits than the last
@@ -75,18 +89,23 @@ def release(reason: str, host: str | None, store: str) -> int:
     wanted = [refusal_listing.to_release(state, reason) for state in states or ["held"]]
     with ShortSteps(store) as opened:
         done = sum(releases.release(opened, one, host=host, keeps=keeps) for one in wanted)
+    if as_json:
+        print_json(ReleasedJSON(reason=reason, host=host, released=done))
     if not states:
         render.notify(f"no URL is held or has failed for {reason!r}; 'canonry refused list'")
     render.notify(f"{render.counted(done, 'URL')} went back to the queue")
     return 0
 
 
-@click.group()
+@click.group(cls=DescribedGroup)
 def hosts() -> None:
     """Show, block and unblock hosts."""
 
 
-@hosts.command("list")
+@hosts.command(
+    "list",
+    examples=("canonry hosts list --store crawl.db", "canonry hosts list --sort wait --json"),
+)
 @store_option
 @click.option(
     "--sort",
@@ -131,34 +150,40 @@ def list_hosts(
     return 0
 
 
-@hosts.command()
+@hosts.command(examples=("canonry hosts block example.com --store crawl.db",))
 @_host
 @store_option
+@json_option
 @with_exit_code
-def block(host: str, store: str) -> int:
+def block(host: str, store: str, *, as_json: bool) -> int:
     """Ask nothing more of a host: what is queued there is held, and what is found there, too.
 
     A running crawl follows within a second; its requests in flight end.
     """
     with ShortSteps(store) as opened:
         done = blocked_hosts.block(opened, host)
+    if as_json:
+        print_json(BlockedJSON(host=host, held=done))
     render.notify(f"{host} is blocked: {render.counted(done, 'queued URL')} held")
     return 0
 
 
-@hosts.command()
+@hosts.command(examples=("canonry hosts unblock example.com --store crawl.db",))
 @_host
 @store_option
+@json_option
 @with_exit_code
-def unblock(host: str, store: str) -> int:
+def unblock(host: str, store: str, *, as_json: bool) -> int:
     """Put back in the queue what was held because its host was blocked."""
     with ShortSteps(store) as opened:
         done = blocked_hosts.unblock(opened, host)
+    if as_json:
+        print_json(UnblockedJSON(host=host, released=done))
     render.notify(f"{host} is not blocked: {render.counted(done, 'URL')} went back to the queue")
     return 0
 
 
-@click.group()
+@click.group(cls=DescribedGroup)
 def patterns() -> None:
     """Show patterns of URLs with their budgets; exclude and include them.
 
@@ -167,7 +192,7 @@ def patterns() -> None:
     """
 
 
-@patterns.command("list")
+@patterns.command("list", examples=("canonry patterns list --store crawl.db --match /calendar/",))
 @store_option
 @click.option("--match", "part", metavar="TEXT", default="", help="Only patterns with it in them.")
 @_limit
@@ -195,7 +220,12 @@ def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool
     return 0
 
 
-@patterns.command()
+@patterns.command(
+    examples=(
+        "canonry patterns exclude 'example.com/calendar/*' --dry-run",
+        "canonry patterns exclude https://example.com/calendar/2031 --store crawl.db",
+    )
+)
 @_pattern
 @click.option("--dry-run", is_flag=True, help="Say what would be held, and change nothing.")
 @store_option
@@ -215,20 +245,23 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
     with ShortSteps(store) as opened:
         done = excluded_patterns.exclude(opened, found)
     if as_json:
-        print_json({"pattern": found.text, "held": done})
+        print_json(ExcludedJSON(pattern=found.text, held=done))
     render.notify(f"{found.text} is excluded: {render.counted(done, 'queued URL')} held")
     return 0
 
 
-@patterns.command()
+@patterns.command(examples=("canonry patterns include 'example.com/calendar/*' --store crawl.db",))
 @_pattern
 @store_option
+@json_option
 @with_exit_code
-def include(pattern: str, store: str) -> int:
+def include(pattern: str, store: str, *, as_json: bool) -> int:
     """Undo an exclusion: the URLs that it holds go back to the queue."""
     found = pattern_listing.pattern_named(pattern)
     with ShortSteps(store) as opened:
         done = excluded_patterns.include(opened, found)
+    if as_json:
+        print_json(IncludedJSON(pattern=found.text, released=done))
     render.notify(
         f"{found.text} is not excluded: {render.counted(done, 'URL')} went back to the queue"
     )

@@ -9,11 +9,20 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
+from canonry.canon.pipeline import is_compiled
 from canonry.crawler import policy_upgrade
+from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, store_option, unless_dash
-from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.printed.store_json import (
+    SchemaChangeJSON,
+    StatusJSON,
+    UpgradeJSON,
+    program,
+)
+from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
@@ -35,7 +44,7 @@ _WRITTEN = 5_000  # rows at once
 WHAT = sorted([*report.EXPORTS, "clusters", "merges"])
 
 
-@click.command()
+@described("canonry status --store crawl.db", "canonry status --json")
 @store_option
 @json_option
 @with_exit_code
@@ -48,15 +57,21 @@ def status(store: str, *, as_json: bool) -> int:
         found = report.status(connection)
     found["unread"] = unread_pages.unread_in(found)
     if found["job"] is not None:
-        found["job"] = killed_jobs.corrected(found["job"])
+        found["job"]["state"] = killed_jobs.state_now(found["job"])
     if as_json:
-        print_json(found)
+        print_json(StatusJSON(program=program(), **found))
     else:
-        render.status(found)
+        summaries.status(found)
+        if not is_compiled():
+            render.notify("canonry: the kernel is not compiled, so all takes longer")
     return 0
 
 
-@click.command()
+@described(
+    "canonry export pages --store crawl.db -o pages.parquet",
+    "canonry export aliases --format csv",
+    "canonry export clusters --cursor index.cursor -o changes.jsonl",
+)
 @click.argument("what", type=click.Choice(WHAT))
 @store_option
 @click.option(
@@ -186,7 +201,10 @@ def _format_of(out: str | None) -> str:
     return "jsonl" if named == "text" else named
 
 
-@click.command()
+@described(
+    "canonry upgrade --store crawl.db",
+    "canonry upgrade --store crawl.db --policy web --dry-run",
+)
 @store_option
 @click.option(
     "--policy",
@@ -208,10 +226,11 @@ def upgrade(store: str, policy: str | None, *, dry_run: bool, as_json: bool) -> 
     """
     if dry_run and policy is None:
         raise SettingsError("--dry-run needs --policy: an upgrade alone changes no keys")
-    if not dry_run:
-        _upgrade_schema(store, also_policy=policy is not None)
+    schema = None if dry_run else _upgrade_schema(store, also_policy=policy is not None)
     made = policy_upgrade.made_under(store)
     if policy is None:
+        if as_json:
+            print_json(UpgradeJSON(schema=schema, made=made, to=made))
         if newer := policy_upgrade.newer_than(made):
             name = newer.partition("@")[0]
             render.notify(
@@ -219,7 +238,23 @@ def upgrade(store: str, policy: str | None, *, dry_run: bool, as_json: bool) -> 
                 f"canonry upgrade --policy {name} --store {shown(store)}"
             )
         return 0
-    found = find_policy(policy)
+    _change_policy(
+        store, policy, UpgradeJSON(schema=schema, made=made, to="", dry_run=dry_run), as_json
+    )
+    return 0
+
+
+def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -> None:  # noqa: FBT001 - the option
+    """Change the policy of a store, or count what would change, and print it.
+
+    Args:
+        store: a path or a SQLAlchemy URL.
+        policy: the one to change to.
+        begun: what is known before.
+        as_json: print it for programs.
+    """
+    made, found = begun.made, find_policy(policy)
+    begun = replace(begun, to=found.label)
     if found.label == made:
         with report.reading(store) as connection:
             changed = read_facts(connection)["fingerprint"] != found.fingerprint
@@ -229,33 +264,36 @@ def upgrade(store: str, policy: str | None, *, dry_run: bool, as_json: bool) -> 
                 "raise its version"
             )
         render.notify(f"its policy is {made} already; no key was changed")
-        return 0
+        if as_json:
+            print_json(begun)
+        return
     with policy_upgrade.telling(render.notify) as progress:
-        if dry_run:
+        if begun.dry_run:
             foreseen = policy_upgrade.foresee_change(store, found, progress)
             if as_json:
-                print_json({"from": made, "to": found.label} | foreseen.as_dict())
+                print_json(replace(begun, **foreseen.as_dict()))
             else:
-                render.forecast(made, found.label, foreseen)
-            return 0
+                summaries.forecast(made, found.label, foreseen)
+            return
         done = policy_upgrade.change_policy(store, found, render.notify, progress)
     if as_json:
-        print_json({"from": made, "to": found.label, **done._asdict()})
+        print_json(replace(begun, **done._asdict()))
     render.notify(
         f"policy {made} is now {found.label}: {done.urls:,} URLs, of which {done.merged:,} were "
         f"merged with others; {render.counted(done.split, 'target')} became URLs of their own"
     )
-    return 0
 
 
-def _upgrade_schema(store: str, *, also_policy: bool) -> None:
-    """Upgrade the schema of a store, and say what was done."""
+def _upgrade_schema(store: str, *, also_policy: bool) -> SchemaChangeJSON:
+    """Upgrade the schema of a store, say what was done, and return it."""
     from canonry.storage import migrations  # noqa: PLC0415 - loads Alembic
 
     before = migrations.upgrade(store, render.notify)
+    done = SchemaChangeJSON(before=before, after=VERSION)
     if before == VERSION and also_policy:
-        return
+        return done
     if before == VERSION:
         render.notify(f"the store has schema {VERSION} already; nothing was changed")
     else:
         render.notify(f"schema {before} is now schema {VERSION}")
+    return done

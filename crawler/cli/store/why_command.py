@@ -4,6 +4,7 @@ import time
 
 import click
 
+from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.terminal import render, url_facts
@@ -12,7 +13,10 @@ from canonry.crawler.inquiry.ask import ask
 from canonry.storage import report
 
 
-@click.command()
+@described(
+    "canonry why https://example.com/a --store crawl.db",
+    "canonry why https://example.com/a --json",
+)
 @click.argument("url")
 @store_option
 @click.option(

@@ -6,6 +6,7 @@ from typing import Any
 
 from canonry.canon.syntax import Parts
 from canonry.crawler.cli.exit_codes import INTERRUPTED, NO_SEED
+from canonry.crawler.cli.printed.store_json import FailedSeedJSON
 from canonry.crawler.cli.terminal.render import counted
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.ports import is_web_port
@@ -39,10 +40,10 @@ def exit_code(result: CrawlResult) -> int:
     return NO_SEED if result.is_fruitless else 0
 
 
-def as_data(seeds: Sequence[FailedSeed]) -> list[dict[str, Any]]:
-    """Return failed seeds as plain data, each with its cause in words and with what helps."""
+def as_data(seeds: Sequence[FailedSeed]) -> list[FailedSeedJSON]:
+    """Return failed seeds as they are printed, each with its cause in words and what helps."""
     return [
-        {**seed._asdict(), "because": because(seed.reason), "advice": advice(seed)}
+        FailedSeedJSON(**seed._asdict(), because=because(seed.reason), advice=advice(seed))
         for seed in seeds
     ]
 

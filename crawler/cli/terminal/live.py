@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.observe.pace import RunPace, Speed, clock, time_left
 from canonry.crawler.observe.progress import Progress
 from canonry.storage import StoreError, report
@@ -37,7 +38,7 @@ def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]
         max_pages: where the crawl stops; 0 is no limit.
     """
     console = render.err()
-    if not console.is_terminal:
+    if not console.is_terminal or LOUDNESS.quiet:
         yield lambda _progress: None
         return
     pace = RunPace(time.monotonic())

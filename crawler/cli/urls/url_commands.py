@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -13,9 +12,16 @@ import msgspec
 from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon import extract as canon_extract
 from canonry.crawler import opening
+from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.options import base_option, json_option, policy_option, rules_option
+from canonry.crawler.cli.printed.url_json import (
+    CanonicalJSON,
+    ExplainJSON,
+    ExtractJSON,
+    RefusedJSON,
+)
 from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.compression import Stream
@@ -30,7 +36,11 @@ _known_store = click.option(
 )
 
 
-@click.command()
+@described(
+    "canonry canon 'HTTP://Example.com/%7eann?utm_source=x'",
+    "canonry canon < urls.txt > canonical.txt",
+    "canonry canon --format surt https://example.com/a",
+)
 @click.argument("urls", nargs=-1, metavar="[URL]...|-")
 @base_option
 @policy_option
@@ -43,6 +53,12 @@ _known_store = click.option(
     default="text",
     show_default=True,
     help="Output format.",
+)
+@click.option(
+    "--json",
+    "output_format",
+    flag_value="json",
+    help="The same as --format json: one JSON object on each line.",
 )
 @with_exit_code
 def canon(
@@ -77,11 +93,11 @@ def canon(
     return FAILED if refused and given is urls else 0
 
 
-def _record(result: Canonical | Refused) -> dict[str, Any]:
-    """Return a result as plain data for JSON."""
+def _record(result: Canonical | Refused) -> CanonicalJSON | RefusedJSON:
+    """Return a result as it is printed."""
     if isinstance(result, Refused):
-        return {"text": result.text, "reason": result.reason.name.lower()}
-    return result._asdict() | {"key": result.key.hex()}
+        return RefusedJSON(text=result.text, reason=result.reason.name.lower())
+    return CanonicalJSON(url=result.url, identity=result.identity, key=result.key.hex())
 
 
 def _stdin_lines() -> Iterator[bytes]:
@@ -93,7 +109,10 @@ def _stdin_lines() -> Iterator[bytes]:
             yield b"" if line.refused else line.text
 
 
-@click.command()
+@described(
+    "canonry explain 'https://example.com/a/../b?utm_source=x'",
+    "canonry explain https://example.com/a --store crawl.db --json",
+)
 @click.argument("url")
 @base_option
 @policy_option
@@ -122,7 +141,7 @@ def explain(
         with report.reading(store) as connection:
             answer = ask(connection, trace.url, time.time(), policy)
     if as_json:
-        print_json(trace.as_dict() | ({} if answer is None else {"store": answer}))
+        print_json(ExplainJSON(**trace.as_dict(), store=answer))
     else:
         render.trace(trace)
         if answer is not None:
@@ -130,7 +149,10 @@ def explain(
     return 0
 
 
-@click.command()
+@described(
+    "canonry extract message.txt",
+    "canonry extract page.html --base https://example.com/",
+)
 @click.argument("file", metavar="FILE|-")
 @base_option
 @click.option(
@@ -138,8 +160,9 @@ def explain(
     is_flag=True,
     help="Also find URLs without a scheme, such as www.example.com/a; they get http://.",
 )
+@json_option
 @with_exit_code
-def extract(file: str, base: str | None, *, suffixes: bool) -> int:
+def extract(file: str, base: str | None, *, suffixes: bool, as_json: bool) -> int:
     """Print the URLs in a text, or the links of an HTML page.
 
     In a text, a URL stands in angle brackets, in quotes, after "URL:" or by itself (RFC 3986
@@ -147,6 +170,7 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     relative links are left out and counted: give --base.
     """
     body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    relative = 0
     if html.looks_like_html(body):
         found, relative = html.absolute_links(body, base)
         if relative:
@@ -155,6 +179,9 @@ def extract(file: str, base: str | None, *, suffixes: bool) -> int:
     else:
         text = in_utf8(Stream(BytesIO(body))).read()
         found = [hit.url for hit in canon_extract(text, suffixes=suffixes)]
+    if as_json:
+        print_json(ExtractJSON(urls=found, relative=relative))
+        return 0
     for url in found:
         click.echo(url)
     return 0

@@ -23,12 +23,18 @@ def unsigned(job: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in job.items() if key != "worker"}
 
 
+def state_now(job: Mapping[str, Any]) -> str:
+    """Return the state of a job whose settings are read already; a killed one is interrupted."""
+    is_killed = job["state"] == _RUNNING and is_dead(job["settings"].get("worker", ""))
+    return _ENDED if is_killed else str(job["state"])
+
+
 def corrected(job: dict[str, Any]) -> dict[str, Any]:
     """Return a row of the table of jobs; one that was killed is "interrupted"."""
     if job["state"] != _RUNNING:
         return job
-    worker = stored_json(job["settings"], "jobs", job["id"]).get("worker", "")
-    return {**job, "state": _ENDED} if is_dead(worker) else job
+    settings = stored_json(job["settings"], "jobs", job["id"])
+    return {**job, "state": state_now({**job, "settings": settings})}
 
 
 def close_in(connection: Connection) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal import render, summaries
 from canonry.storage import report
 
 MERGED = [
@@ -30,7 +30,7 @@ def test_a_link_counts_for_each_rule_that_it_needed() -> None:
 
 
 def test_long_urls_are_cut_in_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    render.merged([{**MERGED[1], "link": f"http://a/#\n{'y' * 100}"}])
+    summaries.merged([{**MERGED[1], "link": f"http://a/#\n{'y' * 100}"}])
     shown = capsys.readouterr().out
     assert "Merged, by rule" in shown
     assert f"http://a/# {'y' * 60}…" in shown

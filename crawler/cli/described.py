@@ -1,0 +1,95 @@
+"""Commands with examples in their help, and with -q and -v."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from canonry.crawler.cli.terminal.loudness import LOUDNESS
+
+_META = "canonry.loudness"
+
+
+def _loudness(context: click.Context, option: click.Parameter, is_given: bool) -> bool:  # noqa: FBT001 - click's signature
+    """Note how loud the run is; the options of a group are for its commands, too."""
+    given = context.meta.setdefault(_META, set())
+    if context.parent is None:
+        given.discard(option.name)
+    if is_given:
+        given.add(option.name)
+    if given >= {"quiet", "verbose"}:
+        raise click.UsageError("-q and -v exclude each other: give one of them.")
+    LOUDNESS.set(quiet="quiet" in given, verbose="verbose" in given)
+    return is_given
+
+
+def _options() -> list[click.Parameter]:
+    """Return the options that every command has."""
+    return [
+        click.Option(
+            ["-q", "--quiet"],
+            is_flag=True,
+            expose_value=False,
+            callback=_loudness,
+            help="Say only what went wrong.",
+        ),
+        click.Option(
+            ["-v", "--verbose"],
+            is_flag=True,
+            expose_value=False,
+            callback=_loudness,
+            help="Also say what a report of a bug needs: versions, times, where an error arose.",
+        ),
+    ]
+
+
+class Described(click.Command):
+    """A command with examples; each is a line that people can type, and is parsed in a test."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:  # noqa: ANN401 - click's
+        """Make a command; ``examples`` begin with ``canonry``."""
+        super().__init__(*args, **more)
+        self.examples = tuple(examples)
+        self.params += _options()
+
+    def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples below the options."""
+        write_examples(self.examples, formatter)
+
+
+class DescribedGroup(click.Group):
+    """A group of commands with examples: the first of each command."""
+
+    command_class = Described
+
+    def __init__(self, *args: Any, **more: Any) -> None:  # noqa: ANN401 - click's
+        """Make a group."""
+        super().__init__(*args, **more)
+        self.params += _options()
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first example of each command."""
+        write_examples(examples_of(self, context), formatter)
+
+
+def examples_of(command: click.Command, context: click.Context) -> tuple[str, ...]:
+    """Return the examples of a command; of a group, the first one of each of its commands."""
+    if isinstance(command, click.Group):
+        below = (command.get_command(context, name) for name in command.list_commands(context))
+        return tuple(one.examples[0] for one in below if isinstance(one, Described))
+    return command.examples if isinstance(command, Described) else ()
+
+
+def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """Write examples as they are typed."""
+    if not examples:
+        return
+    with formatter.section("Examples"):
+        for example in examples:
+            lead = " " * formatter.current_indent
+            formatter.write(f"{lead}{example}\n")
+
+
+def described(*examples: str) -> Callable[[Callable[..., Any]], Described]:
+    """Make a function a command with these examples."""
+    return click.command(cls=Described, examples=examples)

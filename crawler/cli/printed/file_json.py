@@ -1,0 +1,66 @@
+"""What the commands over files print as JSON: ``dedup``, ``keys``, ``migrate``; and ``scope``."""
+
+import msgspec
+
+
+class DedupJSON(msgspec.Struct, kw_only=True):
+    """What became of the lines of a dedup."""
+
+    lines: int
+    blank: int
+    distinct: int
+    exact: int  # lines that repeat a spelling
+    seen: int  # lines whose resource was seen before, as the file of --seen says
+    merged: dict[str, int]  # lines, by the rules that merged them
+    merged_samples: dict[str, tuple[str, str]]  # for each of these, a line and what it equals
+    refused: dict[str, int]  # lines that are no URL, by reason
+    refused_samples: dict[str, str]  # for each of these, a line with its place
+    cut: list[str]  # sources that could not be read to their end
+    seconds: float
+
+
+class KeysInfoJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of keys."""
+
+    file: str
+    policy: str  # name/version
+    keys: int
+    bytes: int
+    parts: list[int]  # keys in each
+    checked: bool  # True: every checksum is right
+
+
+class MergedKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of keys that were merged."""
+
+    keys: int
+    of: int  # keys in all files
+
+
+class ComparedKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Two files of keys, compared."""
+
+    only_first: int
+    only_second: int
+    both: int
+
+
+class AddedKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that were added to a store."""
+
+    keys: int  # in the file
+    new: int  # of these, how many the store did not have
+
+
+class WrittenKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that were written to a file."""
+
+    keys: int
+
+
+class MigratedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the URLs of another program."""
+
+    mapped: int
+    refused: dict[str, int]  # lines that are no URL, by reason
+    cut: list[str]  # sources that could not be read to their end

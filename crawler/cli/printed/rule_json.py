@@ -1,0 +1,170 @@
+"""What the commands about learned rules and policies print as JSON."""
+
+from typing import Any
+
+import msgspec
+
+from canonry.canon.learned import RuleState, describe
+from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.timestamps import Moment, iso
+
+
+class TrialJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What came since a rule entered its state, in distinct paths."""
+
+    agree: int
+    disagree: int
+
+
+class EvidenceJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule rests on, in distinct paths."""
+
+    agree: int
+    disagree: int
+    first_seen: Moment | None
+    last_seen: Moment | None
+    samples: list[tuple[str, str]]  # a URL, and the URL that it was found to equal
+    against: list[tuple[str, str]]  # a URL, and what was found instead
+
+
+class RuleJSON(msgspec.Struct, kw_only=True):
+    """A learned rule."""
+
+    id: str
+    says: str  # for people
+    host: str  # with its port, if its URLs have one
+    family: str
+    below: str  # the part of the host that it covers
+    old: str  # what the family replaces or removes
+    new: str  # what the family puts there
+    beside: list[str]  # names of the other parameters in the query
+    subdomains: bool
+    but: list[str]  # hosts below the host that it does not cover
+    state: RuleState
+    evidence: EvidenceJSON
+    trial: TrialJSON
+    reversed: int  # redirects in the opposite direction
+    spared: int  # fetches
+    entered_at: Moment | None  # its state
+    verified_at: Moment | None
+
+    @staticmethod
+    def fields_of(rule: TrackedRule) -> dict[str, Any]:
+        """Return what is printed of a rule."""
+        says = rule.rewrite
+        return {
+            "id": rule.id,
+            "says": describe(says),
+            "host": says.host,
+            "family": says.family,
+            "below": says.below,
+            "old": says.old,
+            "new": says.new,
+            "beside": list(says.beside),
+            "subdomains": says.subdomains,
+            "but": list(says.but),
+            "state": rule.state,
+            "evidence": EvidenceJSON(
+                agree=rule.agree,
+                disagree=rule.disagree,
+                first_seen=iso(rule.first_seen),
+                last_seen=iso(rule.last_seen),
+                samples=list(rule.samples),
+                against=list(rule.against),
+            ),
+            "trial": TrialJSON(agree=rule.trial_agree, disagree=rule.trial_disagree),
+            "reversed": rule.reversed,
+            "spared": rule.spared,
+            "entered_at": iso(rule.entered_at),
+            "verified_at": iso(rule.verified_at),
+        }
+
+
+class ShownRuleJSON(RuleJSON, kw_only=True):
+    """A learned rule, and how experience with others counted."""
+
+    experience: str  # for people
+
+
+class RevokedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that is revoked now."""
+
+    id: str
+    says: str  # for people
+    released: int  # URLs that went back to the queue
+
+
+class ReinstatedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that is back."""
+
+    id: str
+    says: str  # for people
+    state: RuleState
+    held: int  # queued URLs, as duplicates
+    doubt: str | None  # what speaks against it
+
+
+class ImportedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Rules that were imported."""
+
+    rules: int
+    active: int  # of these
+    held: int  # queued URLs, as duplicates
+
+
+class MinedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learned from a log of redirects."""
+
+    redirects: int  # permanent ones
+    other_lines: int
+    refused: dict[str, int]  # lines that could not be read, by reason
+    candidates: int
+
+
+class OutcomeJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a rule of a list."""
+
+    name: str  # in the list
+    outcome: str  # whole, part or none
+    reasons: list[str]  # why not whole
+
+
+class ConvertedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of lists of rules."""
+
+    formats: list[str]
+    rules: int  # in the lists
+    converted: int
+    in_part: int
+    not_converted: int
+    made: int  # rules of Canonry
+    reasons: dict[str, int]  # rules that were not converted whole, by reason
+    outcomes: list[OutcomeJSON]
+
+
+class PolicyJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy."""
+
+    name: str
+    version: int
+    dialect: str
+    edition: int  # of the rules
+    fingerprint: str  # of its content
+    rules: list[str]  # in the order in which they run
+    lists: dict[str, list[str]]  # parameter names and the like
+
+
+class DifferenceJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """How a list differs from that of the preset."""
+
+    added: list[str]
+    removed: list[str]
+
+
+class CheckedPolicyJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy file that was checked."""
+
+    file: str
+    error: str | None  # null: it can be used
+    policy: PolicyJSON | None
+    differences: dict[str, DifferenceJSON]  # from the preset that it extends, by list

@@ -1,0 +1,132 @@
+"""What the commands about a whole store print as JSON: ``status``, ``crawl``, ``upgrade``."""
+
+from typing import Any
+
+import msgspec
+
+from canonry import __version__
+from canonry.canon.pipeline import is_compiled
+from canonry.crawler.observe.progress import Progress
+from canonry.storage.timestamps import Moment
+
+
+class ProgramJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """The program that prints this."""
+
+    version: str
+    compiled: bool  # False: the kernel is not compiled, and the same answers take longer
+
+
+def program() -> ProgramJSON:
+    """Return what this program is."""
+    return ProgramJSON(version=__version__, compiled=is_compiled())
+
+
+class JobJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """The last crawl."""
+
+    id: int
+    command: str
+    state: str  # running, interrupted, finished or failed
+    started_at: Moment
+    ended_at: Moment | None
+    seconds: float | None  # that it took; null while it runs, or if it was killed
+    settings: dict[str, Any]  # seeds and settings, without passwords
+
+
+class WaitingJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A host that waits for longer than its delay."""
+
+    host: str
+    until: Moment | None
+    reason: str | None  # null: its delay
+    urls: int  # that are queued
+
+
+class MergedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Links that rules merged with known URLs."""
+
+    rules: str  # joined by " + "
+    links: int
+    link: str  # an example
+    same_as: str  # what it was merged with
+
+
+class RefusedLinksJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Links that are no URL which can be fetched."""
+
+    reason: str
+    links: int
+    link: str  # an example
+
+
+class StatusJSON(msgspec.Struct, kw_only=True):
+    """What a store holds."""
+
+    program: ProgramJSON
+    policy: str  # name/version
+    job: JobJSON | None  # null: no crawl has used the store
+    urls: dict[str, int]  # by state: queued, fetched, redirected, failed, held
+    hosts: int
+    keys: int
+    pages_by_status: dict[int, int]  # by HTTP status
+    repeated_bodies: int  # pages with the body of another one
+    held: dict[str, int]  # by reason
+    failed: dict[str, int]  # by reason
+    waiting: list[WaitingJSON]
+    aliases: dict[str, int]  # by kind and HTTP status
+    merged: list[MergedJSON]
+    refused: list[RefusedLinksJSON]
+    not_pages: int  # links that lead to no page, such as mailto:
+    unread: dict[str, int]  # pages whose body was not read, by reason
+
+
+class FailedSeedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A seed that gave no page."""
+
+    url: str
+    reason: str  # as exports have it
+    leads_to: str | None  # where it redirects to: the URL that the reason is about
+    because: str  # the reason in a sentence
+    advice: str | None  # the option or setting that may help
+
+
+class CrawlJSON(StatusJSON, kw_only=True):
+    """What a crawl did, and what its store holds."""
+
+    seconds: float
+    finished: bool  # False: interrupted, or no seed gave a page
+    failed_seeds: list[FailedSeedJSON]
+    run: Progress
+
+
+class SchemaChangeJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """An upgrade of a store's schema."""
+
+    before: int
+    after: int
+
+
+class ExampleJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Two URLs that would become one, or two."""
+
+    url: str
+    other: str
+    rules: str  # that merge them, or did
+
+
+class UpgradeJSON(msgspec.Struct, frozen=True, kw_only=True, rename={"made": "from"}):
+    """What an upgrade did, or would do."""
+
+    schema: SchemaChangeJSON | None = None  # null: with --dry-run, none is changed
+    made: str  # the policy before: name/version
+    to: str  # the policy now
+    urls: int | None = None  # before; null: no key was changed
+    merged: int = 0  # URLs that became one with another
+    split: int = 0  # targets that became URLs of their own
+    continued: bool = False  # an earlier try had begun
+    dry_run: bool = False  # True: this is what would be done
+    apart: int | None = None  # with --dry-run: merged links whose URLs would be two
+    merged_examples: list[ExampleJSON] = []  # with --dry-run
+    split_examples: list[ExampleJSON] = []  # with --dry-run
+    apart_examples: list[ExampleJSON] = []  # with --dry-run

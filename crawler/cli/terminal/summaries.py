@@ -1,0 +1,151 @@
+"""Print the results of whole commands: what a store holds, a rule, a dedup, a change of policy."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from canonry.crawler.batch.summary import Summary
+from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal.loudness import LOUDNESS
+from canonry.crawler.cli.terminal.render import counted, moment, notify, out, table
+from canonry.storage import report
+from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.policy_change import Forecast
+from canonry.storage.timestamps import iso
+
+_NARROW = 72  # characters of a URL in a table
+
+
+def status(found: Mapping[str, Any]) -> None:
+    """Print what a store holds."""
+    job = found["job"]
+    console = out()
+    if job is not None:
+        began = f"began {moment(job['started_at'])}"
+        ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
+        told = f"{job['command']} {job['state']}{ended}, {began}, policy {found['policy']}"
+        console.print(f"{told}\n", soft_wrap=False)
+    table("URLs", ("state", "count"), [(k, n) for k, n in found["urls"].items() if n])
+    table("Pages", ("HTTP status", "count"), list(found["pages_by_status"].items()))
+    if unread := found["unread"]:
+        pages = counted(sum(unread.values()), "page")
+        why = ", ".join(f"{reason} {number:,}" for reason, number in unread.items())
+        console.print(f"{pages} of these answered, but the body was not read: {why}\n")
+    if found["repeated_bodies"]:
+        pages = counted(found["repeated_bodies"], "page")
+        console.print(f"{pages} with the same body as another page\n")
+    table("Aliases", ("kind, HTTP status", "count"), list(found["aliases"].items()))
+    table("Held", ("reason", "count"), list(found["held"].items()))
+    table("Failed", ("reason", "count"), list(found["failed"].items()))
+    table(
+        "Waiting",
+        ("host", "until", "because of", "URLs"),
+        [
+            (w["host"], moment(w["until"]), w["reason"] or "its delay", w["urls"])
+            for w in found["waiting"]
+        ],
+    )
+    merged(found["merged"])
+    table(
+        "Links that cannot be fetched",
+        ("reason", "links", "example"),
+        [(r["reason"], r["links"], _short(r["link"])) for r in found["refused"]],
+    )
+    if found["not_pages"]:
+        links = counted(found["not_pages"], "link")
+        about = "that lead to no page (javascript:, mailto: and the like)"
+        console.print(f"{links} {about}\n", soft_wrap=False)
+
+
+def rule(rule: TrackedRule, says: str, experience: str) -> None:
+    """Print a learned rule and its evidence, and how experience with other hosts counted."""
+    console = out()
+    console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}")
+    console.print(
+        f"\n  {counted(rule.agree, 'path')} for it, {rule.disagree:,} against; since it became "
+        f"{rule.state}: {rule.trial_agree:,} for, {rule.trial_disagree:,} against"
+    )
+    console.print(
+        f"  {counted(rule.spared, 'URL')} not fetched because of it; "
+        f"{counted(rule.reversed, 'redirect')} in the opposite direction"
+    )
+    console.print(
+        f"  first seen {moment(iso(rule.first_seen))}, last seen {moment(iso(rule.last_seen))}, "
+        f"{rule.state} since {moment(iso(rule.entered_at))}, "
+        f"verified {moment(iso(rule.verified_at))}"
+    )
+    console.print(f"  {escape(experience)}\n")
+    table("Evidence for it", ("URL", "is the same as"), rule.samples)
+    table("Evidence against it", ("URL", "leads to"), rule.against)
+
+
+def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
+    """Print how many links each rule merged, with an example."""
+    table(
+        "Merged, by rule",
+        ("rule", "links", "link", "is the same as"),
+        [
+            (row["rules"], row["links"], _short(row["link"]), _short(row["same_as"]))
+            for row in report.merged_by_rule(rows)
+        ],
+        console=console,
+    )
+
+
+def _short(text: str) -> str:
+    """Return a text cut to the width of a column, without control characters."""
+    shown = "".join(c if c.isprintable() else " " for c in text.strip())
+    return shown if len(shown) <= _NARROW else f"{shown[: _NARROW - 1]}…"
+
+
+def dedup(summary: Summary, seconds: float) -> None:
+    """Print the summary of a dedup on standard error."""
+    rate = summary.lines / max(seconds, 0.001)
+    merged_lines = sum(summary.merged.values())
+    refused_lines = sum(summary.refused.values())
+    notify(
+        f"{counted(summary.lines, 'line')} in {seconds:.1f} s ({rate:,.0f}/s): "
+        f"{summary.distinct:,} distinct, {summary.exact:,} repeated, "
+        f"{f'{summary.seen:,} seen before, ' if summary.seen else ''}"
+        f"{merged_lines:,} merged by rules, {refused_lines:,} refused, {summary.blank:,} blank"
+    )
+    if not LOUDNESS.quiet:
+        _dedup_tables(summary)
+    for cut in summary.cut:
+        notify(f"canonry: {cut}; the output has what was read before")
+
+
+def _dedup_tables(summary: Summary) -> None:
+    """Print what rules merged, and what is no URL, on standard error."""
+    merged(
+        [
+            {"rules": rules, "links": count, "link": line, "same_as": same_as}
+            for rules, count in summary.merged.items()
+            for line, same_as in [summary.merged_samples[rules]]
+        ],
+        console=render.err(),
+    )
+    table(
+        "Refused",
+        ("reason", "lines", "example"),
+        [(r, n, _short(summary.refused_samples[r])) for r, n in summary.refused.items()],
+        console=render.err(),
+    )
+
+
+def forecast(made: str, label: str, found: Forecast) -> None:
+    """Show what a change of a store's policy would do."""
+    stay = found.urls - found.merged + found.split
+    out().print(f"{made} -> {label}: {found.urls:,} URLs would be {stay:,}; nothing was changed")
+    own = "targets of redirects and canonical links would be queued as URLs of their own"
+    apart = "merged links would be other URLs; they are not known, and queued when found again"
+    for number, what, examples in (
+        (found.merged, "URLs would become one with another", found.merged_examples),
+        (found.split, own, found.split_examples),
+        (found.apart, apart, found.apart_examples),
+    ):
+        out().print(f"\n{number:,} {what}")
+        for one in examples:
+            out().print(escape(f"  {one.url}  =  {one.other}  ({one.rules})"))

@@ -1,0 +1,165 @@
+"""The schemas of what the commands print with --json, and the page about them."""
+
+import dataclasses
+import inspect
+import re
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args
+
+import msgspec
+
+from canonry.crawler.cli.exit_codes import EXIT_CODES
+from canonry.crawler.cli.printed.all_printed import PRINTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_COMMENT = re.compile(r"^    (\w+): [^#\n]+  # (.+)$", re.MULTILINE)
+_LINES = frozenset({"canon"})  # these print an object on each line
+
+
+def schema_name(command: str) -> str:
+    """Return the name of a command's schema file."""
+    return f"{command.replace(' ', '-')}.json"
+
+
+def schema_of(command: str) -> dict[str, Any]:
+    """Return the JSON Schema of what a command prints with --json."""
+    (*alternatives,), types = msgspec.json.schema_components(
+        kinds := kinds_of(command), ref_template="#/$defs/{name}"
+    )
+    for name, kind in _types_below(kinds):
+        _describe(types[name], kind)
+    shape = alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
+    each = " (each line)" if command in _LINES else ""
+    return {
+        "$schema": _DRAFT,
+        "title": f"canonry {command} --json{each}",
+        **shape,
+        "$defs": dict(sorted(types.items())),
+    }
+
+
+def kinds_of(command: str) -> tuple[Any, ...]:
+    """Return the types that a command prints: one of these."""
+    kind = PRINTED[command]
+    return get_args(kind) if isinstance(kind, UnionType) else (kind,)
+
+
+def schema_text(command: str) -> str:
+    """Return a schema as its file holds it."""
+    return msgspec.json.format(msgspec.json.encode(schema_of(command)), indent=2).decode() + "\n"
+
+
+def _types_below(kinds: "tuple[Any, ...]") -> "Iterator[tuple[str, type]]":
+    """Yield the structs and dataclasses that types are made of, each once, with their names."""
+    seen: dict[str, type] = {}
+    waiting: list[Any] = list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, type) and _fields_of(kind) and kind.__name__ not in seen:
+            seen[kind.__name__] = kind
+            waiting += [hint for _name, _encoded, hint in _fields_of(kind)]
+        waiting += get_args(kind)
+    yield from seen.items()
+
+
+def _fields_of(kind: Any) -> list[tuple[str, str, Any]]:  # noqa: ANN401 - any type
+    """Return the fields of a struct or a dataclass: name, name in JSON, type."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return [(f.name, f.encode_name, f.type) for f in msgspec.structs.fields(kind)]
+    if dataclasses.is_dataclass(kind):
+        return [(f.name, f.name, f.type) for f in dataclasses.fields(kind)]
+    return []
+
+
+def _describe(schema: dict[str, Any], kind: type) -> None:
+    """Add the meaning of each field: the comment behind it in the code."""
+    said: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        if base.__module__.startswith("canonry"):
+            said |= dict(_COMMENT.findall(inspect.getsource(base)))
+    for name, encoded, _hint in _fields_of(kind):
+        if name in said:
+            schema["properties"][encoded]["description"] = said[name]
+
+
+def json_page() -> str:
+    """Return the page of exit codes and of JSON."""
+    lines = [
+        "# Exit codes and JSON",
+        "",
+        "What programs may rely on. `make docs` makes this page, and the schemas below `schemas/`,",
+        "from `crawler/cli/exit_codes.py` and `crawler/cli/printed/`. The promises are those of",
+        "[compatibility](compatibility.md#the-command).",
+        "",
+        "## Exit codes",
+        "",
+        "| code | meaning |",
+        "|---|---|",
+        *(f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()),
+        "",
+        "Code 1 also means that a part of the whole failed: an input file was cut, or an argument",
+        "is no URL. It is the code, too, when the reader of a pipe has gone, as `head` does;",
+        "nothing is said then.",
+        "",
+        "## Streams",
+        "",
+        "Results go to standard output, messages to standard error. Messages that begin with",
+        "`canonry: ` are about something that went wrong; with `-q`, the others are not said, and",
+        "no progress is shown. With `-v`, the versions, the exit code and the times follow at the",
+        "end, and an error is preceded by the place where it arose. `NO_COLOR` turns colours off.",
+        "",
+        "## JSON",
+        "",
+        "Every command that prints a result has `--json`. It prints one JSON document on standard",
+        "output: an object, or for a list an array; `canon` prints an object on each line. After",
+        "an error that ends the command, there is none: look at the exit code first.",
+        "",
+        "- Times are texts in UTC, with milliseconds (RFC 3339): `2026-11-22T04:08:45.963Z`. What",
+        "  is not known, or has never happened, is `null`. Durations are numbers of seconds.",
+        "- Keys and digests are hexadecimal. Sizes are bytes.",
+        "- Passwords in URLs are `***`.",
+        "- Fields stay, with their types; new ones may be added. Their order means nothing.",
+        "",
+        "`export` writes rows instead ([search index](../how-to/search-index.md), `--format jsonl`), and",
+        "`rules export` a file of rules, in a format with a version of its own. In `-o`, `dedup`,",
+        "`migrate`, `rules mine` and `rules convert` write their lines or rules, and with `--json`",
+        "a summary on standard output.",
+        "",
+        "| command | it prints | schema |",
+        "|---|---|---|",
+    ]
+    shown: dict[str, dict[str, Any]] = {}
+    for command in PRINTED:
+        schema = schema_of(command)
+        shown |= schema["$defs"]
+        file = schema_name(command)
+        what = _kind(schema)
+        lines.append(f"| `canonry {command} --json` | {what} | [{file}](schemas/{file}) |")
+    for name, schema in sorted(shown.items()):
+        lines += ["", f"### {name}", "", schema.get("description", ""), ""]
+        lines += ["| field | type | meaning |", "|---|---|---|"]
+        for field, kind in schema["properties"].items():
+            meaning = kind.get("description", "").replace("|", r"\|")
+            lines.append(f"| `{field}` | {_kind(kind)} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def _kind(schema: "Mapping[str, Any]") -> str:
+    """Return the type that a schema describes, in words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if several := schema.get("anyOf"):
+        return " or ".join(map(_kind, several))
+    if names := schema.get("enum"):
+        return " or ".join(f"`{name}`" for name in names)
+    kind = str(schema.get("type", "any"))
+    if kind == "array":
+        pair = schema.get("prefixItems")
+        return f"array of {len(pair)} values" if pair else f"array of {_kind(schema['items'])}"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"object with values {_kind(schema['additionalProperties'])}"
+    return "time" if schema.get("format") == "date-time" else kind
