@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.percent import to_text
 
 
@@ -37,7 +38,7 @@ _NO_SENTENCE = r"(?![A-Za-z]{2,}+[^\S\n]++[A-Za-z]{2,}+[.,;:!?]*+[\s\"])"
 # of the characters that RFC 1738 section 2.1 allows.
 _ANY_SCHEME = r"[A-Za-z0-9+.\-]++:"
 
-_PATTERN = re.compile(
+_PATTERN = compile_pattern(
     rf"""<\s*+(?i:URL):\s*+(?P<labelled>{_ANY_SCHEME}{_RUN}++(?:{_SPACE}{_RUN}++)*+)\s*+>
       | <\s*+(?:(?i:URL):\s*+)?(?P<angle>{_SCHEME}{_RUN}*+(?:{_SPACE}{_RUN}++)*+)\s*+>
       | "(?:(?i:URL):\s*+)?(?P<quoted>{_SCHEME}{_RUN}*+(?:{_SPACE}{_NO_SENTENCE}{_RUN}++)*+)\s*+"

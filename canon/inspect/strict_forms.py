@@ -14,6 +14,7 @@ from canonry.canon.inspect.reading import after_scheme, path_start, whole_path
 from canonry.canon.syntax import percent
 from canonry.canon.syntax.grammar import matches
 from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax.patterns import compile_pattern
 
 
 class _Shape(NamedTuple):
@@ -81,7 +82,7 @@ def _check(pattern: str, piece: str, text: str, start: int, reason: Reason = Rea
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Compile a pattern on first use."""
-    return re.compile(pattern)
+    return compile_pattern(pattern)
 
 
 # Rows that are no schemes.

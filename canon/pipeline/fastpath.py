@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from canonry.canon.policies.policy import Policy
 from canonry.canon.rules.table import Step
 from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.percent import GEN_DELIMS, SUB_DELIMS, UNRESERVED
 
 # Hosts: names of two or more labels, without punycode, the last label all letters; or canonical
@@ -58,7 +59,7 @@ def canonical_pattern(policy: Policy) -> Callable[[str], object]:
     field = rf"{guard}[{_FIELD_CHARS}]*+(?:{_ESCAPE}[{_FIELD_CHARS}]*+)*+"
     query = rf"\?(?=.){field}(?:&{field})*+"
     pattern = rf"https?://(?:{_NAME}|{_IPV4}){_PORT}(?:{_SEGMENT})++(?:{query})?"
-    return re.compile(pattern).fullmatch
+    return compile_pattern(pattern).fullmatch
 
 
 # After the URL Standard's serializer, these have nothing to do for http and https (sections 3.5
@@ -94,7 +95,7 @@ _WITH_ESCAPES = frozenset({"percent-case", "percent-unreserved"})
 _ALLOWED = re.escape((UNRESERVED + SUB_DELIMS + GEN_DELIMS).replace("[", "").replace("]", ""))
 _ODD = re.compile(rf"[^%{_ALLOWED}]|%(?![0-9A-Fa-f]{{2}})|#.*#").search
 # All parts of a serialized URL in one match; its userinfo holds no unescaped "@".
-_WEB_PARTS = re.compile(
+_WEB_PARTS = compile_pattern(
     r"(https?)://(?:([^/?#@]*)@)?(\[[^\]]*\]|[^/?#:]*)(?::([0-9]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?"
 ).fullmatch
 

@@ -6,6 +6,7 @@ None of them is right for today's web: they resolve references as documents of t
 import re
 
 from canonry.canon.errors import InvalidURL, Reason
+from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.uri import URI, split
 
 _SLASHES = re.compile(r"/+")
@@ -105,7 +106,7 @@ def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str
 
 # What to do with ``..`` segments that lead above the root (2003, section 5.2 step 6e).
 EXCESS = ("keep", "drop", "refuse")
-_EXCESS = re.compile(r"(/?)((?:\.\./)*+(?:\.\.\Z)?)")
+_EXCESS = compile_pattern(r"(/?)((?:\.\./)*+(?:\.\.\Z)?)")
 
 
 def _without_excess(path: str, reference: str, excess: str) -> str:

@@ -6,6 +6,7 @@ from urllib.parse import unquote_to_bytes
 from canonry.canon.references.rfc3986 import remove_dot_segments
 from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
+from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.percent import PATH, QUERY
 from canonry.canon.syntax.schemes import WEB
 
@@ -13,12 +14,12 @@ _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _SLASHES = re.compile("//+")
 # Session identifiers, as the indexes know them: a name, also as the end of a longer one, and a
 # value of an exact length. What goes takes the separator behind it along.
-_SESSION_FIELD = re.compile(
+_SESSION_FIELD = compile_pattern(
     r"(?:(?:jsessionid|phpsessid|sid)=[0-9a-z]{32}|aspsessionid[a-z]{8}=[a-z]{24}"
     r"|cfid=(?:(?!cfid=)[^&])++&cftoken=[^&]++)(?:&|\Z)",
     re.IGNORECASE,
 )
-_SESSION_SEGMENT = re.compile(
+_SESSION_SEGMENT = compile_pattern(
     r"/\((?:(?:[a-z]\([0-9a-z]{24}\))++|[0-9a-z]{24})\)(?=/.)", re.IGNORECASE
 )
 

@@ -5,6 +5,7 @@ from functools import cache
 from importlib import import_module
 
 from canonry.canon.arguments import check_choice, check_text
+from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.percent import to_text
 
 # The documents and the modules with their grammars, which are loaded on first use.
@@ -33,7 +34,7 @@ def _expanded(table: dict[str, str], production: str) -> str:
 @cache
 def _pattern(document: str, production: str) -> re.Pattern[str]:
     """Compile a production on first use: compiling all of them would add 50 ms to start-up."""
-    return re.compile(_expanded(productions_of(document), production))
+    return compile_pattern(_expanded(productions_of(document), production))
 
 
 def matches(production: str, text: str | bytes, *, document: str = "rfc3986") -> bool:

@@ -5,6 +5,7 @@ from functools import partial
 
 from canonry.canon.arguments import URL_WANTED, wrong_type
 from canonry.canon.errors import InvalidURL, Reason
+from canonry.canon.syntax.patterns import compile_pattern
 
 # The classes of RFC 3986 appendix A, each built from those before it.
 ALPHA = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -87,7 +88,7 @@ def encoder(allowed: str) -> re.Pattern[str]:
 
     A percent sign that starts no escape counts as one of them.
     """
-    return re.compile(rf"(?:%(?![0-9A-Fa-f]{{2}}))++|[^%{re.escape(allowed)}]++")
+    return compile_pattern(rf"(?:%(?![0-9A-Fa-f]{{2}}))++|[^%{re.escape(allowed)}]++")
 
 
 def encode(text: str, disallowed: re.Pattern[str]) -> str:

@@ -10,6 +10,8 @@ import struct
 from bisect import insort
 from functools import lru_cache
 
+from canonry.canon.syntax import compile_pattern
+
 VERSION = 3  # the compiled kernel has the same: raise both when sketches change
 MOST_SHINGLES = 18
 NUMBERS = 32  # buckets; the first one is for the numbers in headings
@@ -25,7 +27,7 @@ _NEXT_PLAIN = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 _DIGIT = re.compile(rb"[0-9]")
 _NAME = re.compile(rb"[A-Za-z][0-9A-Za-z]*")
 _SPACE = rb"[ \t\n\r\f]"
-_TAG_END = re.compile(rb"(?:[^=>]++|=" + _SPACE + rb"*+(?:\"[^\"]*+\"|'[^']*+')?+)*+>")
+_TAG_END = compile_pattern(rb"(?:[^=>]++|=" + _SPACE + rb"*+(?:\"[^\"]*+\"|'[^']*+')?+)*+>")
 _VALUE = re.compile(_SPACE + rb"*+(?:\"([^\"]*+)\"|'([^']*+)'|([^ \t\n\r\f>]*+))")
 _HIDDEN = {
     name: re.compile(b"(?i)</" + name) for name in (b"script", b"style", b"noscript", b"template")

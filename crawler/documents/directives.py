@@ -1,14 +1,14 @@
 """Directives for crawlers (nofollow), and the links in ``Link`` headers."""
 
-import re
 from collections.abc import Iterable, Iterator
+
+from canonry.canon.syntax import compile_pattern
 
 # A link in a Link header, and its parameters: tokens or quoted strings (RFC 8288 section 3).
 _NAME = r"[!#$&+\-.^_`|~0-9A-Za-z]++"
-_PARAMETER = re.compile(
-    rf""";\s*+({_NAME})\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?\s*+"""
-)
-_LINK = re.compile(rf"<([^<>]*+)>\s*+((?:{_PARAMETER.pattern})*+)")
+_ASSIGNED = rf""";\s*+({_NAME})\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?\s*+"""
+_PARAMETER = compile_pattern(_ASSIGNED)
+_LINK = compile_pattern(rf"<([^<>]*+)>\s*+((?:{_ASSIGNED})*+)")
 # Directives that take a value. Any other "word:" names the crawler that is addressed.
 _WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from canonry.canon import establish_base
+from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.directives import meta_forbids_following
 from canonry.crawler.documents.document import FOLLOWED, Document, absolute
 from canonry.crawler.documents.encodings import encode_query
@@ -24,7 +25,7 @@ _EMBEDS = {
 EMBEDDING = LINKING.union(_EMBEDS)
 _EMBEDDED = frozenset({"stylesheet", "icon", "preload", "modulepreload", "manifest"})
 # A candidate of srcset: a URL, which may hold commas but not end in one, and its descriptors.
-_CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)((?:\([^)]*+\)?|[^,(]++)*+)")
+_CANDIDATE = compile_pattern(r"[\s,]*([^\s,]\S*)((?:\([^)]*+\)?|[^,(]++)*+)")
 _FRAMES = frozenset({"iframe", "frame"})
 _WITHOUT_URL = frozenset({"post", "dialog"})  # methods of forms that request no URL
 # The value of <meta http-equiv=refresh> (HTML Standard section 4.2.5.3).

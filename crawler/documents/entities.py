@@ -3,19 +3,21 @@
 import re
 from html.entities import html5
 
+from canonry.canon.syntax import compile_pattern
+
 UNKNOWN = "\ufdd0"  # stands for the "&" of an entity that is not known; no text holds it
 _PREDEFINED = frozenset({"amp", "apos", "gt", "lt", "quot"})
 # XML 1.0, productions 22 and 28: what may come before the root element.
-_PROLOG = re.compile(
+_PROLOG = compile_pattern(
     r"(?:\s|<\?(?:[^?]|\?(?!>))*+\?>|<!--(?:[^-]|-(?!->))*+-->)*+"
     r"""(<!DOCTYPE(?:[^\["'>]|"[^"]*+"|'[^']*+')*+"""
     r"""(?:\[((?:[^\]"'<]|"[^"]*+"|'[^']*+'|<!--(?:[^-]|-(?!->))*+(?:-->|\Z)|<)*+)\]\s*+)?>)"""
 )
 # A declaration whose value has no markup and refers to no other entity.
-_DECLARED = re.compile(
+_DECLARED = compile_pattern(
     r"""<!ENTITY\s++([A-Za-z_][\w.\-]*+)\s++(?:"((?:[^"&%<]|&\#\w++;)*+)"|'((?:[^'&%<]|&\#\w++;)*+)')"""
 )
-_REFERENCE = re.compile(
+_REFERENCE = compile_pattern(
     r"<!\[CDATA\[(?:[^\]]|\](?!\]>))*+(?:\]\]>|\Z)|<!--(?:[^-]|-(?!->))*+|&([A-Za-z_][\w.\-]*+);"
 )
 _MAX_VALUE = 1000

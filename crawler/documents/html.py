@@ -2,12 +2,13 @@
 
 import re
 
+from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.elements import EMBEDDING, LINKING, Elements
 from canonry.crawler.documents.encodings import decode
 from canonry.crawler.documents.tags import read_tags
 
-_HTML_START = re.compile(
+_HTML_START = compile_pattern(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<!--(?>.*?-->)\s*+)*+"
     rb"<(?:!doctype html|html|head|body|title|meta|a|p|div)\b",
     re.IGNORECASE | re.DOTALL,

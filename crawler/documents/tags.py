@@ -12,6 +12,7 @@ from itertools import islice
 from string import ascii_lowercase
 from typing import Protocol
 
+from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.character_references import in_attribute
 
 _SPACE = r"[\t\n\f\r ]"
@@ -28,7 +29,7 @@ _REST = rf"[^>=]*+(?:>|(?:{_VALUE}){{0,{_MAX_ATTRIBUTES}}}+[^>]*+(?:>|\Z))"
 _PLAIN_LINK = (
     r'[aA](?: (?!href|rel)[a-z\-]++="[^"]*+")*+ href="([^"]*+)"(?: (?!rel)[a-z\-]++="[^"]*+")*+>'
 )
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = compile_pattern(
     rf"([^\t\n\f\r />][^\t\n\f\r />=]*+)(?:{_SPACE}*+={_SPACE}*+"
     r"""(?:"([^"]*+)"|'([^']*+)'|([^\t\n\f\r >"'][^\t\n\f\r >]*+))?)?"""
 )
@@ -188,7 +189,7 @@ def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     ends = {name[1:] for name in names if name[0] == "/"}
     starts = {name for name in names if name[0] != "/"}
     named = f"{_any_of(starts)}|/(?:{_any_of(ends)})"
-    return re.compile(
+    return compile_pattern(
         rf"(?:<(?:(?:{_others(starts)}|/(?:{_others(ends)})|(?!(?:{named}){_END})/?[a-zA-Z]){_REST}"
         r"|!--(?:-?>|(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z))"
         r"|(?:[!?]|/(?![a-zA-Z]))[^>]*+(?:>|\Z)"
