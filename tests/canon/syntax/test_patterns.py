@@ -30,7 +30,8 @@ def compile(pattern, flags=0):
     caller = sys._getframe(1)
     while "/re/" in caller.f_code.co_filename:
         caller = caller.f_back
-    done.append((caller.f_code.co_filename, pattern, flags))
+    if isinstance(pattern, (str, bytes)):  # not parsed already
+        done.append((caller.f_code.co_filename, pattern, flags))
     return plain(pattern, flags)
 compiler.compile = compile
 
