@@ -7,7 +7,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check
 # What the tests use; "make test-adapters" has the other extras, which are large.
 EXTRAS := all,duckdb,pandas,polars,scrapy,spark
 # Tests wait for other processes for almost half of their time.
-WORKERS = $$($(PYTHON) -c "import os; print(min(4, (os.cpu_count() or 1) + 1))")
+WORKERS = $$($(PYTHON) -c "import os; print(min(6, (os.cpu_count() or 1) + 2))")
 
 .PHONY: demo test test-fast test-adapters test-interpreters trial-learning trial-sites check docs docs-site screenshots bench clean help
 

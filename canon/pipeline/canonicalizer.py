@@ -7,7 +7,7 @@ from typing import NamedTuple
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.learned.ruleset import Followed, RuleSet, follow, loads
-from canonry.canon.pipeline.fastpath import canonical_pattern, shortcut
+from canonry.canon.pipeline.fastpath import recognizer, shortcut
 from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.trace import Trace
@@ -80,7 +80,7 @@ class Canonicalizer:
         self._functions = tuple(step.apply for step in self._steps)
         self._key = hasher(self.policy.label)
         self._spelling = _spelling(self.policy)
-        self._is_canonical = canonical_pattern(self.policy)
+        self._recognize = recognizer(self.policy)
         self._shortcut = shortcut(self.policy, self._steps)
         self.native = kernel(self.policy, Canonical)  # None where it cannot be used
         self._without_rules: Canonicalizer | None = None
@@ -111,17 +111,15 @@ class Canonicalizer:
             if found is not None:
                 return found
         text = url if isinstance(url, str) else to_text(url)
-        if base is None and self._is_canonical(text):  # no step would change anything
-            return Canonical(text, text, self._key(text))
-        read = self._read(to_text(text), base)
-        if base is not None and self.native is not None:  # which did not know the way there
-            found = self.native.canonical(read)
-            if found is not None:
-                return found
-        if self._is_canonical(read):
-            return Canonical(read, read, self._key(read))
-        identity = self._shortcut(read) or self._identify(read)
-        return Canonical(self._request(read), identity, self._key(identity))
+        known = self._recognize(text) if base is None else None
+        if known is None:
+            read = self._read(to_text(text), base)
+            if base is not None and self.native is not None:  # which did not know the way there
+                found = self.native.canonical(read)
+                if found is not None:
+                    return found
+            known = self._recognize(read) or (self._request(read), self._identity_of(read))
+        return Canonical(*known, self._key(known[1]))
 
     def identity(self, url: str | bytes, base: str | None = None) -> str:
         """Return only what to compare, as text; faster than `__call__` if no key is needed.
@@ -136,10 +134,11 @@ class Canonicalizer:
             if identity is not None:
                 return identity
         text = url if isinstance(url, str) else to_text(url)
-        if base is None and self._is_canonical(text):
-            return text
-        read = self._read(to_text(text), base)
-        return read if self._is_canonical(read) else self._shortcut(read) or self._identify(read)
+        known = self._recognize(text) if base is None else None
+        if known is None:
+            read = self._read(to_text(text), base)
+            known = self._recognize(read) or (read, self._identity_of(read))
+        return known[1]
 
     def key_of(self, identity: str) -> bytes:
         """Return the key of an identity that this policy made."""
@@ -255,6 +254,10 @@ class Canonicalizer:
             with suppress(InvalidURL):  # a URI that no browser can fetch stays as it is
                 text = whatwg.serialize(text)
         return text.partition("#")[0]
+
+    def _identity_of(self, read: str) -> str:
+        """Return the identity of an absolute URL, by fewer steps if that is possible."""
+        return self._shortcut(read) or self._identify(read)
 
     def _identify(self, read: str) -> str:
         """Run every step of the policy over an absolute URL."""

@@ -1,4 +1,4 @@
-"""The fast paths: a pattern that recognizes canonical URLs, and a shorter list of steps.
+"""The fast paths: a pattern for canonical URLs, one for nearly canonical ones, and fewer steps.
 
 Each gives the answer of the plain pipeline or none; a law in the tests compares the two.
 """
@@ -26,31 +26,98 @@ _SEGMENT = rf"/(?!\.)[{_PCHARS}]*+(?:{_ESCAPE}[{_PCHARS}]*+)*+"
 # The URL Standard escapes the apostrophe in queries (section 1.3, special-query set).
 _FIELD_CHARS = re.escape((UNRESERVED + SUB_DELIMS + ":@/?").replace("'", "").replace("&", ""))
 
-# The practice rules that the pattern knows.
+# The same with any escapes, any fields, and a fragment. Groups: up to the path's end; the query.
+_ANY_ESCAPE = "%[0-9A-Fa-f]{2}"
+_NEARLY = compile_pattern(
+    rf"(https?://(?:{_NAME}|{_IPV4}){_PORT}(?:/(?!\.)[{_PCHARS}]*+(?:{_ANY_ESCAPE}[{_PCHARS}]*+)*+)++)"
+    rf"(?:\?([&{_FIELD_CHARS}]*+(?:{_ANY_ESCAPE}[&{_FIELD_CHARS}]*+)*+))?(?:#.*)?",
+    re.DOTALL,
+).fullmatch
+_TRIPLET = re.compile(_ANY_ESCAPE)
+# RFC 3986 sections 6.2.2.1 and 6.2.2.2.
+_WRITTEN = {
+    escape.format(code): chr(code) if chr(code) in UNRESERVED else f"%{code:02X}"
+    for code in range(256)
+    for escape in ("%{:02X}", "%{:02x}")
+}
+
+# The practice rules that both patterns know.
 _PRACTICE = frozenset({"tracking", "empty-query", "fragment"})
-# Rows that came later, or changed a rule, which it knows, too: name and first edition.
+# Rows that came later, or changed a rule, which they know, too: name and first edition.
 _LATER: frozenset[tuple[str, int]] = frozenset()
 
 
 def _is_covered(policy: Policy) -> bool:
-    """Return True if the pattern knows all rules of a policy, as of its edition."""
+    """Return True if both patterns know all rules of a policy, as of its edition."""
     if policy.dialect != "whatwg" or not policy.practice <= _PRACTICE:
         return False
     return all(step.since <= 1 or (step.name, step.since) in _LATER for step in policy.steps())
 
 
-def _never(_text: str) -> bool:
-    """Return False: for policies without this fast path."""
-    return False
+def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
+    """Return a function from a text to what to request and the identity, without a parser.
 
-
-def canonical_pattern(policy: Policy) -> Callable[[str], object]:
-    """Return a test that is true only for canonical URLs, which need no more work.
-
-    False means "unknown". It is always False for policies with rules that the pattern lacks.
+    It answers for canonical URLs, and where only escapes, tracking parameters, a bare question mark
+    or a fragment are in the way. None means "unknown"; it is the only answer for policies with
+    rules that the patterns lack.
     """
     if not _is_covered(policy):
-        return _never
+        return lambda _text: None
+    is_canonical = _canonical_pattern(policy)
+    without_tracking = _without_tracking(policy)
+    drops_fragment, drops_empty = (name in policy.practice for name in ("fragment", "empty-query"))
+
+    def recognize(text: str) -> tuple[str, str] | None:
+        if is_canonical(text):
+            return text, text
+        match = _NEARLY(text)
+        if match is None:
+            return None
+        path, query = match.groups()
+        url = text[: match.end(1 if query is None else 2)]
+        if len(url) < len(text) and not drops_fragment:
+            return None
+        if "%" in url:
+            path = _TRIPLET.sub(_written, path)
+            query = query and _TRIPLET.sub(_written, query)
+            if "/." in path:  # perhaps dot segments
+                return None
+        query = query and without_tracking(query)
+        if query is None or (query == "" and drops_empty):
+            return url, path
+        return url, f"{path}?{query}"
+
+    return recognize
+
+
+def _without_tracking(policy: Policy) -> Callable[[str], str | None]:
+    """Return a function that removes tracking parameters from a query, or all of it."""
+    if "tracking" not in policy.practice:
+        return lambda query: query
+    names, prefixes = policy.tracking, policy.tracking_prefixes
+
+    def is_kept(field: str) -> bool:
+        name = field.partition("=")[0].lower()
+        return name not in names and not name.startswith(prefixes)
+
+    def apply(query: str) -> str | None:
+        fields = query.split("&")
+        kept = list(filter(is_kept, fields))
+        if len(kept) == len(fields):
+            return query
+        return "&".join(kept) if kept else None
+
+    return apply
+
+
+def _written(escape: re.Match[str]) -> str:
+    """Return an escape, decoded or in upper case."""
+    found = escape[0]
+    return _WRITTEN.get(found) or _WRITTEN[found.upper()]
+
+
+def _canonical_pattern(policy: Policy) -> Callable[[str], object]:
+    """Return a test that is true only for canonical URLs, which need no more work."""
     names = "|".join(map(re.escape, sorted(policy.tracking)))
     prefixes = "|".join(map(re.escape, sorted(policy.tracking_prefixes)))
     tracked = [f"(?:{names})(?:[=&]|\\Z)"] if names else []

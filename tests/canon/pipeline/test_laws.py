@@ -128,7 +128,9 @@ def test_explain_ends_where_canonicalize_ends(make: canonry.Canonicalizer, url: 
 def test_the_fast_path_is_taken() -> None:
     web = canonry.Canonicalizer("web")
     for url in ("https://www.a.example/b/c.html?d=e&f", "http://1.2.3.4:8080/%C3%A9"):
-        assert web._is_canonical(url)  # noqa: SLF001 - else the law before says nothing
+        assert web._recognize(url) == (url, url)  # noqa: SLF001 - else the laws say nothing
+    for url in ("http://a.example/%7eb%2f?c=&utm_source=x&d#e", "https://a.example:8443/x?"):
+        assert web._recognize(url) is not None  # noqa: SLF001 - the same
 
 
 @given(reference=texts, base=sound)

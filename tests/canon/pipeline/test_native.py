@@ -97,9 +97,10 @@ def test_lines_of_any_length_are_keyed() -> None:
         WEB.native.lines("http://a.example/")  # type: ignore[arg-type]
 
 
-@given(url=tidy | anything | raw)
+@given(url=tidy | guessed | anything | raw)
 def test_without_the_kernel_the_answers_are_the_same(url: str | bytes) -> None:
     assert list(PURE.many([url])) == list(WEB.many([url])) == list(WEB.many(iter([url])))
+    assert list(PURE.many([url])) == [outcome_of_plain(url)]
 
 
 @given(reference=texts | tidy, base=urls)
@@ -157,7 +158,7 @@ def test_it_leaves_other_references_to_the_pipeline(reference: object, base: obj
     assert WEB.native.canonical(reference, base) is None
 
 
-def outcome_of_plain(reference: str, base: str) -> object:
+def outcome_of_plain(reference: str | bytes, base: str | None = None) -> object:
     """Return the result of the plain pipeline, a refusal as in `many`."""
     try:
         return WEB.plain(reference, base)
