@@ -1,6 +1,7 @@
 """Records: the plain values that go into the store and come out of it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from canonry.storage.sql.schema import State
@@ -73,6 +74,9 @@ class Page(NamedTuple):
 NOT_A_PAGE = "not-a-page"  # the reason of links that do something else, and are no faults
 
 
+NO_LINKS: Mapping[str, int] = MappingProxyType({})
+
+
 class RefusedLink(NamedTuple):
     """A link that no crawl can fetch: it is counted, and gets no row."""
 
@@ -114,6 +118,9 @@ class Outcome(NamedTuple):
     elapsed: float | None = None  # seconds that the host's last answer took
     detail: str | None = None  # of the reason, for people
     asked: bool = True  # False if no request was sent: the answer was known from another URL's
+    # Further links, to URLs that the store has: how many, by the rules that merge their spellings
+    # with the first ones of the URLs; "" where these are equal.
+    known: Mapping[str, int] = NO_LINKS
 
     @property
     def row(self) -> int:

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -192,12 +193,32 @@ class Store:
         pages.remove(connection, redirected)  # their pages of an earlier crawl
         urls.acknowledge(connection, outcomes, now)
         pages.put_refusals(connection, refused)
+        self._count_known(connection, outcomes)
         if self.rules is not None:
             _release(connection, outcomes, admissions)
         known = [to.row for to in redirect_targets(outcomes, admissions) if not to.new]
         urls.promote(connection, known, TARGET)
         self._sampler.take(connection, self.seen, now)
         return admissions
+
+    def merged_by(self, outcomes: Sequence[Outcome]) -> dict[str, str]:
+        """Return the rules that merge the links of the outcomes that were recorded last.
+
+        Returns:
+            By spelling, the rules that merge it with the first spelling of its URL; "" where the
+            two are equal. Once the transaction is committed, such links are known:
+            `Outcome.known` may count them.
+        """
+        return self._merges.names(link.spelling for o in outcomes for link in o.links)
+
+    def _count_known(self, connection: Connection, outcomes: Sequence[Outcome]) -> None:
+        """Count the links to URLs that the store was known to have."""
+        known: Counter[str] = Counter()
+        for outcome in outcomes:
+            known.update(outcome.known)
+        self.seen.tally.claims += known.total()
+        known.pop("", None)
+        pages.add_merges(connection, known)
 
     def begin_job(self, command: str, settings: str, now: float) -> int:
         """Write that a job began; return its number."""

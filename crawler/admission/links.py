@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from canonry.canon import InvalidURL, redact, redaction
+from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.documents.directives import header_forbids_following, link_headers
@@ -15,7 +17,7 @@ from canonry.crawler.fetch.response import Response
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Queued, RefusedLink
-from canonry.storage.records import NOT_A_PAGE
+from canonry.storage.records import NO_LINKS, NOT_A_PAGE
 
 _AT_ONCE = 500  # links, before other hosts get their turn
 # Links that run a script, write a mail, call somebody or carry their content: no site means a page.
@@ -34,6 +36,7 @@ class PageLinks(NamedTuple):
     refused: tuple[RefusedLink, ...] = ()
     canonical: Candidate | None = None
     document: Document | None = None  # None: of a type that has no links
+    known: Mapping[str, int] = NO_LINKS  # further links, as in `canonry.storage.Outcome`
 
 
 class LinkFinder:
@@ -45,6 +48,7 @@ class LinkFinder:
         self._crawl = settings.crawl
         self._longest = settings.fetch.max_body
         self._most = settings.traps.max_links
+        self.known = KnownLinks()
 
     async def find(self, queued: Queued, response: Response) -> PageLinks:
         """Return the links in a response's document and in its ``Link`` headers."""
@@ -73,13 +77,17 @@ class LinkFinder:
         refused += [RefusedLink("entity", redact(link)) for link in unreadable[: self._most]]
         base = document.base if document else response.url
         by_base = ((response.url, linked), (base, followed[: self._most]))
-        for relative_to, references in by_base:
+        known: Counter[str] = Counter()
+        for relative_to, written in by_base:
+            references, counted = self.known.without(written, relative_to)
+            known.update(counted)
             for number, reference in enumerate(references, 1):
                 if number % _AT_ONCE == 0:
                     await asyncio.sleep(0)
                 found = self.one(queued, reference, relative_to)
                 if isinstance(found, Candidate):
                     links.append(found)
+                    self.known.add(reference, relative_to, found.spelling)
                 else:
                     refused.append(found)
         if beyond := max(len(followed) + len(unfollowed) - self._most, 0):
@@ -94,6 +102,7 @@ class LinkFinder:
             tuple(refused),
             target if isinstance(target, Candidate) else None,
             document,
+            known,
         )
 
     def one(self, queued: Queued, reference: str, base: str) -> Candidate | RefusedLink:

@@ -166,6 +166,12 @@ def shortest_base(reference: str, base: str) -> str:
     return f"{authority}/" if first == "/" and authority else authority + directory
 
 
+def directory_of(base: str) -> str:
+    """Return the directory of a base, in which most references mean the same on all pages."""
+    authority, directory = _parts(base)
+    return authority + directory
+
+
 @lru_cache(1024)
 def _parts(base: str) -> tuple[str, str]:
     """Return a base's scheme and authority, and its directory; "" and the base if it has none."""

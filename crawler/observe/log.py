@@ -69,7 +69,8 @@ class Log:
                 record["status"] = hop.status
         new = sum(admission.new for admission in admissions)
         refused = sum(link.reason != NOT_A_PAGE for link in outcome.refused)
-        record |= {"links": len(outcome.links), "new": new, "refused": refused}
+        links = len(outcome.links) + sum(outcome.known.values())
+        record |= {"links": links, "new": new, "refused": refused}
         self._write(record)
 
     def message(self, message: str) -> None:

@@ -58,7 +58,7 @@ class Crawl:
         self._visitor = visitor
         self._notify = notify
         self._scheduler = Scheduler(store_session, settings, turns, clock, address_of, notify)
-        self._recorder = Recorder(store_session, self._scheduler, clock, log)
+        self._recorder = Recorder(store_session, self._scheduler, visitor.known, clock, log)
         self._tasks: set[asyncio.Task[None]] = set()  # visits and probes
         self._faults = 0  # of our own, in a row
         self._without_links = 0  # seeds
@@ -194,7 +194,7 @@ def _leads_nowhere(outcome: Outcome) -> bool:
     if page is None or page.status != OK or outcome.queued.depth or outcome.hops:
         return False
     refused = any(link.reason != NOT_A_PAGE for link in outcome.refused)
-    return not (outcome.links or refused)
+    return not (outcome.links or outcome.known or refused)
 
 
 def _bare(content_type: str) -> str:

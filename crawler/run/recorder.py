@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run.queue.scheduler import Scheduler
@@ -19,6 +20,7 @@ class Recorder:
         self,
         store_session: StoreSession,
         scheduler: Scheduler,
+        known: KnownLinks,
         clock: Callable[[], float],
         log: Log | None,
     ) -> None:
@@ -27,11 +29,13 @@ class Recorder:
         Args:
             store_session: records.
             scheduler: gets the URLs back that are recorded, and what was learned.
+            known: learns which links need no claim any more.
             clock: seconds since 1970.
             log: gets a line for each outcome.
         """
         self._store_session = store_session
         self._scheduler = scheduler
+        self._known = known
         self._clock = clock
         self._log = log
         self._waiting: list[Outcome] = []
@@ -72,6 +76,7 @@ class Recorder:
             self._count(outcome, admitted, new)
             if self._log is not None:
                 self._log.outcome(outcome, admitted)
+        self._known.learn(answer.merged_by)
         self._scheduler.recorded(group, answer, queued=more)
         self.refresh()
 
@@ -96,6 +101,7 @@ class Recorder:
             progress.redirects += outcome.state is State.REDIRECTED
             progress.failed += outcome.state is State.FAILED
             progress.held += outcome.state is State.HELD
-        progress.links += len(outcome.links)
+        known = sum(outcome.known.values())
+        progress.links += len(outcome.links) + known
         progress.new += new
-        progress.duplicates += len(admissions) - new
+        progress.duplicates += len(admissions) - new + known

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 from canonry.canon import InvalidURL, redact, redaction
+from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
@@ -59,6 +60,11 @@ class Visitor:
         self._reads_sitemaps = settings.crawl.sitemaps
         self._listed: set[str] = set()  # origins whose sitemaps were added to an outcome
         self._clock = clock
+
+    @property
+    def known(self) -> KnownLinks:
+        """The links that need no claim, which the recorder learns."""
+        return self._links.known
 
     async def visit(self, queued: Queued, slow_down: SlowDown) -> Outcome:
         """Fetch a URL and return the outcome. A fault of the network is an outcome, too.
@@ -171,6 +177,7 @@ class Visitor:
             links=links,
             refused=refused,
             elapsed=response.elapsed,
+            known=found.known,
         )
 
     def _target(self, queued: Queued, location: str, url: str) -> Candidate | RefusedLink:
@@ -224,7 +231,7 @@ class Visitor:
             digest=hashlib.blake2b(body, digest_size=16).digest(),
             title=document.title if document else None,
             canonical=canonical.url if canonical else None,
-            links=len(found.links) + len(found.refused),
+            links=len(found.links) + len(found.refused) + sum(found.known.values()),
             charset=document.charset if document else None,
             etag=response.headers.get("ETag") if response.status == OK else None,
             modified=response.headers.get("Last-Modified") if response.status == OK else None,
@@ -239,6 +246,7 @@ class Visitor:
             refused=found.refused,
             hsts=_asks_for_https(response),
             elapsed=response.elapsed,
+            known=found.known,
         )
 
     def _failed(self, queued: Queued, error: FetchError) -> Outcome:

@@ -1,6 +1,6 @@
 """Merges: which rules made a link the same as a known URL."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, select
@@ -87,6 +87,10 @@ class MergeCounter:
                     latest.append(MergeExample(spelling, rows[spelling], sources[spelling]))
                     del latest[:-_EXAMPLES]
         return tally, examples
+
+    def names(self, spellings: Iterable[str]) -> dict[str, str]:
+        """Return the rules for spellings that the last tally counted, by spelling."""
+        return {spelling: self._names[spelling] for spelling in spellings}
 
     def clear(self) -> None:
         """Forget all names. They may rest on rows that were rolled back."""

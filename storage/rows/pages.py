@@ -1,7 +1,7 @@
 """Pages and aliases: the results of fetching URLs; and tallies of links."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from sqlalchemy import Connection, bindparam, delete, update
@@ -124,6 +124,15 @@ def put_merges(connection: Connection, tally: Tally) -> None:
     rows = [
         {"rules": rules, "count": count, "spelling": spelling, "same_as": same_as}
         for rules, count, (spelling, same_as) in tally.rows()
+    ]
+    add_counts(connection, merges, rows)
+
+
+def add_merges(connection: Connection, more: Mapping[str, int]) -> None:
+    """Add to the counts of merged links, by rules of which merges were put before."""
+    rows = [
+        {"rules": rules, "count": count, "spelling": "", "same_as": ""}
+        for rules, count in more.items()
     ]
     add_counts(connection, merges, rows)
 

@@ -39,6 +39,7 @@ class Recorded(NamedTuple):
 
     admissions: list[list[Admission]]  # for each outcome, as `Store.record` returns them
     promoted: dict[str, list[Queued]]  # by host: to be requested before ordinary URLs
+    merged_by: dict[str, str]  # of links, as `Store.merged_by` returns it
     learned: Learned = Learned()
 
 
@@ -214,6 +215,7 @@ class StoreSession:
         """Record outcomes and learn from them in one transaction, on the writer thread."""
         with self._store.transaction() as connection:
             admissions = self._store.record_in(connection, outcomes, now)
+            merged_by = self._store.merged_by(outcomes)
             self._count(connection)
             learned = Learned()
             if self._learning is not None:
@@ -226,7 +228,7 @@ class StoreSession:
                 now=now,
                 level_by_level=self._level_by_level,
             )
-        return Recorded(admissions, promoted, learned)
+        return Recorded(admissions, promoted, merged_by, learned)
 
     def _count(self, connection: Connection) -> None:
         """Read how many URLs are queued, and how many pages there are."""

@@ -1,0 +1,80 @@
+"""Known links: those that the store has answered for, so that pages need only count them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from canonry.crawler.admission.url_filter import directory_of, shortest_base
+
+_REMEMBERED = 1 << 16  # links
+
+
+class KnownLinks:
+    """Remembers which links need no claim, because the store has the rows of their URLs.
+
+    Navigation is on every page of a site, so most links are known. Rows are never deleted while a
+    crawl runs, so a link that is known stays known. The memory is bounded and is cleared when full.
+    """
+
+    def __init__(self, most: int = _REMEMBERED) -> None:
+        """Start with nothing known; remember so many links at most."""
+        self._most = most
+        self._rules: dict[str, str] = {}  # by spelling, as for `learn`
+        self._spellings: dict[str, dict[str, str]] = {}  # by directory, of its references
+        self._held = 0  # references in there
+
+    def learn(self, merged_by: Mapping[str, str]) -> None:
+        """Remember links whose URLs are in the store, durably.
+
+        Args:
+            merged_by: by spelling, the rules that merge it with the first spelling of its URL; ""
+                where the two are equal.
+        """
+        if len(self._rules) + len(merged_by) > self._most:
+            self._rules.clear()
+        self._rules.update(merged_by)
+
+    def add(self, reference: str, base: str, spelling: str) -> None:
+        """Remember how a reference is spelled as an absolute URL.
+
+        Args:
+            reference: as written in a page.
+            base: of the page.
+            spelling: as the candidate has it.
+        """
+        bare = reference.partition("#")[0]
+        if shortest_base(bare, base) is base:  # it means something else on every page
+            return
+        if self._held >= self._most:
+            self._spellings.clear()
+            self._held = 0
+        self._spellings.setdefault(directory_of(base), {})[reference] = spelling
+        self._held += 1
+
+    def without(self, references: Sequence[str], base: str) -> tuple[Sequence[str], dict[str, int]]:
+        """Return those of a page's references that need a claim, and count the others.
+
+        Of links that rules merge with known URLs, the last one of the page is a claim, too: it
+        stands for all of them in the store's examples.
+
+        Args:
+            references: each once.
+            base: the page's.
+
+        Returns:
+            The references, and the number of the others by the rules that merge them.
+        """
+        here = self._spellings.get(directory_of(base))
+        if not here:
+            return references, {}
+        rules = list(map(self._rules.get, map(here.get, references)))  # type: ignore[arg-type]
+        known = Counter(rules)
+        if known.pop(None, 0) == len(rules):
+            return references, {}
+        last = {names: at for at, names in enumerate(rules) if names}
+        rest = [
+            reference
+            for at, (reference, names) in enumerate(zip(references, rules, strict=True))
+            if names is None or (names and last[names] == at)
+        ]
+        known.subtract(last.keys())
+        return rest, {names: count for names, count in known.items() if names is not None and count}
