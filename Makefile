@@ -84,9 +84,11 @@ screenshots: $(READY)
 	PYTHONPATH=tests $(BIN)/python docs/generators/take_screenshots.py
 
 bench: $(READY)
-	$(BIN)/$(INSTALL) --group bench
+	$(BIN)/$(INSTALL) --group bench \
+	    || echo "some peers cannot be installed here: they are left out"
 	$(BIN)/python benchmarks/canonicalize.py
 	$(BIN)/python benchmarks/kernel.py --rounds 300
+	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/linear.py --rounds 1
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/dedup.py

@@ -4,16 +4,9 @@ import statistics
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 
-import ada_url
-import can_ada
-import courlan
-import surt
-import urlcanon
-import w3lib.url
-import yarl
-from measure import arguments, best, corpus, keep
-from url_normalize import url_normalize
+from measure import arguments, best, corpus, is_here, keep
 
 import canonry
 from canonry.canon.pipeline import native
@@ -32,6 +25,32 @@ def all_of(function: Callable[[str], object], urls: list[str]) -> Callable[[], N
     return work
 
 
+# Module and function of each peer; "urlcanon" takes two calls.
+_PEERS = {
+    "can_ada.parse (parses only)": "can_ada parse",
+    "ada_url.normalize_url": "ada_url normalize_url",
+    "w3lib.canonicalize_url": "w3lib.url canonicalize_url",
+    "yarl.URL": "yarl URL",
+    "url_normalize": "url_normalize url_normalize",
+    "courlan.normalize_url": "courlan normalize_url",
+    "surt.surt": "surt surt",
+    "urlcanon.whatwg": "urlcanon whatwg",
+}
+
+
+def peers() -> dict[str, Callable[[str], object]]:
+    """Return the function of each peer that is installed."""
+    found: dict[str, Callable[[str], object]] = {}
+    for name, where in _PEERS.items():
+        module, function = where.split()
+        if is_here(name, module.partition(".")[0]):
+            found[name] = getattr(import_module(module), function)
+    if whatwg := found.get("urlcanon.whatwg"):
+        parse_url = import_module("urlcanon").parse_url
+        found["urlcanon.whatwg"] = lambda url: str(whatwg(parse_url(url)))
+    return found
+
+
 def decent(urls: list[str]) -> list[str]:
     """Return the accepted URLs, at most ten thousand."""
     return [url for url in urls if canonry.columns.canonicalize([url]).reason == [None]][:10_000]
@@ -45,23 +64,16 @@ def main() -> None:
     version, native.VERSION = native.VERSION, 0
     pure = canonry.Canonicalizer("web")
     native.VERSION = version
-    peers: dict[str, Callable[[str], object]] = {
+    functions: dict[str, Callable[[str], object]] = {
         "canon web": make,
         "canon web, identity only": make.identity,
         "canon.canonicalize": canonry.canonicalize,
         "canon web, no kernel": pure,
         "canon web, identity, no kernel": pure.identity,
         "canon web, plain pipeline": make.plain,
-        "can_ada.parse (parses only)": can_ada.parse,
-        "ada_url.normalize_url": ada_url.normalize_url,
-        "w3lib.canonicalize_url": w3lib.url.canonicalize_url,
-        "yarl.URL": yarl.URL,
-        "url_normalize": url_normalize,
-        "courlan.normalize_url": courlan.normalize_url,
-        "surt.surt": surt.surt,
-        "urlcanon.whatwg": lambda url: str(urlcanon.whatwg(urlcanon.parse_url(url))),
+        **peers(),
     }
-    seconds = {name: best(all_of(peer, urls), given.rounds) for name, peer in peers.items()}
+    seconds = {name: best(all_of(peer, urls), given.rounds) for name, peer in functions.items()}
     columns = partial(canonry.columns.canonicalize, urls, columns=["identity", "reason"])
     seconds["canon.columns, identity"] = best(columns, given.rounds)
     seconds["canon many, with keys"] = best(lambda: deque(make.many(urls), 0), given.rounds)

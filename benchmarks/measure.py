@@ -3,14 +3,17 @@
 import argparse
 import gzip
 import hashlib
+import importlib.util
 import json
 import platform
 import random
+import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +73,32 @@ def best(work: Callable[[], object], rounds: int) -> float:
     return min(times)
 
 
+def is_here(peer: str, needs: str) -> bool:
+    """Return True if a peer can run; else say that it is left out, and why.
+
+    Args:
+        peer: its name, for people.
+        needs: modules and programs, in one text.
+    """
+    missing = [
+        name
+        for name in needs.split()
+        if importlib.util.find_spec(name) is None and shutil.which(name) is None
+    ]
+    if missing:
+        print(f"left out: {peer} (not installed: {', '.join(missing)})", file=sys.stderr)
+    return not missing
+
+
+def _versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
+    found = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
 def keep(given: argparse.Namespace, name: str, urls: Sequence[str], result: dict[str, Any]) -> None:
     """With ``--keep``, write the raw run to a file."""
     packages = ("canonry", "ada-url", "can-ada", "w3lib", "url-normalize", "yarl", "aiohttp")
@@ -79,7 +108,7 @@ def keep(given: argparse.Namespace, name: str, urls: Sequence[str], result: dict
         "command": " ".join(Path(word).name if "/" in word else word for word in sys.argv),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {platform.system()}",
-        "versions": {package: version(package) for package in packages},
+        "versions": _versions(packages),
         "urls": len(urls),
         "sha256": hashlib.sha256("\n".join(urls).encode("utf-8", "surrogateescape")).hexdigest(),
         **result,
