@@ -147,6 +147,15 @@ def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) ->
     return found
 
 
+def preset_of_store(store: str) -> str | None:
+    """Return the name of the preset that made a store's keys.
+
+    None means that there is no store that can be read, or that its policy is not a preset.
+    """
+    name, _, _version = (recorded_policy(store) or "").partition("/")
+    return name if name in released() else None
+
+
 def policy_of_label(made: str, policy: str | None) -> Policy:
     """Return the policy under which keys were made.
 

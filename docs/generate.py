@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from click import Context, Group, Option, Parameter
 from generators.disagreements import DISAGREEMENTS, answers
 from generators.json_page import json_page, schema_name, schema_text
+from generators.man_pages import man_names, man_page
 from generators.rfc9309 import FETCHED, ROWS
 from generators.settings_page import settings_page
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
     from canonry.canon.rules.rule import Rule
 
-_PAGES = Path(__file__).parent / "reference"
+_DOCS = Path(__file__).parent
+_PAGES = _DOCS / "reference"
 
 
 def rules_page() -> str:
@@ -377,33 +379,36 @@ PAGES = {
     "json.md": json_page,
     **{f"schemas/{schema_name(name)}": partial(schema_text, name) for name in PRINTED},
 }
-MADE = ("schemas",)  # folders that hold nothing but generated files
+FILES = {
+    **{_PAGES / name: make for name, make in PAGES.items()},
+    **{_DOCS / "man" / f"{name}.1": partial(man_page, name) for name in man_names()},
+}
+_MADE = (_PAGES / "schemas", _DOCS / "man")  # folders that hold nothing but generated files
 
 
-def left_over() -> "list[Path]":
+def left_over() -> list[Path]:
     """Return the generated files that nothing makes any more."""
-    there = (path for folder in MADE for path in (_PAGES / folder).iterdir())
-    return sorted(path for path in there if path.relative_to(_PAGES).as_posix() not in PAGES)
+    return sorted(path for folder in _MADE for path in folder.iterdir() if path not in FILES)
 
 
 def main() -> int:
-    """Write the pages, or report which are out of date."""
+    """Write the files, or report which are out of date."""
     stale = []
-    for name, make in PAGES.items():
-        path = _PAGES / name
+    for path, make in FILES.items():
         if "--check" in sys.argv:
             if not path.exists() or path.read_text(encoding="utf-8") != make():
-                stale.append(name)
+                stale.append(path)
         else:
             path.parent.mkdir(exist_ok=True)
             path.write_text(make(), encoding="utf-8")
     for path in left_over():
         if "--check" in sys.argv:
-            stale.append(path.relative_to(_PAGES).as_posix())
+            stale.append(path)
         else:
             path.unlink()
     if stale:
-        sys.stderr.write(f"out of date, in docs/reference: {', '.join(stale)}; run: make docs\n")
+        names = ", ".join(path.relative_to(_DOCS).as_posix() for path in stale)
+        sys.stderr.write(f"out of date, in docs: {names}; run: make docs\n")
     return 1 if stale else 0
 
 

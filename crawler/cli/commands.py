@@ -22,6 +22,10 @@ class Listed(NamedTuple):
 
 COMMANDS = {
     "canon": Listed("urls.url_commands", "Print the canonical form of each URL"),
+    "completion": Listed(
+        "completion_command",
+        "Print the script that makes a shell complete commands, options and names of files",
+    ),
     "crawl": Listed(
         "crawl.crawl_command", "Crawl from the seed URLs, and report which links were merged"
     ),

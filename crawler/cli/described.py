@@ -4,10 +4,41 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from canonry.canon.policies import preset_names
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 
 _META = "canonry.loudness"
+
+
+class NamedFile(click.ParamType[str]):
+    """A text that names a file, or something else that is known; shells complete it."""
+
+    name = "text"
+
+    def __init__(self, kind: str, names: Sequence[str] = ()) -> None:
+        """Take what it names, ``file`` or ``dir``, and further names."""
+        self._kind, self._names = kind, names
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002 - as above
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return the names that begin so; or let the shell complete the name of a file."""
+        found = [CompletionItem(name) for name in self._names if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type=self._kind)]
+
+
+def _type_named(metavar: str) -> click.ParamType[str]:
+    """Return the type of a text, by what the help calls it."""
+    if "NAME|FILE" in metavar:
+        return NamedFile("file", preset_names())
+    if "FILE" in metavar:
+        return NamedFile("file")
+    return NamedFile("dir") if metavar in {"DIR", "FOLDER"} else click.STRING
 
 
 def _loudness(context: click.Context, option: click.Parameter, is_given: bool) -> bool:  # noqa: FBT001 - click's signature
@@ -51,6 +82,9 @@ class Described(click.Command):
         super().__init__(*args, **more)
         self.examples = tuple(examples)
         self.params += _options()
+        for parameter in self.params:
+            if parameter.type is click.STRING:
+                parameter.type = _type_named(str(parameter.metavar))
 
     def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples below the options."""

@@ -2,7 +2,7 @@
 
 import click
 
-DEFAULT_STORE = "sqlite:///canonry.db"
+DEFAULT_STORE = "canonry.db"
 
 policy_option = click.option(
     "--policy",
@@ -14,10 +14,10 @@ base_option = click.option("--base", metavar="URL", help="Resolve relative URLs 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 store_option = click.option(
     "--store",
-    metavar="URL",
+    metavar="FILE|URL",
     default=DEFAULT_STORE,
     show_default=True,
-    help="The store: a file, or a SQLAlchemy URL.",
+    help="The store: a file, or a URL such as postgresql://USER@HOST/DATABASE.",
 )
 rules_option = click.option(
     "--rules",

@@ -8,7 +8,7 @@ from canonry.crawler.settings.sections import (
     SettingsError,
     TrapSettings,
 )
-from canonry.crawler.settings.sources import load
+from canonry.crawler.settings.sources import is_given, load
 
 __all__ = [
     "CrawlSettings",
@@ -17,5 +17,6 @@ __all__ = [
     "Settings",
     "SettingsError",
     "TrapSettings",
+    "is_given",
     "load",
 ]

@@ -65,6 +65,22 @@ def load(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
     return msgspec.convert(settings, Settings)
 
 
+def is_given(file: str | None, flags: Mapping[str, Mapping[str, Any]], path: str) -> bool:
+    """Return True if a source sets a key, so that it does not just have its default.
+
+    Args:
+        file: as for `load`.
+        flags: as for `load`.
+        path: section and key: ``crawl.policy``.
+    """
+    section, key = path.split(".")
+    if flags.get(section, {}).get(key) is not None:
+        return True
+    if f"{_PREFIX}_{section}_{key}".upper() in os.environ:
+        return True
+    return file is not None and key in _read(file)[1].get(section, {})
+
+
 def _read(file: str) -> tuple[str, dict[str, Any]]:
     """Read a settings file."""
     try:

@@ -38,10 +38,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_has_one_name_at_the_top(wheel: Path) -> None:
     names = names_in(wheel)
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"canonry"}
+    assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {"canonry"}
     assert {"canonry/config/policies/web@1.toml", "canonry/py.typed"} <= names
     page = {"templates/page.html", "templates/strip.html", "static/page.js", "static/style.css"}
     assert {f"canonry/crawler/web/{name}" for name in page} <= names
+
+
+def test_the_wheel_has_manual_pages_and_completions(wheel: Path) -> None:
+    shared = {name.partition(".data/data/share/")[2] for name in names_in(wheel)}
+    assert {f"man/man1/{path.name}" for path in (ROOT / "docs/man").iterdir()} <= shared
+    assert {
+        "man/man1/canonry-crawl.1",
+        "bash-completion/completions/canonry",
+        "zsh/site-functions/_canonry",
+        "fish/vendor_completions.d/canonry.fish",
+    } <= shared
 
 
 def test_the_wheel_has_the_add_on_for_scrapy(wheel: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from canonry.crawler.cli.crawl.scope_command import (
     config_option,
@@ -22,9 +23,9 @@ from canonry.crawler.cli.terminal import last_words, live, render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.opening import find_policy, warnings_for
+from canonry.crawler.opening import find_policy, preset_of_store, warnings_for
 from canonry.crawler.run import unread_pages, workers
-from canonry.crawler.settings import load
+from canonry.crawler.settings import Settings, is_given, load
 from canonry.crawler.web import serving
 from canonry.crawler.web.live_crawl import LiveCrawl
 from canonry.storage import report
@@ -33,7 +34,7 @@ from canonry.storage.sql.engine import shown
 
 @described(
     "canonry crawl https://example.com/ --store crawl.db",
-    "canonry crawl https://example.com/ --max-pages 1000 --include '/docs/*' --warc archive",
+    "canonry crawl https://example.com/docs/ --scope prefix --max-pages 1000",
     "canonry crawl --seeds seeds.txt --scope domain --delay 0.5 --serve",
 )
 @click.argument("seeds", nargs=-1, metavar="[SEED]...")
@@ -59,7 +60,11 @@ from canonry.storage.sql.engine import shown
 @click.option(
     "--recrawl-after", metavar="TIME", help="Fetch pages again that are older: 12h, 7d, 4w."
 )
-@click.option("--policy", metavar="NAME|FILE", help="A preset, or a TOML file.  [default: web]")
+@click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    help="A preset, or a TOML file.  [default: that of the store; web for a new one]",
+)
 @click.option("--learn/--no-learn", default=None, help="Learn which URLs of a host are the same.")
 @click.option(
     "--delay", type=float, metavar="SECONDS", help="Time between two requests to one host."
@@ -136,7 +141,10 @@ def crawl(
     for key in ("first", "include", "exclude"):
         flags[key] = list(flags[key]) or None
     learn = {"enabled": flags.pop("learn")}
-    settings = load(config, {"crawl": flags, "fetch": fetch, "learn": learn})
+    given = {"crawl": flags, "fetch": fetch, "learn": learn}
+    settings = load(config, given)
+    if not is_given(config, given, "crawl.policy"):
+        settings = _under_policy_of(store, settings)
     for sentence in warnings_for(find_policy(settings.crawl.policy)):
         render.notify(f"canonry: {sentence}")
     listed, cuts = read_lists(seed_lists)
@@ -178,3 +186,12 @@ def crawl(
     for sentence in last_words.spoken(result, found, settings.crawl.max_pages):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)
+
+
+def _under_policy_of(store: str, settings: Settings) -> Settings:
+    """Return settings with the policy of a store that was made under another preset, and say so."""
+    made = preset_of_store(store)
+    if made in {None, settings.crawl.policy}:
+        return settings
+    render.notify(f"The store's keys are of policy {made}, so this crawl has that policy, too.")
+    return replace(settings, crawl=replace(settings.crawl, policy=made))

@@ -100,7 +100,7 @@ _TAB = "\t"
 @click.option("--resume", is_flag=True, help="Continue a run that was killed.")
 @click.option(
     "--store",
-    metavar="URL",
+    metavar="FILE|URL",
     help="Leave out what this store has seen, and add the rest to its queue.",
 )
 @click.option(

@@ -96,7 +96,7 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
 @policy_option
 @out_option
-@click.option("--store", metavar="URL", help="Import the candidates into this store.")
+@click.option("--store", metavar="FILE|URL", help="Import the candidates into this store.")
 @json_option
 @with_exit_code
 def mine_rules(

@@ -32,7 +32,7 @@ from canonry.crawler.inquiry.ask import ask
 from canonry.storage import report
 
 _known_store = click.option(
-    "--store", metavar="URL", help="Also use what this store has learned (a SQLAlchemy URL)."
+    "--store", metavar="FILE|URL", help="Also use what this store has learned."
 )
 
 

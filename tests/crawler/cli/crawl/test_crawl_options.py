@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from click.testing import CliRunner
+import pytest
+from click.testing import CliRunner, Result
 from support.crawls import host_of, page, target_of
 from support.servers import raw_server
 from support.sites import from_thread
@@ -66,3 +67,33 @@ def test_a_table_changes_pace_and_limits_of_its_host(tmp_path: Path) -> None:
     for url, says in (("/3", "max_pages of [hosts] for a.example"), ("/deep", "max_depth of [hos")):
         why = CliRunner().invoke(main, ["why", f"http://a.example{url}", *store])
         assert says in why.stdout
+
+
+def test_a_crawl_takes_the_policy_of_its_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless an option, a variable or the settings file names another one."""
+    monkeypatch.chdir(tmp_path)
+    Path("c.toml").write_text("[fetch]\nretries = 0\nretry_wait = 0.0\n")
+    Path("p.toml").write_text('[crawl]\npolicy = "web"\n')
+
+    def crawl(*words: str) -> Result:
+        seed = ["crawl", "http://a.example/", "--connect-to", "::127.0.0.1:1", "--store", "s.db"]
+        return CliRunner().invoke(main, [*seed, *words])
+
+    assert crawl("--config", "c.toml", "--policy", "search").exit_code == 4
+    done = crawl("--config", "c.toml")
+    assert done.exit_code == 4
+    assert "keys are of policy search, so this crawl has that policy, too" in done.stderr
+    status = CliRunner().invoke(main, ["status", "--store", "s.db", "--json"])
+    found = json.loads(status.stdout)
+    assert (found["policy"], found["job"]["settings"]["settings"]["crawl"]["policy"]) == (
+        "search/1",
+        "search",
+    )
+    monkeypatch.setenv("CANONRY_FETCH_RETRIES", "0")
+    for contradicting in (["--policy", "web"], ["--config", "p.toml"]):
+        done = crawl(*contradicting)
+        assert (done.exit_code, "give --policy search@1" in done.stderr) == (1, True)
+    monkeypatch.setenv("CANONRY_CRAWL_POLICY", "web")
+    assert "give --policy search@1" in crawl().stderr

@@ -18,7 +18,7 @@ from canonry.crawler.cli.printed.all_printed import PRINTED
 from canonry.crawler.demo.site import SEED
 
 # They print no result: they serve, write files of other formats, or make a script.
-WITHOUT = {"export", "rules export", "serve"}
+WITHOUT = {"completion", "export", "rules export", "serve"}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 

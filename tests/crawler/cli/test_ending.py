@@ -1,0 +1,153 @@
+"""How commands end: closed pipes, Ctrl-C, full disks, and what -q and -v say."""
+
+import io
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from support.forking import Fork
+
+from canonry.canon.pipeline import is_compiled
+from canonry.crawler.cli.commands import main
+from canonry.crawler.cli.exit_codes import EXIT_CODES
+
+PRINTING = (
+    "--help",
+    "--version",
+    "canon http://a.example/",
+    "canon -h",
+    "dedup urls.txt",
+    "dedup urls.txt --json",
+    "explain HTTP://a.example/ --json",
+    "explain HTTP://a.example/",
+    "export urls --format parquet",
+    "export urls",
+    "extract urls.txt",
+    "hosts list",
+    "keys info a.keys",
+    "migrate urls.txt --from surt",
+    "policy check mine.toml",
+    "policy list",
+    "policy show web",
+    "refused list",
+    "rules export",
+    "rules list --json",
+    "rules mine log.tsv",
+    "scope test http://a.example/",
+    "status",
+    "status --json",
+    "why http://a.example/",
+)
+QUIET_SEED = ["--config", "c.toml", "--connect-to", "::127.0.0.1:1", "--store", "x.db"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a folder with a store and files for all commands, once."""
+    folder = tmp_path_factory.mktemp("ending")
+    (folder / "urls.txt").write_text("http://a.example/1\nHTTP://a.example/1\nmailto:x@y\nno\n")
+    (folder / "mine.toml").write_text('name = "mine"\nversion = 1\nextends = "web@1"\n')
+    (folder / "log.tsv").write_text("http://l.example/\thttp://l.example/1\t301\n")
+    (folder / "c.toml").write_text("[fetch]\nretries = 0\nretry_wait = 0.0\n")
+    for seen in (("--store", str(folder / "canonry.db")), ("--seen", str(folder / "a.keys"))):
+        done = CliRunner().invoke(main, ["dedup", str(folder / "urls.txt"), *seen])
+        assert done.exit_code == 0, done.output
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(made)
+    return made
+
+
+def run(*words: str) -> Result:
+    """Run a command inside this process."""
+    return CliRunner().invoke(main, words)
+
+
+@contextmanager
+def writing_to(place: int) -> Iterator[io.TextIOWrapper]:
+    """Make a file descriptor standard output for the length of a block."""
+    with io.TextIOWrapper(os.fdopen(place, "wb")) as stream, redirect_stdout(stream):
+        yield stream
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+@pytest.mark.parametrize("line", PRINTING)
+def test_a_closed_pipe_ends_every_command_quietly(
+    folder: Path, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folder.exists()
+    reading, place = os.pipe()
+    os.close(reading)
+    with writing_to(place), pytest.raises(SystemExit) as ended:
+        main(line.split())
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert "pipe" not in said.lower()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("line", ["canon http://a.example/", "status --json", "export urls"])
+def test_a_full_disk_is_told(folder: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.exists()
+    with writing_to(os.open("/dev/full", os.O_WRONLY)), pytest.raises(SystemExit) as ended:
+        main(line.split())
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.endswith("No space left on device\n")
+
+
+def test_every_exit_code_is_met(folder: Path) -> None:
+    """3 is met below, by Ctrl-C."""
+    found = {
+        0: run("canon", "http://a.example/"),
+        1: run("canon", "nonsense"),
+        2: run("status", "--nonsense"),
+        4: run("crawl", "http://a.example/", *QUIET_SEED),
+    }
+    assert {code: done.exit_code for code, done in found.items()} == {code: code for code in found}
+    assert EXIT_CODES.keys() == {*found, 3}
+    shown = " ".join(run("--help").output.split())
+    for code, meaning in EXIT_CODES.items():
+        assert f"{code} {meaning.partition(':')[0]}" in shown
+    assert folder.exists()
+
+
+def test_ctrl_c_ends_with_its_code(tmp_path: Path) -> None:
+    process = Fork(("canon", "-"), tmp_path)
+    process.stdin.write(b"http://a.example/\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == b"http://a.example/\n"  # it has begun
+    os.kill(process.pid, signal.SIGINT)
+    _out, said = process.communicate(b"", timeout=60)
+    assert process.wait() == 3
+    assert said.startswith(b"canonry: interrupted")
+
+
+def test_quiet_and_verbose_mean_one_thing(folder: Path) -> None:
+    dedup = ("dedup", "urls.txt", "-o", "out.txt")
+    assert "4 lines in" in run(*dedup).stderr
+    assert run(*dedup, "-q").stderr == ""
+    assert run("-q", *dedup).stderr == ""
+    assert "4 lines in" in run(*dedup).stderr, "it holds for one run"
+    failed = ("status", "--store", "none.db")
+    assert run(*failed, "-q").stderr.startswith("canonry: there is no store none.db")
+    [error] = run(*failed).stderr.splitlines()
+    told = run(*failed, "-v").stderr
+    assert "Traceback" in told
+    assert error in told
+    kernel = "compiled" if is_compiled() else "not compiled"
+    assert re.search(rf"^canonry [0-9.]+, {kernel}, CPython 3", told, re.MULTILINE)
+    assert "exit code 1 after" in told
+    both = run("status", "-q", "-v")
+    assert (both.exit_code, "exclude each other" in both.output) == (2, True)
+    assert folder.exists()
