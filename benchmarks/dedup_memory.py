@@ -1,7 +1,8 @@
 """How much memory does a dedup take whose keys do not fit into it, and how fast is it?
 
 Makes ``--count`` lines, five of six of them distinct, in random order, and removes them again.
-Needs 150 bytes of disk for each.
+Needs 150 bytes of disk for each (in $TMPDIR, not in memory). ``--hard 1024`` gives the
+process so many MiB and no more: a control group kills it if it needs more.
 """
 
 import os
@@ -11,12 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
+from confined import Confined, confined
 from measure import arguments, keep
 
 _SOME = 1_000_000  # lines at once
-_LIMIT = "1GiB"
 
 
 def write(path: Path, count: int) -> None:
@@ -43,25 +45,32 @@ def anonymous(process: int) -> int:
 
 def main() -> None:
     """Measure one process and print."""
-    given = arguments(str(__doc__))
-    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+    given = arguments(str(__doc__), memory=1024, hard=0)
+    limits = confined(given.hard) if given.hard else nullcontext(Confined([], None))
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder, limits as limit:
         path, out = Path(folder, "urls.txt"), Path(folder, "out.txt")
         write(path, given.count)
-        words = [sys.executable, "-m", "canonry", "dedup", str(path), "-o", str(out)]
+        words = [*limit.words, sys.executable, "-m", "canonry", "dedup", str(path), "-o", str(out)]
         start = time.perf_counter()
-        run = subprocess.Popen([*words, "--memory", _LIMIT], stderr=subprocess.PIPE)
+        run = subprocess.Popen([*words, "--memory", f"{given.memory}MiB"], stderr=subprocess.PIPE)
         memory = 0
         while run.poll() is None:
             memory = max(memory, anonymous(run.pid))
             time.sleep(0.05)
         seconds = time.perf_counter() - start
-        size = path.stat().st_size
+        size, with_files = path.stat().st_size, limit.mebibytes()
     said = run.stderr.read().decode().splitlines() if run.stderr else []
     print(*said[:2], sep="\n")
-    print(f"{given.count:,} lines, {size:,} bytes, --memory {_LIMIT}: {seconds:.1f} s")
+    if run.returncode:
+        raise SystemExit(f"it ended with {run.returncode}")
+    print(f"{given.count:,} lines, {size:,} bytes, --memory {given.memory}MiB: {seconds:.1f} s")
     print(f"{given.count / seconds:,.0f} lines a second, {memory:,} MiB, without mapped files")
-    result = {"lines": given.count, "bytes": size, "limit": _LIMIT, "seconds": seconds}
-    keep(given, "dedup_memory", [], {**result, "mebibytes": memory, "said": said[:2]})
+    if given.hard:
+        print(f"hard limit {given.hard:,} MiB: {with_files} MiB used, with page cache")
+    result = {"lines": given.count, "bytes": size, "limit": f"{given.memory}MiB"}
+    result |= {"hard limit MiB": given.hard, "with page cache MiB": with_files}
+    result |= {"seconds": seconds, "mebibytes": memory, "said": said[:2]}
+    keep(given, "dedup_memory_hard" if given.hard else "dedup_memory", [], result)
 
 
 if __name__ == "__main__":
