@@ -13,6 +13,7 @@ from generators.json_page import json_page, schema_name, schema_text
 from generators.man_pages import man_names, man_page
 from generators.rfc9309 import FETCHED, ROWS
 from generators.settings_page import settings_page
+from generators.store_page import store_page
 
 from canonry.canon.learned import FAMILIES
 from canonry.canon.policies import preset, preset_names, released
@@ -374,6 +375,7 @@ PAGES = {
     "rules.md": rules_page,
     "commands.md": commands_page,
     "settings.md": settings_page,
+    "store.md": store_page,
     "disagreements.md": disagreements_page,
     "grammars.md": grammars_page,
     "json.md": json_page,

@@ -126,6 +126,14 @@ def test_links_between_pages_lead_somewhere() -> None:
         assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_first_page_of_the_docs_names_every_page() -> None:
+    """The site's table of contents is made from it."""
+    docs = ROOT / "docs"
+    named = set(re.findall(r"\]\(([^)#]+\.md)", (docs / "index.md").read_text(encoding="utf-8")))
+    pages = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
+    assert {page for page in pages if not page.startswith("decisions/0")} <= {*named, "index.md"}
+
+
 def test_the_map_names_every_room_and_nothing_that_is_missing() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:canon|storage|crawler)/[\w/]*(?:\.\w+)?)`", text))

@@ -1,0 +1,44 @@
+"""The page of the store's tables: made from their definitions and the comments of the columns."""
+
+from sqlalchemy import Column
+from sqlalchemy.dialects import postgresql, sqlite
+
+from canonry.storage.sql.schema import VERSION, State, metadata
+
+_HEAD = """
+`make docs` makes this page from `storage/sql/schema.py`. It is for those who want to look at a
+store with SQL. Read only: a change behind Canonry's back breaks what it promises. The tables are no
+promise, either, and may change with a release; what stays are the columns of `canonry export`, and
+that [every store can be upgraded](compatibility.md#stores).
+
+Times are seconds since 1970, UTC, but where a comment says otherwise.
+Types are those of SQLite and of PostgreSQL. Keys and digests are bytes.
+
+    sqlite3 -readonly canonry.db 'select url from urls where state = 0 limit 10'
+
+The states of a URL:
+
+| state | |
+|---|---|
+"""
+
+
+def store_page() -> str:
+    """Return the page."""
+    lines = [f"# The tables of a store, schema {VERSION}", *_HEAD.splitlines()]
+    lines += [f"| {int(state)} | {state.name.lower()} |" for state in State]
+    for table in sorted(metadata.tables.values(), key=lambda one: one.name):
+        lines += ["", f"## {table.name}", "", "| column | type | |", "|---|---|---|"]
+        lines += [_row(column) for column in table.columns]
+    return "\n".join(lines) + "\n"
+
+
+def _row(column: Column[object]) -> str:
+    """Return the row of a column: name, types, what it is, and what it refers to."""
+    types = [str(column.type.compile(one.dialect())).lower() for one in (sqlite, postgresql)]
+    said = [column.comment] if column.comment else []
+    said += ["primary key"] if column.primary_key and not column.comment else []
+    said += [f"refers to `{key.target_fullname}`" for key in column.foreign_keys]
+    said += ["can be null"] if column.nullable else []
+    text = "; ".join(said).replace("|", "\\|")
+    return f"| `{column.name}` | {', '.join(dict.fromkeys(types))} | {text} |"
