@@ -46,6 +46,9 @@ def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Pol
         InvalidURL: the URL has no canonical form.
         PolicyError: the policy does not exist.
         TypeError: an argument has a wrong type.
+
+    >>> canonry.canonicalize("HTTP://Example.com:80/a/../b?utm_source=x&id=1#top")
+    'http://example.com/b?id=1'
     """
     try:
         make = _compiled(policy)
@@ -65,6 +68,11 @@ def key(url: str | bytes, *, base: str | None = None, policy: str | Policy = "we
         InvalidURL: the URL has no canonical form.
         PolicyError: the policy does not exist.
         TypeError: an argument has a wrong type.
+
+    >>> canonry.key("http://example.com/a").hex()
+    '35c1bffb311be75af6459390af8b5760'
+    >>> canonry.key("HTTP://EXAMPLE.com:80/a#top") == canonry.key("http://example.com/a")
+    True
     """
     return compiled(policy)(url, base).key
 
@@ -76,6 +84,9 @@ def surt(url: str | bytes, *, base: str | None = None, policy: str | Policy = "w
         InvalidURL: the URL has no canonical form.
         PolicyError: the policy does not exist.
         TypeError: an argument has a wrong type.
+
+    >>> canonry.surt("http://www.example.com/b?a=1")
+    'com,example,www)/b?a=1'
     """
     return compiled(policy).surt(url, base)
 
@@ -98,6 +109,11 @@ def equivalent(
         InvalidURL: one of them is not an absolute URL.
         ValueError: the rung or the dialect is unknown.
         TypeError: an argument has a wrong type.
+
+    >>> canonry.equivalent("http://example.com", "HTTP://example.com:80/")
+    True
+    >>> canonry.equivalent("http://example.com", "HTTP://example.com:80/", rung="syntax")
+    False
     """
     check_choice("rung", rung, RUNGS)
     check_choice("dialect", dialect, LADDERS)

@@ -57,6 +57,10 @@ def canonicalize(
         ValueError: a column does not exist.
         MissingExtraError: for Arrow data, if pyarrow is not installed.
         TypeError: an argument, or a URL in the column, has a wrong type.
+
+    >>> found = canonry.columns.canonicalize(["HTTP://example.com", None, "http://["])
+    >>> found.identity, found.reason
+    (['http://example.com/', None, None], [None, None, 'HOST'])
     """
     check_several("columns", columns, "names")
     for name in columns:

@@ -34,6 +34,9 @@ def redact(url: str) -> str:
 
     Raises:
         TypeError: it is not a ``str``.
+
+    >>> canonry.redact("http://user:secret@example.com/")
+    'http://user:***@example.com/'
     """
     if not isinstance(url, str):
         raise wrong_type("a URL", url, "str")

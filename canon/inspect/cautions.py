@@ -39,7 +39,7 @@ def cautions(url: str | bytes) -> tuple[Caution, ...]:
 
     Source: RFC 3986 section 7; RFC 1738 section 6; url-syntax-05 section 7.
 
-    >>> [caution.name for caution in cautions("http://example.com@0x7f.1/")]
+    >>> [caution.name for caution in canonry.cautions("http://example.com@0x7f.1/")]
     ['IPV4', 'USERINFO']
     """
     try:

@@ -73,6 +73,9 @@ def extract(text: str | bytes, *, suffixes: bool = False) -> Iterator[Found]:
         TypeError: it is neither text nor bytes.
 
     Source: RFC 3986 appendix C; for ``<URL:…>``, RFC 1738 appendix.
+
+    >>> [found.url for found in canonry.extract("See <URL:http://example.com/a>.")]
+    ['http://example.com/a']
     """
     return _found_in(to_text(text, "the text"), suffixes=suffixes)
 

@@ -39,6 +39,11 @@ def interpret(url: str | bytes, *, strict: bool = False, document: str | None = 
         TypeError: an argument has a wrong type.
 
     Source: RFC 1738 section 3 and the documents named at each result type.
+
+    >>> canonry.interpret("ftp://host/%2Fetc/motd;type=a").directories
+    ('/etc',)
+    >>> canonry.interpret("mailto:joe@example.com?subject=Hi").to
+    ('joe@example.com',)
     """
     if document is not None:
         check_choice("document", document, DOCUMENTS)

@@ -47,7 +47,17 @@ class Refused(NamedTuple):
 
 
 class Canonicalizer:
-    """Makes canonical forms under one policy. Immutable: share it between threads, or pickle it."""
+    """Makes canonical forms under one policy. Immutable: share it between threads, or pickle it.
+
+    >>> make = canonry.Canonicalizer("search")
+    >>> found = make("../b?y=2&x=1#top", "http://example.com/a/c")
+    >>> found.url, found.identity
+    ('http://example.com/b?y=2&x=1', 'http://example.com/b?x=1&y=2')
+    >>> [type(one).__name__ for one in make.many(["http://example.com/", "http://["])]
+    ['Canonical', 'Refused']
+    >>> [step.name for step in make.explain("http://example.com:80/%7Ebob").steps]
+    ['percent-unreserved', 'default-port']
+    """
 
     def __init__(
         self, policy: str | Policy = "web", rules: RuleSet | str | bytes | None = None

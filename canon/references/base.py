@@ -40,6 +40,9 @@ def establish_base(
 
     Raises:
         TypeError: a source is neither text nor None.
+
+    >>> canonry.establish_base(embedded="/docs/", retrieval="http://example.com/a")
+    'http://example.com/docs/'
     """
     if encapsulating is None or isinstance(encapsulating, (str, bytes)):
         headers: tuple[str | bytes | None, ...] = (encapsulating,)

@@ -60,6 +60,11 @@ def resolve(
 
     Source: RFC 3986 section 5.2; URL Standard section 4.4; the drafts that the dialects are
     named after.
+
+    >>> canonry.resolve("../g", "http://a/b/c/d;p?q")
+    'http://a/b/g'
+    >>> canonry.resolve("?y", "http://a/b/c/d;p?q", dialect="url-syntax-05")
+    'http://a/b/c/?y'
     """
     check_choice("dialect", dialect, DIALECTS)
     check_choice("excess", excess, EXCESS)
@@ -85,6 +90,9 @@ def same_document(
 
     Raises:
         InvalidURL, ValueError, TypeError: as `resolve` does.
+
+    >>> canonry.same_document("#top", "http://a/b"), canonry.same_document("c", "http://a/b")
+    (True, False)
     """
     check_choice("dialect", dialect, DIALECTS)
     text, base = to_text(reference, "the reference"), to_text(base, "the base")
@@ -127,6 +135,9 @@ def from_suffix(text: str | bytes, scheme: str = "http") -> str:
         TypeError: an argument has a wrong type.
 
     Source: RFC 3986 section 4.5.
+
+    >>> canonry.from_suffix("www.example.com/a")
+    'http://www.example.com/a'
     """
     given = to_text(text, "the text")
     check_text("scheme", scheme)

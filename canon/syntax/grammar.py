@@ -54,6 +54,9 @@ def matches(production: str, text: str | bytes, *, document: str = "rfc3986") ->
 
     Source: the documents. Literal letters match in either case in those of 2003 and 2005 (RFC 5234
     section 2.3); those before give the case of each letter.
+
+    >>> canonry.matches("IPv6address", "::1"), canonry.matches("IPv6address", "::g")
+    (True, False)
     """
     check_text("production", production)
     check_choice("document", document, DOCUMENTS)

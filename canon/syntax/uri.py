@@ -63,6 +63,11 @@ def parse(text: str | bytes) -> URI:
         InvalidURL: the text holds a lone surrogate, which encodes no byte.
 
     Source: RFC 3986 appendix B and section 3.
+
+    >>> canonry.parse("http://example.com/a?#top")
+    URI(scheme='http', authority='example.com', path='/a', query='', fragment='top')
+    >>> canonry.parse("//host").scheme is None
+    True
     """
     return split(to_text(text))
 
