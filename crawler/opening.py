@@ -36,7 +36,9 @@ def find_policy(name: str) -> Policy:
         return preset(name)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise PolicyError(f"policy {name}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise PolicyError(f"policy {name}: cannot be read: {error}") from None
     return from_toml(text, name)
 

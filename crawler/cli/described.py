@@ -21,6 +21,17 @@ class NamedFile(click.ParamType[str]):
         """Take what it names, ``file`` or ``dir``, and further names."""
         self._kind, self._names = kind, names
 
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str:
+        """Return the text, which is not empty."""
+        if value == "":
+            self.fail("it is empty; give a name.", param, ctx)
+        return str(value)
+
     def shell_complete(
         self,
         ctx: click.Context,  # noqa: ARG002 - click's signature

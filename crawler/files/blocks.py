@@ -112,7 +112,8 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
 
 def _cut(source: str, number: int, error: BaseException) -> Cut:
     """Return where a source breaks off; the error may quote what it has read."""
-    reason = "".join(c if c.isprintable() else " " for c in str(error)[:_SAMPLE]).strip()
+    said = getattr(error, "strerror", None) or str(error)
+    reason = "".join(c if c.isprintable() else " " for c in said[:_SAMPLE]).strip()
     return Cut(source, number, reason or type(error).__name__)
 
 

@@ -124,7 +124,10 @@ def _pair(number: int, text: str) -> Pair:
     if len(timestamp) == len("20240131120000") and timestamp.isdecimal() and ")" in key:
         return _cdxj(number, record) if record.startswith("{") else _cdx(number, record)
     mark = "\t" if "\t" in text else ","
-    columns = next(csv.reader(io.StringIO(text), delimiter=mark), [])
+    try:
+        columns = next(csv.reader(io.StringIO(text), delimiter=mark), [])
+    except csv.Error:  # a line break inside a line, or a column of 128 KiB
+        return Pair(number, "", "", "")
     found = [column for column in columns if "://" in column[:12]]
     statuses = [c for c in columns if len(c) == 3 and c.isdecimal()]  # noqa: PLR2004 - HTTP's format
     old, new = (*found[:2], "", "")[:2]

@@ -139,8 +139,10 @@ async def _opened(store: str, place: Place, crawl: LiveCrawl | None) -> AsyncIte
         try:
             await web.TCPSite(runner, place.host, place.port).start()
         except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise SettingsError(
-                f"the live page cannot be served on {place.host}, port {place.port}: {error}"
+                f"the live page cannot be served on {place.host}, port {place.port}: {reason}; "
+                "give another place"
             ) from None
         yield _address(demands, runner.addresses[0][1])
     finally:

@@ -45,6 +45,8 @@ for _command in (export_rules, import_rules, mine_rules, convert_rules):
     rules.add_command(_command)
 
 
+_WIDE = 100  # columns; a narrower table has no room for the time of day
+_DAY = len("2026-11-22")
 _named = click.argument("rule", metavar="ID")
 
 
@@ -84,6 +86,7 @@ def list_rules(
     if as_json:
         print_json([RuleJSON(**RuleJSON.fields_of(rule)) for rule in found])
         return 0
+    shown = None if render.out().width > _WIDE else _DAY
     render.table(
         "Rules",
         ("id", "state", "says", "agree", "disagree", "spared", "last verified"),
@@ -95,7 +98,7 @@ def list_rules(
                 rule.agree,
                 rule.disagree,
                 rule.spared,
-                render.moment(iso(rule.verified_at)),
+                render.moment(iso(rule.verified_at))[:shown],
             )
             for rule, folded in listing(found, everything=everything)
         ],

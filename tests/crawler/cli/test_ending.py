@@ -151,3 +151,20 @@ def test_quiet_and_verbose_mean_one_thing(folder: Path) -> None:
     both = run("status", "-q", "-v")
     assert (both.exit_code, "exclude each other" in both.output) == (2, True)
     assert folder.exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["status", "refused list", "hosts list", "explain HTTP://a.example/1"]
+)
+def test_tables_fit_80_columns_and_no_color_is_obeyed(folder: Path, line: str) -> None:
+    assert folder.exists()
+    narrow = CliRunner().invoke(main, line.split(), env={"COLUMNS": "80"}).stdout
+    assert 0 < max(map(len, narrow.splitlines())) <= 80
+    wide = CliRunner().invoke(main, line.split()).stdout
+    assert set(wide.split()) <= set(narrow.split()), "no word is cut"
+    coloured = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    colour = re.compile(r"\x1b\[[0-9;]*[349][0-7]")
+    plain = CliRunner().invoke(main, line.split(), env={**coloured, "NO_COLOR": "1"}).stdout
+    assert not colour.search(plain)
+    if line.startswith("explain"):
+        assert colour.search(CliRunner().invoke(main, line.split(), env=coloured).stdout)

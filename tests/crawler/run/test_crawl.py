@@ -10,13 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from click.testing import CliRunner
 from msgspec import structs
 from sqlalchemy import Connection
 from support.forking import Fork
 from support.sites import crawl_words, demo_site, exported, pages_of, run_command, start, wait_for
 
 from canonry.canon.policies import Policy
+from canonry.crawler.cli.commands import main
+from canonry.crawler.cli.printed.crawl_json import DemoJSON
 from canonry.crawler.demo import run as demo
 from canonry.crawler.demo.server import Served
 from canonry.crawler.documents import html
@@ -33,16 +37,19 @@ def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str, tmp_p
     store = demo.kept_store(tmp_path / "kept", policy)
     store.parent.mkdir()
     store.write_text("not a store")
-    [result] = demo.run([policy], keep=store.parent)
+    words = ["demo", "--policy", policy, "--keep", str(store.parent), "--json"]
+    printed = CliRunner().invoke(main, words).stdout
+    [result] = msgspec.json.decode(printed, type=list[DemoJSON])
+    assert [msgspec.to_builtins(result)] == msgspec.json.decode(printed), "no field is lost"
     with report.reading(f"sqlite:///{store}") as connection:
         assert report.status(connection)["urls"]["fetched"] >= result.fetched
-    assert result.missed == ()
+    assert result.missed == []
     assert result.disallowed == 0
     assert result.is_right
     assert result.fetched == result.resources > 300
     assert result.endless < 20
     assert (result.fetched_again > 0) == (policy == "web"), "it lacks the rules for guesses"
-    acted = {rule for row in result.merged for rule in row["rules"].split(" + ")}
+    acted = {rule for row in result.merged for rule in row.rules.split(" + ")}
     assert acted >= {
         "percent-case",
         "percent-unreserved",

@@ -203,9 +203,3 @@ def test_of_rules(told: Callable[..., Any]) -> None:
     assert {key: shown[key] for key in converted} == converted
     assert told("rules", "revoke", converted["id"], *store)["released"] == 0
     assert told("rules", "reinstate", converted["id"], *store)["state"] == "active"
-
-
-def test_of_the_demo(told: Callable[..., Any]) -> None:
-    [found] = told("demo", "--policy", "search")
-    assert found["is_right"]
-    assert found["missed"] == []
