@@ -9,14 +9,15 @@ EXTRAS := all,duckdb,pandas,polars,scrapy,spark
 # Tests wait for other processes for almost half of their time.
 WORKERS = $$($(PYTHON) -c "import os; print(min(6, (os.cpu_count() or 1) + 2))")
 
-.PHONY: demo test test-fast test-adapters test-interpreters trial-learning trial-sites check docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-adapters test-all test-lowest trial-learning trial-sites check docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
 	@echo "make test            run the whole test suite"
 	@echo "make test-fast       run the tests that together take under a minute"
 	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
-	@echo "make test-interpreters  test the library with every Python on the path"
+	@echo "make test-all        run the fast tests with every Python from 3.11 to 3.14 on this machine"
+	@echo "make test-lowest     run the fast tests with the oldest packages that are allowed"
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
 	@echo "make check           format, lint, types, import contracts, docs and their links"
@@ -51,9 +52,13 @@ test-fast: $(READY)
 test-adapters:
 	$(PYTHON) tests/peers.py $(PEERS)
 
-# Not part of the tests: it takes every Python from 3.11 on the path, or NAMES="python3.14t".
-test-interpreters:
+# Not part of the tests: minutes for each Python. NAMES="python3.14t /opt/python3.13" takes these.
+test-all:
 	$(PYTHON) tests/interpreters.py $(NAMES)
+
+# Not part of the tests: it needs uv, and an environment of its own.
+test-lowest:
+	$(PYTHON) tests/interpreters.py --lowest
 
 # Not part of the tests: it downloads packages of Debian, and takes minutes.
 trial-learning: $(READY)
@@ -69,6 +74,10 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yml
+	$(BIN)/zizmor --offline --quiet --no-progress .github
+	@if command -v actionlint; then actionlint; else echo "actionlint is not here, and left out"; fi
 	$(MAKE) --no-print-directory docs-site
 
 docs: $(READY)

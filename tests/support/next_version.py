@@ -67,6 +67,10 @@ def copy_tree(folder: Path) -> Path:
     skipped = shutil.ignore_patterns("__pycache__", "*.so", ".hypothesis")
     for name in ("canonry", "canon", "storage", "crawler", "config", "docs", "tests"):
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=skipped)
+    for name in ("canon", "storage", "crawler", "config"):  # in an sdist, these are no links
+        if not (folder / "canonry" / name).is_symlink():
+            shutil.rmtree(folder / "canonry" / name)
+            (folder / "canonry" / name).symlink_to(f"../{name}")
     for path in (*ROOT.glob("*.md"), ROOT / "pyproject.toml"):
         shutil.copy(path, folder)
     add(folder / "canon/rules/practice.py", FUNCTIONS)

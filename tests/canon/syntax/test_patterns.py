@@ -73,7 +73,7 @@ def test_what_a_greedy_group_does_not_match(pattern: str, text: str) -> None:
 def test_an_atomic_group_matches_as_a_possessive_one_should(page: str) -> None:
     plain = tags._pattern(frozenset({"a", "p"}))  # noqa: SLF001 - the pattern that needs it the most
     if plain.pattern is None:
-        pytest.skip("needs a Python that is right about possessive groups")
+        pytest.skip("this Python is wrong about possessive groups")
     mended = patterns._mended(plain.pattern, plain.flags)  # noqa: SLF001 - what old Pythons use
     for one, other in zip(plain.finditer(page), mended.finditer(page), strict=True):
         assert (one.span(), one.groups()) == (other.span(), other.groups())
