@@ -10,7 +10,7 @@
 #include "_blake2b.h"
 #include "_guesses.h"
 
-enum { VERSION = 7 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { VERSION = 8 }; /* has to equal _VERSION in native.py: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
 enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, COUNT = sizeof RULES / sizeof *RULES };
 
@@ -298,6 +298,7 @@ static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssiz
     PyTuple_SET_ITEM(made, 0, Py_NewRef(url));
     PyTuple_SET_ITEM(made, 1, Py_NewRef(identity));
     PyTuple_SET_ITEM(made, 2, Py_NewRef(key));
+    PyObject_GC_UnTrack(made); /* texts and bytes alone make no cycles: the collector need not look */
 end:
     Py_XDECREF(identity);
     Py_XDECREF(url);
@@ -356,8 +357,8 @@ static PyObject *kernel_canonical(PyObject *self, PyObject *const *args, Py_ssiz
     return made;
 }
 
-/* Return the answers for a list of texts. */
-static PyObject *answers(const Kernel *k, PyObject *given, int whole) {
+/* Return the answers for a list of texts; where we cannot tell, those of a function, unless it is NULL. */
+static PyObject *answers(const Kernel *k, PyObject *given, int whole, PyObject *otherwise) {
     if (!PyList_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "a list is needed");
     PyObject *texts = PyList_AsTuple(given); /* another thread may change the list meanwhile */
     PyObject *made = texts ? PyList_New(PyTuple_GET_SIZE(texts)) : NULL;
@@ -368,6 +369,10 @@ static PyObject *answers(const Kernel *k, PyObject *given, int whole) {
         PyObject *text = PyTuple_GET_ITEM(texts, i);
         const byte *s = bytes_of(text, &n);
         PyObject *one = answer(k, text, s, n, whole, &lanes);
+        if (one == Py_None && otherwise) {
+            Py_DECREF(one);
+            one = PyObject_CallOneArg(otherwise, text);
+        }
         if (!one) {
             Py_CLEAR(made);
             break;
@@ -380,11 +385,12 @@ static PyObject *answers(const Kernel *k, PyObject *given, int whole) {
 }
 
 static PyObject *kernel_identities(PyObject *self, PyObject *given) {
-    return answers((Kernel *)self, given, 0);
+    return answers((Kernel *)self, given, 0, NULL);
 }
 
-static PyObject *kernel_canonicals(PyObject *self, PyObject *given) {
-    return answers((Kernel *)self, given, 1);
+static PyObject *kernel_canonicals(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count < 1 || count > 2) return PyErr_Format(PyExc_TypeError, "a list, and perhaps a function");
+    return answers((Kernel *)self, args[0], 1, count == 2 ? args[1] : NULL);
 }
 
 /* Write the key of every line, and the hash of its text if that is not the canonical form. Uses no
@@ -645,7 +651,7 @@ static PyMethodDef methods[] = {
     {"identity", kernel_identity, METH_O, "Return the identity of a text, or None."},
     {"canonical", (PyCFunction)(void (*)(void))kernel_canonical, METH_FASTCALL, "Return the Canonical of a text, or of a reference and its base, or None."},
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
-    {"canonicals", kernel_canonicals, METH_O, "Return the Canonical, or None, of each in a list."},
+    {"canonicals", (PyCFunction)(void (*)(void))kernel_canonicals, METH_FASTCALL, "Return the Canonical, or None, of each in a list; or what a function returns instead of None."},
     {"lines", kernel_lines, METH_O, "Return the keys of lines, hashes of those not canonical, and which keys are known."},
     {"column", kernel_column, METH_VARARGS, "Return the identities and keys of an Arrow column."},
     {NULL, NULL, 0, NULL},

@@ -1,7 +1,10 @@
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar, overload
 
 RULES: tuple[str, ...]
 VERSION: int
+_S = TypeVar("_S")
+_U = TypeVar("_U")
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 class Kernel(Generic[_T]):
@@ -20,4 +23,7 @@ class Kernel(Generic[_T]):
     def column(
         self, data: object, offsets: object, wide: bool, /
     ) -> tuple[bytes, bytes, bytes, bytes] | None: ...
+    @overload
     def canonicals(self, texts: list[object], /) -> list[_T | None]: ...
+    @overload
+    def canonicals(self, texts: list[_S], otherwise: Callable[[_S], _U], /) -> list[_T | _U]: ...

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.errors import InvalidURL, Reason
@@ -22,6 +24,9 @@ from canonry.canon.rules.rule import Change
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
 from canonry.canon.syntax.uri import split
+
+if TYPE_CHECKING:
+    from canonry.canon.pipeline._kernel import Kernel
 
 _CHUNK = 1024
 
@@ -203,6 +208,9 @@ class Canonicalizer:
             TypeError: at once, if it is no iterable of URLs; at its turn, for one that is no URL.
         """
         check_several("urls", urls, "URLs")
+        if isinstance(urls, list) and base is None and self.native is not None:
+            chunks = (urls[start : start + _CHUNK] for start in range(0, len(urls), _CHUNK))
+            return chain.from_iterable(map(partial(self._chunk, self.native), chunks))
         return self._many(urls, base)
 
     def _many(self, urls: Iterable[str | bytes], base: str | None) -> Iterator[Canonical | Refused]:
@@ -211,16 +219,21 @@ class Canonicalizer:
             for result in self._without_rules.many(urls, base):
                 yield result if isinstance(result, Refused) else self._with_rules(result)
             return
-        if isinstance(urls, list) and base is None and self.native is not None:
-            for start in range(0, len(urls), _CHUNK):
-                chunk = urls[start : start + _CHUNK]
-                for url, found in zip(chunk, self.native.canonicals(chunk), strict=True):
-                    yield found if found is not None else self._canonical_or_refused(url, None)
-            return
         for url in urls:
             yield self._canonical_or_refused(url, base)
 
-    def _canonical_or_refused(self, url: str | bytes, base: str | None) -> Canonical | Refused:
+    def _chunk(
+        self, native: "Kernel[Canonical]", urls: list[str | bytes]
+    ) -> Iterable[Canonical | Refused]:
+        """Return the results of `many` for some URLs, from the kernel as far as it knows them."""
+        try:
+            return native.canonicals(urls, self._canonical_or_refused)
+        except TypeError:  # for one that is no URL: those before it have their turn first
+            return map(self._canonical_or_refused, urls)
+
+    def _canonical_or_refused(
+        self, url: str | bytes, base: str | None = None
+    ) -> Canonical | Refused:
         """Return the canonical form of a URL, or its refusal."""
         try:
             return self(url, base)
