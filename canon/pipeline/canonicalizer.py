@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.learned.ruleset import Followed, RuleSet, follow, loads
+from canonry.canon.pipeline.changes import changes_of_uri, changes_of_url
 from canonry.canon.pipeline.fastpath import recognizer, shortcut
 from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
@@ -19,14 +19,8 @@ from canonry.canon.references import whatwg
 from canonry.canon.references.resolve import resolve
 from canonry.canon.references.rfc3986 import check_absolute
 from canonry.canon.rules.lossless import encode_disallowed
-from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
-from canonry.canon.rules.rule import Change
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
-from canonry.canon.syntax.uri import split
-
-if TYPE_CHECKING:
-    from canonry.canon.pipeline._kernel import Kernel
 
 _CHUNK = 1024
 
@@ -210,7 +204,7 @@ class Canonicalizer:
         check_several("urls", urls, "URLs")
         if isinstance(urls, list) and base is None and self.native is not None:
             chunks = (urls[start : start + _CHUNK] for start in range(0, len(urls), _CHUNK))
-            return chain.from_iterable(map(partial(self._chunk, self.native), chunks))
+            return chain.from_iterable(map(self._chunk, chunks))
         return self._many(urls, base)
 
     def _many(self, urls: Iterable[str | bytes], base: str | None) -> Iterator[Canonical | Refused]:
@@ -222,14 +216,12 @@ class Canonicalizer:
         for url in urls:
             yield self._canonical_or_refused(url, base)
 
-    def _chunk(
-        self, native: "Kernel[Canonical]", urls: list[str | bytes]
-    ) -> Iterable[Canonical | Refused]:
+    def _chunk(self, urls: list[str | bytes]) -> Iterable[Canonical | Refused]:
         """Return the results of `many` for some URLs, from the kernel as far as it knows them."""
-        try:
-            return native.canonicals(urls, self._canonical_or_refused)
-        except TypeError:  # for one that is no URL: those before it have their turn first
-            return map(self._canonical_or_refused, urls)
+        with suppress(TypeError):  # for one that is no URL: those before it have their turn first
+            if self.native is not None:
+                return self.native.canonicals(urls, self._canonical_or_refused)
+        return map(self._canonical_or_refused, urls)
 
     def _canonical_or_refused(
         self, url: str | bytes, base: str | None = None
@@ -250,13 +242,18 @@ class Canonicalizer:
         read = self._read(text, base)
         identity = self._identify(read)
         followed = self.follow(identity)
+        if self.policy.dialect == "whatwg":
+            has_base = base is not None
+            steps = changes_of_url(text, read, identity, self._steps, has_base=has_base)
+        else:
+            steps = changes_of_uri(text, read, self._steps)
         return Trace(
             text=text,
             policy=self.policy.label,
             url=self._request(read),
             identity=followed.identity,
             key=self._key(followed.identity),
-            steps=(*self._changes(text, read, identity, base), *followed.trace()),
+            steps=(*steps, *followed.trace()),
         )
 
     def _read(self, text: str, base: str | None) -> str:
@@ -289,52 +286,9 @@ class Canonicalizer:
             parts = apply(parts)
         return str(parts)
 
-    def _changes(self, text: str, read: str, identity: str, base: str | None) -> Iterator[Change]:
-        """Yield the changes that lead from a text to its identity, rule by rule.
-
-        A browser's parser repairs, resolves and normalizes in one pass. If our rules alone lead to
-        the same identity, they describe that pass; if not, `URL_STANDARD` stands for it.
-        """
-        if self.policy.dialect != "whatwg":
-            if read != text:
-                yield Change.by(RESOLVE, text, read)
-            yield from self._steps_from(read)
-            return
-        repairs = list(_repairs_from(text))
-        repaired = repairs[-1].after if repairs else text
-        if base is not None and split(repaired).scheme is None:
-            yield from repairs
-            yield Change.by(RESOLVE, repaired, read)
-            yield from self._steps_from(read)
-            return
-        steps = list(self._steps_from(repaired))
-        if (steps[-1].after if steps else repaired) != identity:
-            standard = [Change.by(URL_STANDARD, repaired, read)] if repaired != read else []
-            steps = standard + list(self._steps_from(read))
-        yield from repairs
-        yield from steps
-
-    def _steps_from(self, text: str) -> Iterator[Change]:
-        """Run the steps over a text; yield a change for each step that acted."""
-        parts = Parts.of(text)
-        for step in self._steps:
-            after = step.apply(parts)
-            if after is not parts:
-                yield Change.by(step, str(parts), str(after))
-                parts = after
-
 
 def _spelling(policy: Policy) -> Spelling:
     """Return how the SURTs of a policy are written."""
     if "decode-escapes" in policy.practice:
         return Spelling.INDEX
     return Spelling.LOWER if "letter-case" in policy.practice else Spelling.PLAIN
-
-
-def _repairs_from(text: str) -> Iterator[Change]:
-    """Run the repairs over a text; yield a change for each repair that acted."""
-    for repair in REPAIRS:
-        after = repair.apply(text)
-        if after != text:
-            yield Change.by(repair, text, after)
-            text = after
