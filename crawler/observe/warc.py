@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from canonry.canon import parse, redact
+from canonry.crawler.compression import GzipMembers
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.settings import SettingsError
@@ -105,7 +106,6 @@ class WarcArchive:
         request = self._request_record(response, date)
         self._writer.write_request_response_pair(request, self._response_record(response, date))
         assert self._file is not None  # noqa: S101 - it was opened above
-        self._file.flush()
         if self._file.tell() > _LARGEST:
             self._end_file()
 
@@ -139,10 +139,11 @@ class WarcArchive:
         self._written[digest] = before or _Written(url, date)
         while len(self._written) > _REMEMBERED:
             self._written.popitem(last=False)
+        payload = f"sha1:{b32encode(digest).decode()}"
         if before is not None:
             return self._writer.create_revisit_record(
                 url,
-                f"sha1:{b32encode(digest).decode()}",
+                payload,
                 before.url,
                 before.date,
                 http_headers=head,
@@ -154,7 +155,7 @@ class WarcArchive:
             payload=io.BytesIO(response.body),
             length=len(response.body),
             http_headers=head,
-            warc_headers_dict=about,
+            warc_headers_dict={**about, "WARC-Payload-Digest": payload},
         )
 
     def _begin_file(self) -> None:
@@ -166,7 +167,8 @@ class WarcArchive:
         self._number += 1
         self._name = f"canonry-{self._began}-{self._number:05}.warc.gz"
         self._file = (self._folder / f"{self._name}.open").open("xb")
-        self._writer = WARCWriter(self._file, gzip=True, warc_version="1.1")
+        # warcio's own gzip takes four times as long, for files that are a sixth smaller.
+        self._writer = WARCWriter(GzipMembers(self._file), gzip=False, warc_version="1.1")
         about = {
             "software": self._agent,
             "format": "WARC File Format 1.1",
