@@ -21,6 +21,7 @@ _KERNELS = (
     "canon/pipeline/_kernel",
     "crawler/content/_sketch",
     "crawler/batch/_key_set",
+    "crawler/documents/_tags",
 )
 
 

@@ -16,6 +16,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16le"),
     (codecs.BOM_UTF16_BE, "utf-16be"),
 )
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # A <meta> that could be read cannot be in these; what they are read as instead (same section).
 _META_INSTEAD = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
 # Pages whose queries are sent as UTF-8 (Encoding Standard section 4.3, "get an output encoding").
@@ -56,17 +57,39 @@ def decode(body: bytes, content_type: str | None) -> DecodedText:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return DecodedText(body[len(mark) :].decode(name, "replace"), name)
-    header = _HEADER.search(content_type or "")
-    name = _named(header[1]) if header else ""
-    if not name and (meta := _META.search(body[:_PRESCAN])):
-        name = _named(meta[1].decode("ascii"))
-        name = _META_INSTEAD.get(name, name)
-    if name:
+    if name := _declared(body, content_type):
         return DecodedText(_decode(body, name), name)
     try:
         return DecodedText(body.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
         return DecodedText(_decode(body, "windows-1252"), "windows-1252")
+
+
+def encoded_in_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
+    """Return a page in UTF-8, and the name of the encoding in which it came.
+
+    A page in UTF-8 is returned as it is: where `decode` replaces bytes, the caller has to, too.
+    """
+    if body.startswith(codecs.BOM_UTF8):
+        return body[len(codecs.BOM_UTF8) :], "utf-8"
+    if body.startswith(_WIDE):
+        name = ""
+    elif not (name := _declared(body, content_type)) and body.isascii():
+        name = "utf-8"
+    if name == "utf-8":
+        return body, name
+    text, name = decode(body, content_type)
+    return text.encode("utf-8", "replace"), name
+
+
+def _declared(body: bytes, content_type: str | None) -> str:
+    """Return the encoding that the header or a <meta> declares; "" if none does."""
+    header = _HEADER.search(content_type or "")
+    name = _named(header[1]) if header else ""
+    if not name and (meta := _META.search(body[:_PRESCAN])):
+        name = _named(meta[1].decode("ascii"))
+        name = _META_INSTEAD.get(name, name)
+    return name
 
 
 def _named(label: str) -> str:

@@ -1,12 +1,23 @@
 """HTML: which responses are pages, and what a page says about other URLs."""
 
 import re
+from collections.abc import Callable
 
 from canonry.canon.syntax import compile_pattern
+from canonry.crawler.documents.character_references import in_attribute
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.elements import EMBEDDING, LINKING, Elements
-from canonry.crawler.documents.encodings import decode
-from canonry.crawler.documents.tags import read_tags
+from canonry.crawler.documents.encodings import decode, encoded_in_utf8
+from canonry.crawler.documents.tags import VERSION, read_tags, title_of
+
+_read_compiled: Callable[..., None] | None = None
+try:
+    from canonry.crawler.documents import _tags
+except ImportError:  # Canonry was installed without a C compiler: the same links, but slower
+    pass
+else:
+    # A kernel compiled from another version of the source is ignored.
+    _read_compiled = _tags.read_tags if _tags.VERSION == VERSION else None
 
 _HTML_START = compile_pattern(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<!--(?>.*?-->)\s*+)*+"
@@ -54,7 +65,17 @@ def read(
         embeds: True if images, media, style sheets and scripts count as links.
         xml: True if it is meant as XHTML: a tag that ends with "/>" is empty.
     """
-    text, encoding = decode(body, content_type)
     page = Elements(url, own_name, embeds=embeds)
-    read_tags(text, page, EMBEDDING if embeds else LINKING, xml=xml)
+    if _read_compiled is None:
+        text, encoding = decode(body, content_type)
+        read_tags(text, page, EMBEDDING if embeds else LINKING, xml=xml)
+        return page.document(encoding)
+    markup, encoding = encoded_in_utf8(body, content_type)
+    add_title = _adding_title(page)
+    _read_compiled(markup, embeds, xml, page.add_link, add_title, page.add, in_attribute)
     return page.document(encoding)
+
+
+def _adding_title(page: Elements) -> Callable[[str], None]:
+    """Return a function that takes the text of a title as it is written."""
+    return lambda text: page.add_title(title_of(text))

@@ -15,6 +15,7 @@ from typing import Protocol
 from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.character_references import in_attribute
 
+VERSION = 1  # of the tags that are read; _tags.c has the same
 _SPACE = r"[\t\n\f\r ]"
 _END = r"[\t\n\f\r />]"  # what ends the name of a tag
 _MAX_ATTRIBUTES = 1000  # read from one tag
@@ -45,9 +46,9 @@ _TEXTS = frozenset(
 _FOREIGN = frozenset({"svg", "math"})
 _ENDS = frozenset({"/svg", "/math", "/template", "/form"})
 _READ = _TEXTS | _FOREIGN | _ENDS | {"template"}
-_TEXT_ENDS = {name: re.compile(rf"</{name}(?={_END})", re.IGNORECASE) for name in _TEXTS}
+_TEXT_ENDS = {name: re.compile(rf"</{name}(?={_END})", re.ASCII | re.IGNORECASE) for name in _TEXTS}
 # What matters in a script: comments, in which a script may hold another one (13.2.5.20 to 31).
-_IN_SCRIPT = re.compile(rf"<!(?=--)|-->|<(/?)script(?={_END})", re.IGNORECASE)
+_IN_SCRIPT = re.compile(rf"<!(?=--)|-->|<(/?)script(?={_END})", re.ASCII | re.IGNORECASE)
 
 
 class StartTags(Protocol):
@@ -139,10 +140,15 @@ def _read_tag(
     if around.ignores(name):
         return at
     if name == "title":
-        page.add_title(unescape(text[content : min(at, content + _MAX_TITLE)]))
+        page.add_title(title_of(text[content:at]))
     else:
         page.add(name, _attributes(rest))
     return at
+
+
+def title_of(text: str) -> str:
+    """Return a title as people see it, from its beginning in the page."""
+    return unescape(text[:_MAX_TITLE])
 
 
 def _attributes(text: str) -> dict[str, str]:
