@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from canonry.canon.learned import actions, family_fields
+from canonry.canon.learned import actions, family_fields, marks
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.sites import site_of
 from canonry.canon.rules.rule import Rule, Rung
@@ -23,6 +23,8 @@ class Family(Rule):
     Attributes:
         apply: rewrites a URL that the rewrite covers. Total; returns the same object if it changes
             nothing.
+        mark: returns a test that the text of every URL passes which a rewrite changes, so that
+            those that fail need not be split. Others may pass it, too.
         check: returns what is wrong with the fields of a rewrite, or None.
         describe: says for people what a rewrite does.
         example: the fields with which ``before`` becomes ``after`` on ``example.com``.
@@ -38,6 +40,7 @@ class Family(Rule):
     """
 
     apply: Callable[[Parts, Rewrite], Parts]
+    mark: Callable[[Rewrite], marks.Mark]
     check: Callable[[Rewrite], str | None]
     describe: Callable[[Rewrite], str]
     example: Mapping[str, Any] = field(default_factory=dict)
@@ -90,6 +93,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a",
         after="https://example.com/a",
         apply=actions.upgrade_scheme,
+        mark=marks.http,
         check=family_fields.takes_none,
         describe=lambda _: "http is https",
         any_share=True,
@@ -103,6 +107,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a/b",
         example={"old": "sid"},
         apply=actions.drop_path_parameter,
+        mark=marks.old,
         check=family_fields.takes_path_parameter,
         describe=lambda rewrite: f"path parameter {rewrite.old} selects nothing",
         by_query=True,
@@ -114,6 +119,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a//b",
         after="http://example.com/a/b",
         apply=actions.fold_slashes,
+        mark=marks.slashes,
         check=family_fields.takes_none,
         describe=lambda _: "several slashes are one",
     ),
@@ -124,6 +130,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/new/a",
         example={"old": "/old/", "new": "/new/"},
         apply=actions.move_prefix,
+        mark=marks.old,
         check=family_fields.takes_prefixes,
         describe=lambda rewrite: f"{rewrite.old} is {rewrite.new}",
         can_chain=True,
@@ -135,6 +142,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a/",
         example={"old": "home.php"},
         apply=actions.drop_index_file,
+        mark=marks.old,
         check=family_fields.takes_index_file,
         describe=lambda rewrite: f"{rewrite.old} is its directory",
     ),
@@ -144,6 +152,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/About",
         after="http://example.com/about",
         apply=actions.lower_path,
+        mark=marks.capitals,
         check=family_fields.takes_none,
         describe=lambda _: "upper case is lower case in paths",
     ),
@@ -154,6 +163,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a/",
         example={"new": "slash"},
         apply=actions.set_final_slash,
+        mark=marks.final_slash,
         check=family_fields.takes_slash,
         describe=lambda rewrite: _SLASHES[rewrite.new],
     ),
@@ -164,6 +174,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "ref", "beside": ("id",)},
         apply=actions.drop_parameter,
+        mark=marks.old,
         check=family_fields.takes_parameter,
         describe=_describe_parameter,
         by_query=True,
@@ -176,6 +187,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "ref"},
         apply=actions.drop_parameter_anywhere,
+        mark=marks.query,
         check=family_fields.takes_parameter_anywhere,
         describe=_describe_anywhere,
         by_query=True,
@@ -188,6 +200,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"beside": ("id",)},
         apply=actions.keep_parameters,
+        mark=marks.query,
         check=family_fields.takes_selection,
         describe=_describe_selection,
         by_query=True,
@@ -199,6 +212,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a?b=1&a=2",
         after="http://example.com/a?a=2&b=1",
         apply=actions.sort_parameters,
+        mark=marks.query,
         check=family_fields.takes_none,
         describe=lambda _: "the order of parameters means nothing",
         by_query=True,
@@ -211,6 +225,7 @@ FAMILIES: dict[str, Family] = {
         after="http://www.example.com/a",
         example={"new": "www.example.com"},
         apply=actions.rename_host,
+        mark=marks.host,
         check=family_fields.takes_www,
         describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,
@@ -226,6 +241,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.org/a",
         example={"new": "example.org"},
         apply=actions.rename_host,
+        mark=marks.host,
         check=family_fields.takes_host,
         describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,

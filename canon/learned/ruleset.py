@@ -84,6 +84,7 @@ class RuleSet:
             own.setdefault(rule.host, []).append(rule)
         self._own = own
         self._on: dict[str, tuple[LearnedRule, ...]] = {}
+        self._marks: dict[str, tuple[Callable[[str], object], ...]] = {}
 
     def check_policy(self, label: str) -> None:
         """Check that the rules were learned on the identities of a policy.
@@ -117,6 +118,24 @@ class RuleSet:
                 self._on.clear()
             self._on[site] = found
         return found
+
+    def may_change(self, site: str, text: str) -> bool:
+        """Return False if no active rule changes a URL of a site that active rules cover.
+
+        Args:
+            site: the URL's site.
+            text: the URL.
+        """
+        marks = self._marks.get(site)
+        if marks is None:
+            if len(self._marks) >= _CACHED_SITES:
+                self._marks.clear()
+            found = [FAMILIES[rule.family].mark(rule) for rule in self.on(site)]
+            marks = self._marks[site] = tuple(dict.fromkeys(found))
+        for mark in marks:  # noqa: SIM110 - a generator takes longer than the marks
+            if mark(text):
+                return True
+        return False
 
     def _find(self, site: str) -> Iterator[LearnedRule]:
         """Yield the active rules that cover a site."""
@@ -183,13 +202,18 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
         identity: a canonical form under the rules' policy.
         normalize: returns canonical forms under that policy.
     """
-    if not rules.on(site_in(identity)):
+    site = site_in(identity)
+    if not rules.on(site) or not rules.may_change(site, identity):
         return Followed(identity)
     changes: list[tuple[LearnedRule, str, str]] = []
     text, parts = identity, Parts.of(identity)
     for _ in range(_ROUNDS):
         start = len(changes)
-        for rule in rules.on(site_of(parts)):
+        site = site_of(parts)
+        on = rules.on(site)
+        if not on or (changes and not rules.may_change(site, text)):
+            return Followed(text, tuple(changes))
+        for rule in on:
             family = FAMILIES[rule.family]
             after = family.apply(parts, rule)
             if after is not parts and parts.path.startswith(rule.below):

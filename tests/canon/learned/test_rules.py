@@ -342,6 +342,50 @@ def test_sets_that_pass_the_checks_terminate(
     assert Canonicalizer(policy)(url).url == make(url).url
 
 
+class Unmarked(RuleSet):
+    """Rules that try every URL: the oracle for marks."""
+
+    def may_change(self, site: str, text: str) -> bool:
+        del site, text
+        return True
+
+
+@given(rule_sets, st.one_of(their_urls, urls), st.sampled_from(["web", "search", "archive"]))
+@settings(max_examples=tries(1.5))
+def test_a_url_without_the_mark_of_any_rule_is_changed_by_none(
+    given_rewrites: list[Rewrite], url: str, policy: str
+) -> None:
+    rules = [LearnedRule(**to_fields(rewrite)) for rewrite in given_rewrites]
+    plain = Canonicalizer(policy)
+    try:
+        identity = plain.identity(url)
+    except InvalidURL:
+        return
+    label = preset(policy).label
+    found = follow(RuleSet(rules, label), identity, plain.identity)
+    assert found == follow(Unmarked(rules, label), identity, plain.identity)
+    for rewrite in given_rewrites:
+        for parts in (Parts.of(url), Parts.of(identity)):
+            family = FAMILIES[rewrite.family]
+            if family.apply(parts, rewrite) is not parts:
+                assert family.mark(rewrite)(str(parts))
+
+
+@pytest.mark.parametrize(("why", "text", "before", "after"), cases("learned.txt", 3))
+def test_what_a_family_changes_has_its_mark(why: str, text: str, before: str, after: str) -> None:
+    rewrite = rewrite_of(text)
+    if before != after:
+        assert FAMILIES[rewrite.family].mark(rewrite)(before), why
+
+
+def test_most_urls_lack_the_marks_of_rules() -> None:
+    """Else they would be split for nothing."""
+    slash, sid = rule("trailing-slash", new="file"), rule("path-parameter", old="sid")
+    rules = RuleSet([slash, sid], "web/1")
+    assert rules.may_change("h.example", "http://h.example/a.html/")
+    assert not rules.may_change("h.example", "http://h.example/a.html?b=/x")
+
+
 def test_a_set_that_never_terminates_leaves_the_url_alone() -> None:
     """The check reads only the fields of rules; if it misses a circle, the URL stays as it is."""
     rules = RuleSet([rule("host-alias", new="b.example")], "web/1")
