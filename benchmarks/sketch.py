@@ -108,7 +108,7 @@ def known(bodies: Sequence[bytes], kind: str, rng: random.Random, again: int) ->
     """Return what is known of a host after its pages, and some of them twice."""
     host = HostText()
     for body in bodies:
-        host.add(made(noisy(body, kind, rng)))
+        host.add(made(noisy(body, kind, rng)).encode())
     for body in rng.sample(list(bodies), min(again, len(bodies))):
         host.twice(made(noisy(body, kind, rng)), made(noisy(body, kind, rng)))
     return host

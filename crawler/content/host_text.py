@@ -127,9 +127,9 @@ class HostText:
         self._measured_at = (0, 0)  # pairs and pages
         self._judged_at = 0  # pages, when the generation grew last
 
-    def add(self, sketch: Sketch) -> None:
-        """Add the page of a URL that answered 200."""
-        self._pages.add(sketch)
+    def add(self, encoded: bytes) -> None:
+        """Add the encoded sketch of the page of a URL that answered 200."""
+        self._pages.add(encoded)
         if self._pages.added > self._judged_at + self._judged_at // 8:
             self._judged_at = self._pages.added
             self.generation += 1

@@ -3,10 +3,10 @@
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from heapq import heappush, heappushpop
+from heapq import heappush, heapreplace
 from zlib import crc32
 
-from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.content.sketch import Sketch, without_details
 
 FEW_PAGES = 4  # with fewer, nothing is known of the template
 _PAGES = 256  # in the sample
@@ -31,26 +31,27 @@ class PageSample:
     def __init__(self) -> None:
         """Start without pages."""
         self.added = 0
-        self._heap: list[tuple[int, _Page]] = []  # the largest hash first: negative
-        self._sampled: set[_Page] = set()
+        self._heap: list[tuple[int, bytes]] = []  # the largest hash first: negative
+        self._sampled: dict[bytes, _Page] = {}  # by its heading and shingles, encoded
         self._ends: list[int] = []  # up to which their sketches are complete, ascending
         self._with: dict[int, Counter[int]] = {}  # by shingle, the headings of its pages
 
-    def add(self, sketch: Sketch) -> None:
-        """Add a page."""
-        page = sketch.heading, sketch.shingles, sketch.end
-        if page in self._sampled:
+    def add(self, encoded: bytes) -> None:
+        """Add the encoded sketch of a page; most pages of a large host are not in the sample."""
+        key = without_details(encoded)
+        if key in self._sampled:
             return
         self.added += 1
-        entry = -crc32(repr(page).encode()), page
+        entry = -crc32(key), key
         if len(self._heap) < _PAGES:
             heappush(self._heap, entry)
-            self._count(page)
+        elif entry > self._heap[0]:
+            self._discount(self._sampled.pop(heapreplace(self._heap, entry)[1]))
+        else:
             return
-        _hash, removed = heappushpop(self._heap, entry)
-        if removed != page:
-            self._count(page)
-            self._discount(removed)
+        found = Sketch.decode(encoded)
+        page = self._sampled[key] = found.heading, found.shingles, found.end
+        self._count(page)
 
     @property
     def size(self) -> int:
@@ -75,7 +76,6 @@ class PageSample:
     def _count(self, page: _Page) -> None:
         """Count a page of the sample."""
         heading, shingles, end = page
-        self._sampled.add(page)
         insort(self._ends, end)
         for shingle in shingles:
             self._with.setdefault(shingle, Counter())[heading] += 1
@@ -83,7 +83,6 @@ class PageSample:
     def _discount(self, page: _Page) -> None:
         """Forget a page that left the sample."""
         heading, shingles, end = page
-        self._sampled.remove(page)
         del self._ends[bisect_left(self._ends, end)]
         for shingle in shingles:
             with_it = self._with[shingle]

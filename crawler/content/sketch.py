@@ -15,6 +15,7 @@ else:
     _scan = _sketch.scan if _sketch.VERSION == VERSION else scan
 
 _HEAD = struct.Struct(f">BII{NUMBERS}s")
+_WORDS = struct.calcsize(">BI")  # where the hash of all words stands
 _FLAG = 0x80  # of a sketch that is whole
 WHOLE = 0xFFFFFF  # the largest shingle that there may be
 _PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
@@ -52,6 +53,11 @@ class Sketch(NamedTuple):
         return cls(shingles, first >= _FLAG, numbers, heading, text)
 
 
+def without_details(encoded: bytes) -> bytes:
+    """Return what an encoded sketch says of heading and shingles, without numbers and words."""
+    return encoded[:_WORDS] + encoded[_HEAD.size :]
+
+
 def sketch(body: bytes, content_type: str | None) -> Sketch | None:
     """Return the sketch of a body; None if it is not text.
 
@@ -77,4 +83,4 @@ def encoded_sketch(body: bytes, content_type: str | None) -> bytes | None:
     return None
 
 
-__all__ = ["MOST_SHINGLES", "WHOLE", "Sketch", "encoded_sketch", "sketch"]
+__all__ = ["MOST_SHINGLES", "WHOLE", "Sketch", "encoded_sketch", "sketch", "without_details"]

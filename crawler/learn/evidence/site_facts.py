@@ -80,7 +80,7 @@ class SiteFacts:
         if not fact.is_page:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
-            self.text.add(Sketch.decode(fact.sketch))
+            self.text.add(fact.sketch)
         for form in (*loose_forms(parts), _file_form(parts)):
             there = self._forms.get(hash(form), ())
             if len(there) < _ALIKE and fact.url not in there:

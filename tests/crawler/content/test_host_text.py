@@ -29,7 +29,7 @@ def host(pages: int = 40, *again: tuple[Sketch, Sketch]) -> HostText:
     """Return a host with some pages, and with answers to the same URL."""
     made = HostText()
     for number in range(pages):
-        made.add(page(name_of(number)))
+        made.add(page(name_of(number)).encode())
     for pair in again:
         made.twice(*pair)
     return made
@@ -154,7 +154,7 @@ def test_the_generation_grows_with_pages_and_noise() -> None:
     known = HostText()
     seen = []
     for number in range(40):
-        known.add(page(name_of(number)))
+        known.add(page(name_of(number)).encode())
         seen.append(known.generation)
     assert seen == sorted(seen)
     assert 10 < seen[-1] < 40
@@ -165,7 +165,7 @@ def test_the_generation_grows_with_pages_and_noise() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_answers_do_not_depend_on_the_order(seed: int) -> None:
     sketches = [page(name_of(number), words=30) for number in range(400)]
-    calls = [("add", (one,)) for one in sketches]
+    calls = [("add", (one.encode(),)) for one in sketches]
     calls += [("twice", (clock(f"{n}"), clock(f"{n + 1}"))) for n in range(100)]
     calls += [("missing", (page("sorry", note=f"{n}"),)) for n in range(30)]
     answers = []
