@@ -4,7 +4,7 @@ Most predictions are made, and verified, when a rule becomes active. A site may 
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -16,7 +16,9 @@ from canonry.storage.learned.classes import release
 from canonry.storage.learned.held_names import held_near
 from canonry.storage.learned.tracked_rule import TrackedRule
 
-_EVERY = 50  # answers of a site
+_EVERY = 50  # answers of a site, for each URL that is asked
+_MORE = 1_000  # answers of a site, after which one more URL is asked at once ...
+_AT_ONCE = 4  # ... up to so many: that takes less than to ask them one by one
 _TRIED = 3  # rules, if one holds nothing at the place that is looked at
 _STRIDE = 0.6180339887498949  # multiples of the golden section spread evenly over the host
 _REMEMBERED = 65_536  # sites
@@ -28,11 +30,12 @@ class _Round:
 
     since: float  # seconds since 1970, when the last round was
     answers: int = 0  # since then
+    before: int = 0  # answers until then
     place: float = 0.0  # among the URLs of the host
 
 
 class Watch:
-    """Chooses held URLs to ask, at most one for so many answers of a site."""
+    """Chooses held URLs to ask: one for so many answers of a site, or a few for as many more."""
 
     def __init__(self) -> None:
         """Start with no site."""
@@ -65,15 +68,33 @@ class Watch:
         if len(self._rounds) > _REMEMBERED:
             self._rounds.popitem(last=False)
         here.answers += answers
-        if here.answers < _EVERY:
+        most = min(1 + here.before // _MORE, _AT_ONCE)
+        if here.answers < most * _EVERY:
             return []
         due = [rule for rule in active if rule.verified_at <= here.since]
         due.sort(key=lambda rule: (rule.verified_at, rule.id))
+        here.before += here.answers
         here.answers, here.since = 0, now
-        here.place = (here.place + _STRIDE) % 1
-        for rule in due[:_TRIED]:
-            host = without_port(site if rule.rewrite.subdomains else rule.rewrite.host)
-            for one in held_near(connection, host, here.place):
-                if is_held_by(one, rule, in_force):
-                    return release(connection, [one.row])
-        return []
+        rows: dict[int, None] = {}
+        for turn in range(most):
+            here.place = (here.place + _STRIDE) % 1
+            first = turn % max(1, len(due))
+            if (row := _held(connection, site, due[first:], in_force, here.place)) is not None:
+                rows[row] = None
+        return release(connection, rows) if rows else []
+
+
+def _held(
+    connection: Connection,
+    site: str,
+    rules: Sequence[TrackedRule],
+    in_force: RulesInForce,
+    place: float,
+) -> int | None:
+    """Return the row of a URL that one of the first of some rules holds, near a place."""
+    for rule in rules[:_TRIED]:
+        host = without_port(site if rule.rewrite.subdomains else rule.rewrite.host)
+        for one in held_near(connection, host, place):
+            if is_held_by(one, rule, in_force):
+                return one.row
+    return None

@@ -46,3 +46,20 @@ def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
         assert released(500, 42.0) == []
         assert_counts_are_right(connection)
     store.close()
+
+
+def test_on_a_site_with_many_answers_a_few_are_asked_at_once(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 100)
+    watch = Watch()
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
+        found = [
+            len(watch.release(connection, "h.example", 50, rules, in_force, 10.0 + turn))
+            for turn in range(48)
+        ]
+        assert found == [1] * 20 + [0, 2] * 10 + [0, 0, 3] + [0, 0, 3] + [0, 0]
+        assert_counts_are_right(connection)
+    store.close()
