@@ -5,7 +5,7 @@ from collections import Counter
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, act, find_circle
+from canonry.canon.learned import FAMILIES, act, find_circle, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life.thresholds import Gate
@@ -41,15 +41,18 @@ def reason_to_block(
     same = sum(other.family == said.family for other in recent)
     if same >= gate.hosts_a_day:
         return f"{same:,} hosts have learned such a rule within a day"
-    known = 0
-    port = Parts.of(f"http://{said.host}").port
+    sites: Counter[str] = Counter()
     sizes: Counter[Parts] = Counter()
+    is_marked = family.mark(said)
     for url in rekeying.urls_of(connection, in_force.hosts_of(connection, said)):
-        parts = Parts.of(canonicalizer.identity(url))
-        known += parts.port == port  # another port is another site
-        after = act(said, parts)
-        if after is not parts:
-            sizes[after] += 1
+        identity = canonicalizer.identity(url)
+        sites[site_in(identity)] += 1
+        if is_marked(identity):
+            parts = Parts.of(identity)
+            after = act(said, parts)
+            if after is not parts:
+                sizes[after] += 1
+    known = sum(count for site, count in sites.items() if _port(site) == _port(said.host))
     changed = sizes.total()
     # Where every link has a session's identifier, its rule changes all URLs, each page's into one.
     few = changed <= gate.class_size * len(sizes)
@@ -61,3 +64,8 @@ def reason_to_block(
     if largest > gate.class_size and not family.any_class_size:
         return f"it would merge {largest:,} URLs into one"
     return None
+
+
+def _port(site: str) -> str | None:
+    """Return the port of a site: another one is another site."""
+    return Parts.of(f"http://{site}").port

@@ -150,15 +150,25 @@ class Learner:
 
     def is_worth_asking(self, named: Moved) -> bool:
         """Return True if the target of a canonical link is to be asked sooner, to confirm it."""
+        there = self._memory.site(site_in(named.target))
+        if named.target in there.known.facts or named.target in there.asked:
+            return False  # it has answered, or another page has named it
         site = self._memory.site(site_in(named.source))
-        return questions.is_worth_asking(site, shown_by(named.source, named.target))
+        if not questions.is_worth_asking(site, shown_by(named.source, named.target)):
+            return False
+        there.asked.add(named.target)
+        return True
+
+    def place_in_queue(self, site: str) -> int:
+        """Return how many queued URLs of a site are not worth a look, from the first on."""
+        return self._memory.site(site).looked
 
     def questions(self, site: str, queued: Iterable[str], most: int) -> list[str]:
         """Return which of the queued URLs of a site would decide most about open rules.
 
         Args:
             site: the site.
-            queued: identities, in the order of the queue.
+            queued: identities, in the order of the queue, after those that `place_in_queue` says.
             most: how many.
         """
         return questions.choose(self._memory.site(site), queued, most)

@@ -17,6 +17,7 @@ from canonry.canon import Canonicalizer
 from canonry.canon.learned import describe, site_in, without_port
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence.probes import Probe, again, beside
+from canonry.crawler.learn.evidence.questions import LOOKED_AT
 from canonry.crawler.learn.gate import reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.learner import Learner, StateChange
@@ -38,7 +39,6 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION
 from canonry.storage.rows import leases, urls
 
-_QUEUE = 2_000  # queued URLs of a site among which questions are looked for
 _UNKNOWN = -1  # generation of rules
 
 
@@ -238,7 +238,8 @@ class LearningSession:
         rows: dict[str, int] = {}
 
         def queued() -> Iterator[str]:
-            for row, url in history.queued_of(connection, without_port(site), _QUEUE):
+            host, after = without_port(site), self._learner.place_in_queue(site)
+            for row, url in history.queued_of(connection, host, LOOKED_AT, after):
                 identity = self._canonicalizer.identity(url)
                 if site_in(identity) == site:
                     rows[identity] = row

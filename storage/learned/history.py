@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, inspect, select
 
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
+from canonry.storage.records import ALIAS
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
 
@@ -156,13 +157,21 @@ def url_with_key(connection: Connection, key: bytes) -> str | None:
     return next((url for (url,) in rows_of(connection, question, [key])), None)
 
 
-def queued_of(connection: Connection, host: str, most: int) -> list[tuple[int, str]]:
-    """Return the rows and URLs of a host that are fetched next, in their order."""
+def queued_of(connection: Connection, host: str, most: int, after: int) -> list[tuple[int, str]]:
+    """Return the rows and URLs of a host that are fetched next, in their order; no deferred ones.
+
+    Args:
+        connection: of the store.
+        host: its name.
+        most: how many.
+        after: without so many before them.
+    """
     query = (
         select(urls.c.id, urls.c.url)
         .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
-        .where(hosts.c.name == host, urls.c.state == State.QUEUED)
+        .where(hosts.c.name == host, urls.c.state == State.QUEUED, urls.c.priority < ALIAS)
         .order_by(urls.c.priority, urls.c.depth, urls.c.id)
         .limit(most)
+        .offset(after)
     )
     return [(row, url) for row, url in connection.execute(query)]

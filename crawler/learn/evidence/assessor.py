@@ -13,7 +13,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
 from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView, result_of
+from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView
 from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
 from canonry.crawler.learn.evidence.verdicts import (
     counted_path,
@@ -225,7 +225,7 @@ class Assessor:
 
     def _enter(self, tally: RuleTally, url: str, parts: Parts) -> str | None:
         """Note what a rule makes of a URL; return it, or None if the rule does not change it."""
-        result = result_of(tally, parts)
+        result = tally.result_of(url, parts)
         if result is not None and tally.enter(url, result) and len(tally.members[result]) == 1:
             there = self._memory.site(site_of(Parts.of(result)))
             there.awaited.setdefault(result, []).append(tally)

@@ -10,15 +10,17 @@ from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.site_memory import KnownSite, result_of
+from canonry.crawler.learn.evidence.site_memory import KnownSite
 from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
-_FIRST = 24  # questions that a site gets in any case ...
+_FIRST = 32  # questions that a site gets in any case ...
 _SHARE = 6  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
-_LOOK_AGAIN = 16  # answers, after no question was found
+_LOOK_AGAIN = 16  # answers, after the whole queue was looked at
+LOOKED_AT = 1_000  # queued URLs that are looked at at once
+_FURTHEST = 16 * LOOKED_AT  # in the queue
 _REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
 _MORE_REPEATS = 16  # if pages seem to differ more than one from itself
 _MANY = 16  # paths
@@ -51,7 +53,12 @@ def _left(site: KnownSite) -> int:
 
 
 def is_worth_asking(site: KnownSite, rewrites: Iterable[Rewrite]) -> bool:
-    """Return True, and count a question, if rules are open that a pair of URLs would decide."""
+    """Return True, and count a question, if rules are open that a pair of URLs would decide.
+
+    Args:
+        site: that of the URL which names the other.
+        rewrites: what the pair shows.
+    """
     rules = [site.rules.get(rewrite) for rewrite in rewrites]
     if all(rule is not None and rule.state not in UNDECIDED for rule in rules):
         return False
@@ -65,46 +72,91 @@ def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
     """Return which of the queued URLs of a site to ask sooner.
 
     Those are URLs of which an open rule makes the same as of one that has answered, and that
-    very result; failing these, two queued URLs of which it makes the same.
+    very result; failing these, two queued URLs of which it makes the same. Where canonical links
+    or redirects speak for the rule, each page names the other one itself: so instead of two such
+    URLs it is one, of a page that is not known yet.
 
     Args:
         site: the site.
-        queued: identities, in the order of the queue.
+        queued: identities, in the order of the queue, from the place `site.looked`.
         most: how many.
     """
-    rules = [tally for tally in site.tallies.values() if is_open(site, tally)]
-    rules.sort(key=lambda tally: -tally.totals().agree)
-    found: dict[str, None] = {}
-    pairs: dict[str, None] = {}
-    waiting: dict[tuple[int, str], str] = {}
-    facts = site.known.facts
-    asked_for: set[tuple[int, str]] = set()
+    look = _Look(site)
+    number = 0
     for url in queued:
-        parts = Parts.of(url)
-        for place, tally in enumerate(rules):
-            result = result_of(tally, parts)
-            case = (place, url if result is None else result)
-            if case in asked_for or _is_decided(tally, case[1]):
-                continue
-            if result is None:
-                if tally.members.get(url):
-                    found[url] = None
-                    asked_for.add(case)
-            elif result in facts or tally.members.get(result):
-                found[url] = None
-                asked_for.add(case)
-            elif case in waiting:
-                pairs[waiting[case]] = pairs[url] = None
-                asked_for.add(case)
-            waiting.setdefault(case, url)
-        if len(found) >= most:
+        if len(look.deciding) >= most:
             break
-    chosen = list(islice({**found, **pairs}, most))
+        look.at(url)
+        number += 1
+    chosen = list(islice({**look.deciding, **look.others}, most))
+    facts = len(site.known.facts)
     site.asked.update(chosen)
     site.questions += len(chosen)
-    site.asked_at = len(facts)
-    site.look_at = 0 if chosen else len(facts) + _LOOK_AGAIN
+    site.asked_at = facts
+    if len(look.deciding) < most:
+        further = site.looked + number
+        site.looked = further if number >= LOOKED_AT and further < _FURTHEST else 0
+    site.look_at = 0 if chosen or site.looked else facts + _LOOK_AGAIN
     return chosen
+
+
+class _Look:
+    """A look at queued URLs: which of them would decide something about open rules."""
+
+    def __init__(self, site: KnownSite) -> None:
+        """Look with the rules of a site as they are."""
+        tallies = site.tallies.values()
+        rules = sorted((t for t in tallies if is_open(site, t)), key=lambda t: -t.totals().agree)
+        self._site = site
+        self._rules = [(tally, _is_by_word(tally)) for tally in rules]
+        self._active = [tally for tally in tallies if _is_active(site, tally)]
+        self._waiting: dict[tuple[Rewrite, str], str] = {}  # the first URL of each class
+        self._settled: set[tuple[Rewrite, str]] = set()  # classes that need no other URL
+        self.deciding: dict[str, None] = {}  # they decide something by themselves
+        self.others: dict[str, None] = {}
+
+    def at(self, url: str) -> None:
+        """Look at a queued URL."""
+        parts = Parts.of(url)
+        if any(tally.result_of(url, parts) is not None for tally in self._active):
+            return  # if the other rule stays, it is not fetched
+        for tally, by_word in self._rules:
+            result = tally.result_of(url, parts)
+            case = (tally.rewrite, url if result is None else result)
+            if url in self._site.asked:
+                self._settled.add(case)
+            if case in self._settled or _is_decided(tally, case[1]):
+                continue
+            if self._decides(tally, url, result, by_word=by_word):
+                self.deciding[url] = None
+            elif by_word and result is not None and not tally.members.get(result):
+                self.others[url] = None
+            elif not by_word and case in self._waiting:
+                self.others[self._waiting[case]] = self.others[url] = None
+            else:
+                self._waiting.setdefault(case, url)
+                continue
+            self._settled.add(case)
+
+    def _decides(self, tally: RuleTally, url: str, result: str | None, *, by_word: bool) -> bool:
+        """Return True if a URL decides something by itself about a rule."""
+        if result is None:
+            return bool(tally.members.get(url))
+        if result in self._site.known.facts:
+            return True
+        return not by_word and bool(tally.members.get(result))
+
+
+def _is_active(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if a rule for the whole site spares fetches."""
+    rule = site.rules.get(tally.rewrite)
+    return rule is not None and rule.state == "active"
+
+
+def _is_by_word(tally: RuleTally) -> bool:
+    """Return True if it is mostly the site's own word that speaks for a rule, not content."""
+    totals = tally.totals()
+    return 0 < totals.agree <= 2 * totals.moved
 
 
 def _is_decided(tally: RuleTally, result: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
+from canonry.canon.learned import Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.site_facts import Fact, SiteFacts
@@ -56,6 +56,7 @@ class KnownSite:
         asked: URLs that were asked sooner, for an open question, and have not answered yet.
         asked_at: how many facts were known then.
         look_at: with how many facts it is worth to look for further questions.
+        looked: how many URLs of the queue were looked at since its beginning.
         questions: how many were asked so far.
         repeated: the URLs that were asked twice, to see what changes by itself.
         probed: True if the site was asked for something that does not exist.
@@ -70,6 +71,7 @@ class KnownSite:
     asked: set[str] = field(default_factory=set)
     asked_at: int = 0
     look_at: int = 0
+    looked: int = 0
     questions: int = 0
     repeated: set[str] = field(default_factory=set)
     probed: bool = False
@@ -230,9 +232,3 @@ class SiteView:
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
         return self._site.known.are_others(one, other)
-
-
-def result_of(tally: RuleTally, parts: Parts) -> str | None:
-    """Return what a tally's rewrite makes of a URL of its site; None if it does not change it."""
-    after = FAMILIES[tally.rewrite.family].apply(parts, tally.rewrite)
-    return None if after is parts else str(after)

@@ -5,11 +5,13 @@ not matter in which order facts arrive, and a verdict that changes is taken back
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
-from canonry.canon.learned import Rewrite
+from canonry.canon.learned import FAMILIES, Rewrite
+from canonry.canon.syntax import Parts
 from canonry.crawler.learn.life.verification import first_directory
 from canonry.storage.learned.tracked_rule import Counts
 
@@ -76,11 +78,28 @@ class RuleTally:
     suspected: bool = False
     differing: int = 0
     watched: int = 0
+    _mark: Callable[[str], object] = field(init=False)
     _compared: dict[str, tuple[int, int]] = field(default_factory=dict)
     _verdicts: dict[str, tuple[Stance, str]] = field(default_factory=dict)  # with the path
     _paths: Counter[tuple[str, Stance]] = field(default_factory=Counter)  # URLs of a path
     _totals: dict[str, Counter[Stance]] = field(default_factory=dict)  # paths, by part of the site
     _old: frozenset[str] = frozenset()  # URLs that say nothing about parts any more
+
+    def __post_init__(self) -> None:
+        """Prepare to tell quickly which URLs the rewrite does not change."""
+        self._mark = FAMILIES[self.rewrite.family].mark(self.rewrite)
+
+    def result_of(self, url: str, parts: Parts) -> str | None:
+        """Return what the rewrite makes of a URL of its site; None if it does not change it.
+
+        Args:
+            url: its identity.
+            parts: of it.
+        """
+        if not self._mark(url):
+            return None
+        after = FAMILIES[self.rewrite.family].apply(parts, self.rewrite)
+        return None if after is parts else str(after)
 
     def enter(self, url: str, result: str) -> bool:
         """Remember what the rewrite makes of a URL; return False if it is known, or too many."""

@@ -131,42 +131,6 @@ def test_a_steady_site_is_asked_twice_for_nothing() -> None:
     assert one.page_to_repeat("h.example") is None
 
 
-def test_the_other_names_of_pages_are_asked_for_an_open_rule() -> None:
-    one = Learner(thresholds.load(), registrable)
-    for n in range(6):
-        one.observe(Answered(f"{H}/p{n}", b"%d" % n, 1.0))
-    one.observe(Answered(f"{H}/p0?ref=1", b"0", 1.0))
-    queued = [f"{H}/q{n}?ref=1" for n in range(20)] + [f"{H}/p{n}?ref=2" for n in range(6)]
-    room = one.room_for_questions("h.example")
-    assert 0 < room <= 6
-    chosen = one.questions("h.example", queued, room)
-    assert set(chosen) == {f"{H}/p{n}?ref=2" for n in range(1, 6)}, "those that decide something"
-    assert one.room_for_questions("h.example") <= 1, "until they have answered"
-
-
-def test_questions_are_a_small_share_of_the_requests() -> None:
-    one = Learner(thresholds.load(), registrable)
-    one.observe(Answered(f"{H}/p", b"p", 1.0))
-    one.observe(Answered(f"{H}/p?ref=1", b"p", 1.0))
-    asked = 0
-    for n in range(600):
-        one.observe(Answered(f"{H}/x{n}", b"%d" % n, 1.0))
-        if room := one.room_for_questions("h.example"):
-            asked += len(one.questions("h.example", [f"{H}/x{n}?ref={n}"], room))
-    assert 10 < asked <= 24 + 600 // 6
-
-
-def test_parameters_that_look_like_session_ids_are_a_question_at_once() -> None:
-    one = Learner(thresholds.load(), registrable)
-    rng = random.Random(6)
-    tokens = ["".join(rng.choices("0123456789abcdef", k=16)) for _ in range(40)]
-    for n in range(8):
-        one.observe(Answered(f"{H}/p{n}?zid={tokens[n]}", b"%d" % n, 1.0))
-    assert not one.rules("h.example"), "the shape proves nothing"
-    queued = [f"{H}/p{n}?zid={tokens[20 + n]}" for n in range(8)]
-    assert one.questions("h.example", queued, 6) == queued[:6]
-
-
 def test_a_page_without_a_sketch_is_not_compared_with_one_that_has_one() -> None:
     """As of a store that an earlier version has filled."""
     rng = random.Random(7)
