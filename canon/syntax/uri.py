@@ -43,12 +43,6 @@ class Authority(NamedTuple):
     host: str
     port: str | None
 
-    def __str__(self) -> str:
-        """Recompose the authority."""
-        head = "" if self.userinfo is None else f"{self.userinfo}@"
-        tail = "" if self.port is None else f":{self.port}"
-        return f"{head}{self.host}{tail}"
-
 
 def parse(text: str | bytes) -> URI:
     """Split a URI reference into its components; every text is a reference.

@@ -9,6 +9,7 @@ from support.vectorfiles import cases
 
 import canonry
 from canonry.canon.references.resolve import ANCESTORS, DIALECTS
+from canonry.canon.references.rfc3986 import remove_dot_segments
 
 _ROWS = cases("resolve_ancestors.txt", 4)
 
@@ -22,6 +23,28 @@ def test_the_examples_of_the_ancestors(
 
 def test_every_ancestor_has_its_table() -> None:
     assert {row[1] for row in _ROWS} == ANCESTORS.keys() < DIALECTS.keys()
+
+
+def test_a_base_without_a_scheme_is_refused() -> None:
+    """RFC 3986 section 5.1: a base URI has to be absolute."""
+    with pytest.raises(canonry.InvalidURL) as caught:
+        canonry.resolve("g", "//a/b")
+    assert caught.value.reason is canonry.Reason.BASE
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        # RFC 3986 section 5.2.4, case by case: A, B, C, D, E
+        *(("../a", "a"), ("./a", "a"), ("./../.././a/b", "a/b"), ("...a", "...a")),
+        *(("/./a", "/a"), ("/.", "/"), ("a/.", "a/"), ("a/./b", "a/b")),
+        *(("/../a", "/a"), ("/..", "/"), ("a/..", "/"), ("a/b/..", "a/"), ("a/../../b", "/b")),
+        *((".", ""), ("..", ""), ("./.", ""), ("../..", "")),
+        *(("a/.b", "a/.b"), ("/a/...", "/a/..."), ("/a//../b", "/a/b")),
+    ],
+)
+def test_dot_segments_of_any_path(path: str, left: str) -> None:
+    assert remove_dot_segments(path) == left
 
 
 @pytest.mark.parametrize("dialect", ["rfc2396bis-01", "url-syntax-05"])
