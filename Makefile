@@ -9,7 +9,7 @@ EXTRAS := all,duckdb,pandas,polars,scrapy,spark
 # Tests wait for other processes for almost half of their time.
 WORKERS = $$($(PYTHON) -c "import os; print(min(6, (os.cpu_count() or 1) + 2))")
 
-.PHONY: demo test test-fast test-adapters test-all test-lowest trial-learning trial-sites check docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-adapters test-all test-lowest trial-learning trial-sites coverage check docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-lowest     run the fast tests with the oldest packages that are allowed"
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
+	@echo "make coverage        run the whole test suite, and see which lines it leaves out"
 	@echo "make check           format, lint, types, import contracts, docs and their links"
 	@echo "make docs            write the generated pages"
 	@echo "make docs-site       build the site of the documentation, and check its links"
@@ -67,6 +68,15 @@ trial-learning: $(READY)
 trial-sites: $(READY)
 	$(BIN)/$(INSTALL) lxml
 	$(BIN)/python tests/trials/sites.py
+
+# Not part of the tests: with fewer examples for each law, it still takes longer than all of them.
+coverage: $(READY)
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	    --hypothesis-profile=fast --timeout=600
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage html --quiet --directory build/coverage/html
+	$(BIN)/python -m coverage report
 
 check: $(READY)
 	$(BIN)/ruff format --check .
