@@ -2,15 +2,16 @@
 
 import atexit
 import gc
+import sys
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from canonry import __version__
 from canonry.canon.pipeline import is_compiled
 from canonry.crawler.cli.described import DescribedGroup, write_examples
-from canonry.crawler.cli.exit_codes import INTERRUPTED
+from canonry.crawler.cli.exit_codes import FAILED, INTERRUPTED
 
 
 class Listed(NamedTuple):
@@ -107,6 +108,14 @@ class LazyGroup(DescribedGroup):
     def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write some examples; those of a subcommand are in its own help."""
         write_examples(EXAMPLES, formatter)
+
+    def main(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 - click's signature
+        """Run the command; a help that cannot be written ends as results do."""
+        try:
+            return super().main(*args, **more)
+        except OSError as error:
+            click.echo(f"canonry: {error.strerror or error}", err=True)
+            sys.exit(FAILED)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a subcommand; Ctrl-C while it is imported ends as it does later."""

@@ -6,7 +6,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from canonry.canon.policies import preset_names
+from canonry.canon.policies import did_you_mean, preset_names
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 
 _META = "canonry.loudness"
@@ -111,6 +111,23 @@ class DescribedGroup(click.Group):
         """Make a group."""
         super().__init__(*args, **more)
         self.params += _options()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is typed; if there is none, say which is near."""
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            near = did_you_mean(args[0], self.list_commands(ctx))
+            ctx.fail(f"No such command {args[0]!r}{near}.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, each with its whole first sentence."""
+        below = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, one.get_short_help_str(limit=300)) for name, one in below if one]
+            )
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first example of each command."""

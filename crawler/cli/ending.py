@@ -54,10 +54,12 @@ def _told(error: Exception, code: int) -> int:
     """Print an error as a sentence, with -v also where it arose; return the exit code."""
     if LOUDNESS.verbose:
         render.notify("".join(traceback.format_exception(error)).rstrip())
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        render.notify(f"canonry: {os.fsdecode(error.filename)}: {error.strerror}")
-    else:
-        render.notify(f"canonry: {error}")
+    said = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        file = error.filename
+        place = f"{os.fsdecode(file)}: " if isinstance(file, str | bytes) else ""
+        said = f"{place}{error.strerror}"
+    render.notify(f"canonry: {said}")
     return code
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from canonry import __version__
 from canonry.canon.pipeline import is_compiled
 from canonry.crawler import policy_upgrade
 from canonry.crawler.cli.described import described
@@ -62,8 +63,8 @@ def status(store: str, *, as_json: bool) -> int:
         print_json(StatusJSON(program=program(), **found))
     else:
         summaries.status(found)
-        if not is_compiled():
-            render.notify("canonry: the kernel is not compiled, so all takes longer")
+        kernel = "compiled" if is_compiled() else "not compiled, so slower"
+        render.notify(f"canonry {__version__}, {kernel}")
     return 0
 
 

@@ -444,6 +444,10 @@ def test_the_version_tells_whether_the_kernel_is_compiled(tmp_path: Path) -> Non
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
     assert b"not compiled, so slower" in done.stdout
+    store = tmp_path / "s.db"
+    run_command("dedup", "-", "--store", str(store), folder=tmp_path, data=b"http://a.example/\n")
+    said = run_command("status", "--store", str(store), folder=tmp_path).stderr.decode()
+    assert re.fullmatch(r"canonry [0-9.]+, compiled\n", said)
 
 
 def test_policies_are_listed_shown_and_checked(tmp_path: Path) -> None:

@@ -73,7 +73,14 @@ def test_80_columns_are_enough_for_every_help(words: tuple[str, ...]) -> None:
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert re.search(r"^Examples:\n  .*canonry ", done.stdout, re.MULTILINE)
+    assert not re.search(r"^  [a-z-]+  .*[.]{3}$", done.stdout, re.MULTILINE), "a sentence is cut"
     assert re.search(r"^  -q, --quiet ", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("typed", "near"), [("statsu", "status"), ("rules revok", "revoke")])
+def test_a_misspelled_command_gets_the_one_that_is_near(typed: str, near: str) -> None:
+    done = CliRunner().invoke(main, typed.split())
+    assert (done.exit_code, f"(did you mean {near}?)." in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,9 @@ def test_a_closed_pipe_ends_every_command_quietly(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("line", ["canon http://a.example/", "status --json", "export urls"])
+@pytest.mark.parametrize(
+    "line", ["canon http://a.example/", "status --json", "export urls", "--help", "canon -h"]
+)
 def test_a_full_disk_is_told(folder: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert folder.exists()
     with writing_to(os.open("/dev/full", os.O_WRONLY)), pytest.raises(SystemExit) as ended:
