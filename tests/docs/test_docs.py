@@ -131,6 +131,7 @@ def test_the_first_page_of_the_docs_names_every_page() -> None:
     docs = ROOT / "docs"
     named = set(re.findall(r"\]\(([^)#]+\.md)", (docs / "index.md").read_text(encoding="utf-8")))
     pages = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
+    pages |= {f"../{page.name}" for page in ROOT.glob("*.md")}
     assert {page for page in pages if not page.startswith("decisions/0")} <= {*named, "index.md"}
 
 
