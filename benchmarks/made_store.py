@@ -182,7 +182,7 @@ def _put_urls(
     ]
     keys = [found.key for found in canonicalizer.many(texts)]  # type: ignore[union-attr]
     first = next_id(connection, schema.urls)
-    claims = store.seen.claim(connection, keys, first)
+    claims = store.seen.claim(connection, keys)
     if not all(claim.new for claim in claims):
         raise AssertionError("two URLs of the made store have one key")
     rows, moves = [], Counter[Transition]()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, and_, select
 
 from canonry.storage.records import UNREAD
-from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
 
 _FARTHEST = 30  # URLs on the way from a seed, and redirects in a row

@@ -4,7 +4,7 @@ import gc
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from sqlalchemy import Connection, insert, update
 
@@ -23,9 +23,11 @@ from canonry.storage.records import (
 from canonry.storage.rows import budgets, merges, pages, urls
 from canonry.storage.rows.merges import MergeCounter, MergingRules
 from canonry.storage.seen.filter_file import FilterFile
+from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id
 from canonry.storage.sql.database_faults import explaining, naming
-from canonry.storage.sql.engine import WITHOUT_WRITE_LOCK, open_engine
+from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.row_ids import align
 from canonry.storage.sql.schema import State, jobs
 
 _SILENCE_SECONDS = 3.0  # of waiting for the lock, before that is told
@@ -83,6 +85,7 @@ class Store:
                     store_id = establish(connection, policy, fingerprint)
                 self._filter_file = FilterFile(self._engine, store_id, notify)
                 self.seen = self._filter_file.load(connection)
+                align(connection)
         except BaseException:
             self._engine.dispose()
             raise
@@ -93,23 +96,41 @@ class Store:
         self.rules: classes.RuleSource | None = None  # learned rules; None applies none
         self.budgets_of: budgets.BudgetsOf | None = None  # of URL patterns; None limits none
 
-    @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> AbstractContextManager[Connection]:
         """Run a block as one transaction that holds the write lock from its start.
 
         Raises:
             StoreError: if the database fails: locked by another process for too long, disk full,
                 file damaged. Then nothing of the block is kept, and nothing else is lost.
         """
+        return self._transaction()
+
+    def claiming(self) -> AbstractContextManager[Connection]:
+        """Run a block as one transaction that first of all claims keys, with `admit_in`, once.
+
+        On PostgreSQL, several may do that at once; after it, the block has a turn of its own for
+        everything else. On SQLite this is a `transaction`.
+
+        Raises:
+            StoreError: as `transaction` does.
+        """
+        return self._transaction(write_locks.BESIDE)
+
+    @contextmanager
+    def _transaction(self, *options: str) -> Iterator[Connection]:
+        """Run a block as one transaction, under execution options that are switched on."""
         try:
             with (
                 explaining(self._engine, _ADVICE),
                 _no_collecting(),
-                self._engine.begin() as connection,
+                self._engine.connect().execution_options(
+                    **dict.fromkeys(options, True)
+                ) as connection,
+                connection.begin(),
             ):
                 with naming(self._engine):
                     check_policy_of(connection, self._policy)
-                if self.rules is not None:
+                if self.rules is not None and write_locks.has_turn(connection):
                     self.rules.refresh(connection)
                 yield connection
         except BaseException:
@@ -130,7 +151,7 @@ class Store:
         Raises:
             StoreError: as `transaction` does.
         """
-        options = {WITHOUT_WRITE_LOCK: True}
+        options = {write_locks.WITHOUT: True}
         with (
             explaining(self._engine, _ADVICE),
             self._engine.connect().execution_options(**options) as connection,
@@ -140,13 +161,13 @@ class Store:
 
     def admit(self, candidates: Sequence[Candidate], now: float) -> list[Admission]:
         """Admit URLs. Exactly one caller per key is ever told that it is new."""
-        with self.transaction() as connection:
+        with self.claiming() as connection:
             return self.admit_in(connection, candidates, now)
 
     def admit_in(
         self, connection: Connection, candidates: Sequence[Candidate], now: float
     ) -> list[Admission]:
-        """Admit URLs as `admit` does, inside the caller's `transaction`."""
+        """Admit URLs as `admit` does, inside the caller's `transaction` or `claiming`."""
         admissions = urls.admit(connection, self.seen, candidates, now, self.rules, self.budgets_of)
         merged, examples = self._merges.tally(
             connection, candidates, admissions, self.merging_rules
@@ -165,13 +186,13 @@ class Store:
         Returns:
             For each outcome the admissions: first of its hops' targets, then of its links.
         """
-        with self.transaction() as connection:
+        with self.claiming() as connection:
             return self.record_in(connection, outcomes, now)
 
     def record_in(
         self, connection: Connection, outcomes: Sequence[Outcome], now: float
     ) -> list[list[Admission]]:
-        """Record outcomes as `record` does, inside the caller's `transaction`.
+        """Record outcomes as `record` does, inside the caller's `transaction` or `claiming`.
 
         The targets of redirects are to be requested next on their hosts, also those that are
         queued already.

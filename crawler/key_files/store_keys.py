@@ -37,7 +37,7 @@ def to_store(file: KeyFile, url: str, policy: Policy) -> Iterator[tuple[int, int
         for chunk in file.chunks():
             for at in range(0, len(chunk), _BATCH):
                 some = chunk[at : at + _BATCH]
-                with store.transaction() as connection:
+                with store.claiming() as connection:
                     claims = admit(connection, store.seen, _candidates(some), time.time())
                 yield len(some), sum(claim.new for claim in claims)
     finally:

@@ -9,7 +9,7 @@ from canonry.canon import Canonical, Canonicalizer, Change, InvalidURL, Policy, 
 from canonry.canon.syntax import to_text
 from canonry.crawler.learn.rule_store import active_in
 from canonry.storage.learned.equivalences import Alias, EquivalenceClass, Equivalences
-from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.seen.key_rows import rows_of_keys
 
 _REASONS = {
     "redirect": "It redirects there for good (HTTP status {status}).",

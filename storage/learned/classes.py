@@ -14,7 +14,7 @@ from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned import deferral
 from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, UNREAD, Candidate
-from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import chunks, insert_rows, rows_of, upsert
 from canonry.storage.sql.schema import State, aliases, classes, urls

@@ -18,7 +18,7 @@ from canonry.storage.learned.classes import (
 )
 from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
-from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks, insert_rows
 from canonry.storage.sql.schema import State, classes, hosts, urls

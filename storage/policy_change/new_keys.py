@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from canonry.canon import Canonicalizer, InvalidURL, Refused
 from canonry.storage.policy_change import worktables
-from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.schema import aliases, urls
 

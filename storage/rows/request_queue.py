@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from canonry.storage.rows.request_tables import RequestState, fingerprints, requests
-from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, keys, urls

@@ -25,7 +25,7 @@ from canonry.storage.records import (
 )
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
-from canonry.storage.sql import transitions
+from canonry.storage.sql import transitions, write_locks
 from canonry.storage.sql.bulk import chunks, insert_rows, next_id, rows_of
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, standing
@@ -85,12 +85,14 @@ def admit(
 ) -> list[Admission]:
     """Admit URLs: claim their keys and insert rows for the new ones.
 
-    Key and row are written in one transaction: the caller's, which holds the write lock. Learned
+    Key and row are written in one transaction: the caller's, which holds the write lock, or shares
+    it. Then it has the turn when this returns; rules and budgets are only read in it. Learned
     rules may hold new URLs whose page is known under another URL; budgets hold URLs beyond the
     number that they allow for a pattern.
     """
-    first = next_id(connection, urls)
-    claims = seen.claim(connection, [candidate.key for candidate in candidates], first)
+    claims = seen.claim(connection, [candidate.key for candidate in candidates])
+    if rules is not None or budgets_of is not None:
+        _take_turn(connection, rules)
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
         ids = host_ids(connection, dict.fromkeys(c.host for c, _row in new))
@@ -128,6 +130,7 @@ def admit(
             ) in new
         ]
         insert_rows(connection, urls, COLUMNS, rows)
+        write_locks.take_turn(connection)
         added = Counter((row[3], row[6], row[5]) for row in rows)
         transitions.count(
             connection,
@@ -147,7 +150,14 @@ def admit(
                 if replaced
                 else claims
             )
+    write_locks.take_turn(connection)
     return claims
+
+
+def _take_turn(connection: Connection, rules: RuleSource | None) -> None:
+    """Take the turn; rules that others have changed until then are in force."""
+    if write_locks.take_turn(connection) and rules is not None:
+        rules.refresh(connection)
 
 
 def _without_blocked(
@@ -193,11 +203,12 @@ def _apply(placed: Placement, new: Sequence[tuple[Candidate, int]]) -> list[tupl
 def host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """Return the rows of hosts; insert those that are missing."""
     wanted = list(names)
-    known: dict[str, int] = {}
-    for part in chunks(wanted):
-        rows = connection.execute(select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part)))
-        known.update((name, row) for name, row in rows)
+    known: dict[str, int] = dict(
+        rows_of(connection, "SELECT name, id FROM hosts WHERE name", wanted)
+    )
     missing = [name for name in wanted if name not in known]
+    if missing and write_locks.take_turn(connection):
+        return host_ids(connection, wanted)  # others may have inserted them meanwhile
     if missing:
         first = next_id(connection, hosts)
         known.update((name, first + n) for n, name in enumerate(missing))

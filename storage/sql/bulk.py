@@ -68,6 +68,8 @@ def rows_of(
         question: a SELECT that ends with ``WHERE column``.
         values: the values of that column.
     """
+    if not values:
+        return
     if connection.dialect.name == "postgresql":
         yield from connection.exec_driver_sql(f"{question} = ANY(%s)", (list(values),))
         return
@@ -80,7 +82,7 @@ Upsert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 
 def next_id(connection: Connection, table: Table) -> int:
-    """Return the id of a table's next row. The write lock makes it ours."""
+    """Return the id of a table's next row. The write lock, or the turn, makes it ours."""
     return (connection.scalar(select(func.max(table.c.id))) or 0) + 1
 
 

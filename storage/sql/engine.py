@@ -3,18 +3,15 @@
 import re
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from canonry.canon import redaction
 from canonry.extras import MissingExtraError, require
+from canonry.storage.sql import write_locks
 from canonry.storage.sql.sqlite_engine import WRITING, file_of, is_writable, open_sqlite
 
-WITHOUT_WRITE_LOCK = (
-    "canonry_without_write_lock"  # execution option: a transaction without the write lock
-)
-_BUSY_SECONDS = 60.0
 _IS_URL = re.compile(r"[a-z][a-z0-9+.\-]*://|(?:sqlite|postgres)[a-z0-9+]*:", re.IGNORECASE)
 _IS_PATH = re.compile(r"[./\\]")
 _ALLOWED = (
@@ -24,7 +21,6 @@ _ALLOWED = (
 _SQLITE = frozenset({"sqlite", "sqlite+pysqlite"})
 _POSTGRESQL = frozenset({"postgresql", "postgresql+psycopg", "postgres"})
 _LAST_PORT = 65_535
-_WRITE_LOCK = int.from_bytes(b"canonry")  # the id of the advisory lock in PostgreSQL
 
 
 class StoreError(Exception):
@@ -88,9 +84,9 @@ def _fault(url: URL) -> str:
 def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> Engine:
     """Return an engine for a store.
 
-    A writing transaction takes the one lock of all writers when it begins. No other process can
-    change what it reads before it commits; claiming depends on that. Readers never wait, and they
-    see the store as it was at one moment.
+    A writing transaction takes the lock of all writers when it begins. No other process can
+    change what it reads before it commits; on PostgreSQL, those that claim keys share it (see
+    `write_locks`). Readers never wait, and they see the store as it was at one moment.
 
     Args:
         url: a SQLAlchemy URL, or the path of a file.
@@ -113,22 +109,13 @@ def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> En
 
 
 def _postgresql(url: URL, *, read_only: bool) -> Engine:
-    """Open PostgreSQL. An advisory lock admits one writer at a time, on whatever machine.
-
-    The lock belongs to the transaction: it is released if the writer crashes or loses its
-    connection.
-    """
+    """Open PostgreSQL, whose writers take locks on whatever machine they are."""
     level = "REPEATABLE READ" if read_only else "READ COMMITTED"
     try:
         require("postgresql", "PostgreSQL")
     except MissingExtraError as error:
         raise StoreError(str(error)) from None
     engine = create_engine(url, pool_pre_ping=True, isolation_level=level)
-
-    @event.listens_for(engine, "begin")
-    def began(connection: Connection) -> None:
-        if not read_only and not connection.get_execution_options().get(WITHOUT_WRITE_LOCK):
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_BUSY_SECONDS}s'")
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
-
+    if not read_only:
+        event.listen(engine, "begin", write_locks.begin)
     return engine

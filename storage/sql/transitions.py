@@ -42,6 +42,10 @@ _ADD_PENDING = (
     .where(hosts.c.id == bindparam("host"))
     .values(pending=hosts.c.pending + bindparam("more"))
 )
+_ADD_ALL_PENDING = """
+UPDATE hosts SET pending = pending + given.more
+FROM unnest(%s::bigint[], %s::bigint[]) AS given (host, more) WHERE hosts.id = given.host
+"""
 
 
 def move(
@@ -89,6 +93,11 @@ def count(connection: Connection, transitions: Mapping[Transition, int]) -> None
     for depth, more in depths.items():
         changes[counts.level(depth)] += more
     counts.add(connection, changes)
-    rows = [{"host": host_id, "more": more} for host_id, more in pending.items() if more]
-    if rows:
-        connection.execute(_ADD_PENDING, rows)
+    changed = {host_id: more for host_id, more in sorted(pending.items()) if more}
+    if not changed:
+        return
+    if connection.dialect.name == "postgresql":  # it takes half the time of so many statements
+        connection.exec_driver_sql(_ADD_ALL_PENDING, (list(changed), list(changed.values())))
+        return
+    rows = [{"host": host_id, "more": more} for host_id, more in changed.items()]
+    connection.execute(_ADD_PENDING, rows)

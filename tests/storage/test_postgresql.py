@@ -59,7 +59,7 @@ def test_a_server_that_restarts_in_between(tmp_path: Path) -> None:
 def test_a_writer_waits_for_the_lock_and_reports_a_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("canonry.storage.sql.engine._BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("canonry.storage.sql.write_locks.BUSY_SECONDS", 0.2)
     one, other = open_store(tmp_path), open_store(tmp_path)
     with one.transaction() as connection:
         one.admit_in(connection, [candidate("http://a.example/1")], 0.0)

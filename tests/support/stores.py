@@ -134,6 +134,10 @@ def assert_counts_are_right(connection: Connection) -> None:
     number, distinct = connection.exec_driver_sql(bodies).one()
     repeated = {("repeated", ""): number - distinct} if number > distinct else {}
     assert counted(kept.format("bodies")) == repeated
-    for name in ("hosts", "keys"):
-        sizes = connection.exec_driver_sql(f"SELECT count(*), coalesce(max(id), 0) FROM {name}")  # noqa: S608
-        assert len(set(sizes.one())) == 1, "ids count up from 1 without a gap"
+    sizes = connection.exec_driver_sql("SELECT count(*), coalesce(max(id), 0) FROM hosts")
+    assert len(set(sizes.one())) == 1, "ids count up from 1 without a gap"
+    whole = (
+        "SELECT count(*), count(urls.id), count(DISTINCT urls.id) "
+        "FROM keys LEFT JOIN urls ON urls.id = url_id"
+    )
+    assert len(set(connection.exec_driver_sql(whole).one())) == 1, "each key has a URL of its own"

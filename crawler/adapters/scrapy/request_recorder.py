@@ -14,7 +14,7 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.rows import request_queue
 from canonry.storage.rows.request_queue import DoneRequest
 from canonry.storage.rows.request_tables import RequestState
-from canonry.storage.seen.seen_set import rows_of_keys
+from canonry.storage.seen.key_rows import rows_of_keys
 
 AT_ONCE = 256  # requests in one transaction
 _MOST = 20_000  # URLs with observations whose requests are not done

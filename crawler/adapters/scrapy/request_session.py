@@ -29,7 +29,8 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.rows import request_queue
 from canonry.storage.rows.request_queue import NewRequest, TakenRequest
 from canonry.storage.rows.request_tables import RequestState, create_tables
-from canonry.storage.seen.seen_set import Recent, rows_of_keys
+from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.seen_set import Recent
 from canonry.storage.sql.engine import shown
 from canonry.storage.sql.schema import urls
 

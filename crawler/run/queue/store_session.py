@@ -213,7 +213,7 @@ class StoreSession:
 
     def _record_and_learn(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them in one transaction, on the writer thread."""
-        with self._store.transaction() as connection:
+        with self._store.claiming() as connection:
             admissions = self._store.record_in(connection, outcomes, now)
             merged_by = self._store.merged_by(outcomes)
             self._count(connection)

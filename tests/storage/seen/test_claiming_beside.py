@@ -1,0 +1,200 @@
+"""Claims beside each other on PostgreSQL: one winner for each key, and nothing is lost."""
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+from support import databases
+from support.databases import url_of
+from support.stores import admit, assert_counts_are_right, candidate, open_store
+
+from canonry.storage import Store, StoreError, report
+from canonry.storage.seen.seen_set import SeenSet
+from canonry.storage.sql.bulk import insert_rows
+from canonry.storage.sql.schema import keys, urls
+
+_CLAIM = """
+import random, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from support.stores import candidate, open_store
+rng = random.Random(int(sys.argv[3]))
+store = open_store(Path(sys.argv[2]))
+print("ready", flush=True)
+while True:
+    some = [candidate(f"http://h{n % 7}.example/{n}") for n in rng.sample(range(3_000), 40)]
+    way = store.transaction if rng.random() < 0.1 else store.claiming
+    with way() as connection:
+        answers = store.admit_in(connection, some, 0.0)
+    print(*(one.url for one, answer in zip(some, answers) if answer.new), flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _on_postgresql(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(databases.SERVER, server)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[list[Store]]:
+    """Open one store three times."""
+    opened = [open_store(tmp_path) for _ in range(3)]
+    yield opened
+    for store in opened:
+        store.close()
+
+
+def _keys(*names: str) -> list[bytes]:
+    return [candidate(f"http://a.example/{name}").key for name in names]
+
+
+def test_claims_of_different_keys_do_not_wait_for_each_other(stores: list[Store]) -> None:
+    one, other, _third = stores
+    with one.claiming() as here, other.claiming() as there:
+        mine = one.seen.claim(here, _keys("1", "2"))
+        yours = other.seen.claim(there, _keys("3", "4"))
+        assert all(answer.new for answer in mine + yours)
+        assert len({answer.row for answer in mine + yours}) == 4
+        here.rollback()
+        there.rollback()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_claim_waits_for_an_earlier_one_of_its_key(stores: list[Store], fails: bool) -> None:
+    one, other, _third = stores
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.extend(admit(other, [f"{_A}1", f"{_A}2"])))
+    with suppress(RuntimeError), one.claiming() as connection:
+        first = one.admit_in(connection, [candidate(f"{_A}2"), candidate(f"{_A}3")], 0.0)
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive(), "it cannot know yet who wins"
+        if fails:
+            raise RuntimeError
+    waiting.join(20)
+    assert [answer.new for answer in answers] == [True, fails]
+    if not fails:
+        assert answers[1].row == first[0].row
+    assert [a.new for a in admit(one, [f"{_A}1", f"{_A}2", f"{_A}3"])] == [False, False, fails]
+
+
+_A = "http://a.example/"
+
+
+def test_other_writers_wait_until_no_claim_is_under_way(
+    stores: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other, _third = stores
+    monkeypatch.setattr("canonry.storage.sql.write_locks.BUSY_SECONDS", 0.2)
+    with one.claiming() as connection:
+        one.seen.claim(connection, _keys("1"))
+        with pytest.raises(StoreError, match="lock timeout"):
+            other.begin_job("crawl", "{}", 0.0)
+        connection.rollback()
+    assert other.begin_job("crawl", "{}", 0.0) == 1
+
+
+def test_keys_are_claimed_once_in_such_a_transaction(stores: list[Store]) -> None:
+    store = stores[0]
+    with pytest.raises(RuntimeError, match="once"), store.claiming() as connection:
+        store.admit_in(connection, [candidate(f"{_A}1")], 0.0)
+        store.admit_in(connection, [candidate(f"{_A}2")], 0.0)
+    assert [answer.new for answer in admit(store, [f"{_A}1", f"{_A}2"])] == [True, True]
+
+
+def test_a_key_that_is_committed_late_is_known_all_the_same(tmp_path: Path) -> None:
+    notices: list[str] = []
+    stores = [open_store(tmp_path, notify=notices) for _ in range(3)]
+    one, other, third = stores
+    has_claimed, may_end = threading.Event(), threading.Event()
+    claim, seen = SeenSet.claim, one.seen
+
+    def slowly(self: SeenSet, *given: object) -> object:
+        answers = claim(self, *given)  # type: ignore[arg-type]
+        if self is seen:
+            has_claimed.set()
+            may_end.wait(20)
+        return answers
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SeenSet, "claim", slowly)
+        late = threading.Thread(target=admit, args=(one, [f"{_A}late"]))
+        late.start()
+        has_claimed.wait(20)
+        assert admit(other, [f"{_A}early"])[0].new  # its id is larger, and committed first
+        assert not admit(third, [f"{_A}early"])[0].new
+        may_end.set()
+        late.join(20)
+    [key] = _keys("late")
+    assert not any(third.seen.filter.perhaps([key])), "the case that this is about"
+    assert [a.new for a in admit(third, [f"{_A}late", f"{_A}new"])] == [False, True]
+    with other.transaction() as connection:  # alone: the filter is exact
+        again = other.admit_in(connection, [candidate(f"{_A}late")], 0.0)
+    assert [answer.new for answer in again] == [False]
+    for store in stores:
+        store.close()
+    assert notices == []
+    checked = open_store(tmp_path, notify=notices)
+    assert not any(a.new for a in admit(checked, [f"{_A}late", f"{_A}early", f"{_A}new"]))
+    checked.close()
+    assert notices == []
+
+
+def test_ids_go_on_after_rows_that_came_from_elsewhere(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, [f"{_A}1"])
+    with store.transaction() as connection:  # as a restored copy, or an earlier version
+        row = connection.execute(select(urls).where(urls.c.id == 1)).one()
+        insert_rows(connection, urls, tuple(urls.c.keys()), [(90, *row[1:])])
+        insert_rows(connection, keys, ("id", "key", "url_id"), [(70, bytes(16), 90)])
+    store.close()
+    store = open_store(tmp_path)
+    assert [a.row for a in admit(store, [f"{_A}2", f"{_A}3"])] == [91, 92]
+    with store.transaction() as connection:
+        assert connection.scalar(select(func.max(keys.c.id))) == 72
+    store.close()
+
+
+def test_processes_that_are_killed_lose_nothing_and_nothing_is_won_twice(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    tests = str(Path(__file__).parents[2])
+    rng = random.Random(1)
+
+    def started(seed: int) -> "subprocess.Popen[str]":
+        words = [sys.executable, "-c", _CLAIM, tests, str(tmp_path), str(seed)]
+        return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+    won: list[str] = []
+    running = [started(seed) for seed in range(6)]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        time.sleep(rng.uniform(0.05, 0.3))
+        process.kill()
+    for process in running:
+        out, _ = process.communicate(timeout=60)
+        won += [
+            url
+            for line in out.splitlines(keepends=True)
+            if line[-1] == "\n"
+            for url in line.split()
+        ]
+    store = open_store(tmp_path)
+    with report.reading(url_of(tmp_path)) as connection:
+        known = list(connection.scalars(select(urls.c.url)))
+        assert_counts_are_right(connection)
+    assert len(won) == len(set(won)), "no key was won twice"
+    assert set(won) <= set(known), "what was won is there"
+    assert len(known) == len(set(known)) > 100
+    assert len(known) - len(won) <= 6 * 40, "only answers that were not given before the kill"
+    assert not any(answer.new for answer in admit(store, known))
+    store.close()
