@@ -10,8 +10,11 @@ from canonry.storage.sql.bulk import rows_of
 # The order of the keys is the order in which their rows lock: two claims never wait for each other.
 _INSERT = """
 WITH inserted AS (
-    INSERT INTO keys (key, url_id)
-    SELECT substring(%b::bytea FROM 16 * (place::int - 1) + 1 FOR 16), row_of_url
+    INSERT INTO keys (id, key, url_id)
+    SELECT
+        nextval('keys_id_seq'),
+        substring(%b::bytea FROM 16 * (place::int - 1) + 1 FOR 16),
+        row_of_url
     FROM unnest(%b::bigint[]) WITH ORDINALITY AS given (row_of_url, place) ORDER BY place
     ON CONFLICT (key) DO NOTHING RETURNING id
 )

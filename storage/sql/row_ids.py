@@ -39,11 +39,17 @@ def take_ids(connection: Connection, table: Table, number: int) -> Sequence[int]
 def align(connection: Connection) -> None:
     """Set PostgreSQL's sequences to the largest ids; rows may have come from elsewhere.
 
+    A store that an early version has made may lack them.
+
     Args:
         connection: in a transaction that has the write lock alone.
     """
     if connection.dialect.name != "postgresql":
         return
     for table in _COUNTED:
+        sequence = f"{table.name}_id_seq"
+        known = connection.exec_driver_sql(f"SELECT to_regclass('{sequence}')").scalar()
+        if known is None:
+            connection.exec_driver_sql(f"CREATE SEQUENCE {sequence}")
         upcoming = next_id(connection, table)
-        connection.exec_driver_sql(f"SELECT setval('{table.name}_id_seq', {upcoming}, false)")
+        connection.exec_driver_sql(f"SELECT setval('{sequence}', {upcoming}, false)")
