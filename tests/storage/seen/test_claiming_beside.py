@@ -181,7 +181,10 @@ def test_processes_that_are_killed_lose_nothing_and_nothing_is_won_twice(tmp_pat
         time.sleep(rng.uniform(0.05, 0.3))
         process.kill()
     for process in running:
-        out, _ = process.communicate(timeout=60)
+        assert process.stdout is not None
+        out = process.stdout.read()  # with what came together with "ready"
+        process.wait(60)
+        process.stdout.close()
         won += [
             url
             for line in out.splitlines(keepends=True)
