@@ -181,9 +181,9 @@ def test_each_cause_is_a_sentence_with_what_helps(
 ) -> None:
     seed = FailedSeed(url, reason)
     [data] = last_words.as_data([seed])
-    assert because in data["because"]
-    assert (advice is None) is (data["advice"] is None)
-    assert advice is None or advice in data["advice"]
+    assert because in data.because
+    assert (advice is None) is (data.advice is None)
+    assert advice is None or advice in data.advice
     result = wiring.CrawlResult(
         finished=True, seconds=1.0, progress=Progress(), seeds=1, failed_seeds=(seed,)
     )
