@@ -73,8 +73,8 @@ def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
 
     Those are URLs of which an open rule makes the same as of one that has answered, and that
     very result; failing these, two queued URLs of which it makes the same. Where canonical links
-    or redirects speak for the rule, each page names the other one itself: so instead of two such
-    URLs it is one, of a page that is not known yet.
+    speak for the rule, each page names the other one itself: so instead of two such URLs it is
+    one, of a page that is not known yet.
 
     Args:
         site: the site.
@@ -154,9 +154,8 @@ def _is_active(site: KnownSite, tally: RuleTally) -> bool:
 
 
 def _is_by_word(tally: RuleTally) -> bool:
-    """Return True if it is mostly the site's own word that speaks for a rule, not content."""
-    totals = tally.totals()
-    return 0 < totals.agree <= 2 * totals.moved
+    """Return True if it is mostly canonical links that speak for a rule, not content."""
+    return 0 < tally.totals().agree <= 2 * tally.named
 
 
 def _is_decided(tally: RuleTally, result: str) -> bool:

@@ -166,6 +166,11 @@ class RuleTally:
             disagree += count(Stance.ALONE, 0)
         return Counts(moved + answered, disagree, moved + named, count(Stance.REVERSED, 0))
 
+    @property
+    def named(self) -> int:
+        """How many paths a confirmed canonical link speaks for."""
+        return self._totals.get("", _NONE).get(Stance.NAMED, 0)
+
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts."""
         return [part for part in self._totals if part]
