@@ -146,6 +146,14 @@ def by_canonry(seed: str) -> int:
         return found
 
 
+def by_canonry_with_warc(seed: str) -> int:
+    """Return how many pages the command finds, when it also writes WARC files."""
+    with tempfile.TemporaryDirectory() as folder:
+        summary = canonry(seed, folder, "--warc", f"{folder}/warc")
+        found: int = summary["pages_by_status"]["200"]
+        return found
+
+
 def by_scrapy(seed: str) -> int:
     """Return how many pages Scrapy finds, without robots.txt."""
     with tempfile.TemporaryDirectory() as folder:
@@ -185,6 +193,7 @@ def measured(work: Callable[[str], int], seed: str) -> dict[str, float]:
 
 _PEERS = {
     "canonry crawl": by_canonry,
+    "canonry crawl --warc": by_canonry_with_warc,
     "bare loop, keeps nothing": by_bare_loop,
     "Scrapy with JOBDIR": by_scrapy,
 }
