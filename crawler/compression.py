@@ -51,11 +51,10 @@ class GzipMembers:
         self._file.write(self._member.compress(data))
 
     def flush(self) -> None:
-        """End the open member, and pass everything to the system."""
+        """End the open member. The file itself is not flushed."""
         if self._member is not None:
             self._file.write(self._member.flush())
             self._member = None
-        self._file.flush()
 
 
 class Stream(io.RawIOBase):

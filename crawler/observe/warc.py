@@ -11,7 +11,7 @@ import os
 import time
 from base64 import b32encode
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -62,6 +62,8 @@ class WarcArchive:
             raise SettingsError(f"--warc {folder}: it cannot be written")
         self._agent = agent
         self._thread = ThreadPoolExecutor(1, "canonry-warc")
+        self._waiting: list[tuple[Response, asyncio.Future[None]]] = []
+        self._writing: asyncio.Task[None] | None = None
         self._file: IO[bytes] | None = None
         self._writer: Any = None
         self._number = 0
@@ -74,11 +76,33 @@ class WarcArchive:
         Raises:
             StoreError: if the file cannot be written.
         """
+        written = asyncio.get_running_loop().create_future()
+        self._waiting.append((response, written))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_waiting())
+        await written
+
+    async def _write_waiting(self) -> None:
+        """Write what waits: all of it at once, since each switch to the thread costs time."""
         loop = asyncio.get_running_loop()
-        try:
-            await loop.run_in_executor(self._thread, self._write, response)
-        except OSError as error:
-            raise StoreError(f"--warc {self._folder}: {error.strerror or error}") from error
+        while self._waiting:
+            some, self._waiting = self._waiting, []
+            fault: Exception | None = None
+            try:
+                responses = [response for response, _written in some]
+                await loop.run_in_executor(self._thread, self._write_all, responses)
+            except OSError as error:
+                fault = StoreError(f"--warc {self._folder}: {error.strerror or error}")
+            except Exception as error:  # noqa: BLE001 - those who wait raise it
+                fault = error
+            for _response, written in some:
+                if written.done():  # whoever waited was cancelled
+                    continue
+                if fault is None:
+                    written.set_result(None)
+                else:
+                    written.set_exception(fault)
+        self._writing = None
 
     def archiving(self, get: Get) -> Get:
         """Wrap a function that fetches a URL, so that its responses are archived."""
@@ -99,6 +123,13 @@ class WarcArchive:
         """Close the last file, and give it its final name."""
         self._thread.submit(self._end_file).result()
         self._thread.shutdown()
+
+    def _write_all(self, responses: Iterable[Response]) -> None:
+        """Write responses, and pass them to the system."""
+        for response in responses:
+            self._write(response)
+        if self._file is not None:
+            self._file.flush()
 
     def _write(self, response: Response) -> None:
         self._begin_file()

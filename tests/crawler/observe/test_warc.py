@@ -1,5 +1,6 @@
 """WARC files of a crawl: two other libraries read them, also after a kill."""
 
+import asyncio
 import gzip
 import json
 import signal
@@ -18,8 +19,11 @@ from support.sites import from_thread, run_command
 from warcio.checker import Checker
 
 from canonry.crawler.cli.commands import main
+from canonry.crawler.fetch.response import Response
 from canonry.crawler.files import blocks
 from canonry.crawler.files.lines import Line
+from canonry.crawler.observe.warc import WarcArchive
+from canonry.storage import StoreError
 
 SEED = "http://h.example/"
 
@@ -188,3 +192,20 @@ def test_a_body_that_was_not_read_is_marked_as_cut(tmp_path: Path) -> None:
             if "WARC-Truncated" in record.headers
         }
     assert cut == {f"{SEED}x.pdf": ("unspecified", b"")}
+
+
+def test_all_that_wait_learn_that_the_file_cannot_be_written(tmp_path: Path) -> None:
+    archive = WarcArchive(str(tmp_path / "w"), "agent")
+    (tmp_path / "w").rmdir()
+
+    async def write() -> list[BaseException | None]:
+        responses = [Response(f"{SEED}{n}", 200, {}, {}, b"x", 0.1) for n in range(3)]
+        return await asyncio.gather(*map(archive.write, responses), return_exceptions=True)
+
+    assert [type(fault) for fault in asyncio.run(write())] == [StoreError] * 3
+    (tmp_path / "w").mkdir()
+    assert asyncio.run(write()) == [None] * 3
+    archive.close()
+    assert [record["url"] for record in records(tmp_path / "w") if record["type"] == "request"] == [
+        f"{SEED}{n}" for n in range(3)
+    ]
