@@ -1,13 +1,13 @@
 """Priors: the Beta distribution as scipy has it, and what a fit finds."""
 
 import random
-import timeit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
 
+from canonry.crawler.learn.life import prior
 from canonry.crawler.learn.life.prior import Prior, fit, incomplete_beta, lower_quantile
 
 DEFAULT = Prior.of(0.9, 4.0)
@@ -75,12 +75,21 @@ def test_more_agreement_never_lowers_the_bound(prior: Prior, agree: int, disagre
     assert prior.bound(agree, disagree + 1) <= bound + 1e-7
 
 
-def test_a_bound_is_fast() -> None:
-    """With much room, for busy machines: it takes 0.4 and 70 µs."""
-    pairs = [(DEFAULT.a + n, DEFAULT.b) for n in range(200)]
-    lower_quantile.cache_clear()
-    assert timeit.timeit(lambda: [lower_quantile(*pair) for pair in pairs], number=1) / 200 < 1e-3
-    assert timeit.timeit(lambda: [lower_quantile(*pair) for pair in pairs], number=1) / 200 < 5e-5
+@given(a=_SHAPES, b=_SHAPES)
+@example(a=0.05, b=0.05)
+@example(a=DEFAULT.a + 2000, b=DEFAULT.b)
+def test_a_bound_takes_few_steps_and_is_kept(a: float, b: float) -> None:
+    """Bisection alone would take 40 and more."""
+    with pytest.MonkeyPatch.context() as patch:
+        steps = []
+        patch.setattr(
+            prior, "incomplete_beta", lambda *at: steps.append(at) or incomplete_beta(*at)
+        )
+        lower_quantile.cache_clear()
+        found = lower_quantile(a, b)
+        assert 1 <= len(steps) <= 30
+        assert lower_quantile(a, b) == found
+        assert lower_quantile.cache_info().hits == 1
 
 
 def test_without_cases_the_shipped_experience_stands() -> None:

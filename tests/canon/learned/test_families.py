@@ -1,0 +1,74 @@
+"""Families of learned rules: the sentences that people read before they approve one."""
+
+import msgspec
+import pytest
+
+from canonry.canon.learned.families import FAMILIES, describe
+from canonry.canon.learned.rewrite import Rewrite
+
+_SENTENCES = [
+    (Rewrite("h.example", "scheme-upgrade"), "http is https"),
+    (Rewrite("h.example", "path-parameter", old="sid"), "path parameter sid selects nothing"),
+    (Rewrite("h.example", "double-slash"), "several slashes are one"),
+    (Rewrite("h.example", "path-prefix", old="/a/", new="/b/"), "/a/ is /b/"),
+    (Rewrite("h.example", "index-file", old="home.php"), "home.php is its directory"),
+    (Rewrite("h.example", "letter-case"), "upper case is lower case in paths"),
+    (
+        Rewrite("h.example", "trailing-slash", new="slash"),
+        "a path is the same with a slash behind it",
+    ),
+    (
+        Rewrite("h.example", "trailing-slash", new="bare"),
+        "a path is the same without the slash behind it",
+    ),
+    (
+        Rewrite("h.example", "trailing-slash", new="file"),
+        "a file is the same without the slash behind it",
+    ),
+    (Rewrite("h.example", "parameter-irrelevant", old="ref"), "parameter ref selects nothing"),
+    (
+        Rewrite("h.example", "parameter-irrelevant", old="ref", beside=("a", "b")),
+        "parameter ref selects nothing beside a, b",
+    ),
+    (
+        Rewrite("h.example", "parameter-anywhere", old="ref"),
+        "parameter ref selects nothing, whatever the others are",
+    ),
+    (
+        Rewrite("h.example", "parameter-anywhere", old="ref", new="any-case"),
+        "parameter ref, in any letter case, selects nothing, whatever the others are",
+    ),
+    (Rewrite("h.example", "query-selection"), "the query selects nothing"),
+    (
+        Rewrite("h.example", "query-selection", beside=("a", "b")),
+        "where it has a, b, nothing else in the query selects",
+    ),
+    (Rewrite("h.example", "parameter-order"), "the order of parameters means nothing"),
+    (Rewrite("h.example", "www", new="www.h.example"), "it is www.h.example"),
+    (Rewrite("h.example", "host-alias", new="o.example"), "it is o.example"),
+]
+
+
+@pytest.mark.parametrize(("rewrite", "sentence"), _SENTENCES, ids=lambda value: str(value)[:60])
+def test_what_a_rule_says(rewrite: Rewrite, sentence: str) -> None:
+    assert describe(rewrite) == f"h.example: {sentence}"
+
+
+def test_every_family_has_a_sentence() -> None:
+    assert {rewrite.family for rewrite, _sentence in _SENTENCES} == FAMILIES.keys()
+
+
+def test_where_a_rule_holds() -> None:
+    below = Rewrite("h.example", "letter-case", below="/docs/")
+    assert describe(below).startswith("h.example/docs/: ")
+    everywhere = Rewrite("h.example", "letter-case", subdomains=True)
+    assert describe(everywhere).startswith("h.example and its subdomains: ")
+
+
+def test_the_id_of_a_rule_says_what_it_says() -> None:
+    """Stores and files keep ids, so they never change; exceptions do not count."""
+    rewrite = Rewrite("h.example", "parameter-irrelevant", old="ref", beside=("id",))
+    assert rewrite.id == "96059ba2bf"
+    wide = msgspec.structs.replace(rewrite, subdomains=True)
+    assert wide.id != rewrite.id
+    assert msgspec.structs.replace(wide, but=("a.h.example",)).id == wide.id
