@@ -158,12 +158,12 @@ _OTHERS = frozenset(
     }
 )
 _WITH_ESCAPES = frozenset({"percent-case", "percent-unreserved"})
-# Characters that may need encoding; brackets do, outside of IPv6 addresses.
+# Characters that may need encoding; brackets do, outside of IPv6 addresses, which are left out.
 _ALLOWED = re.escape((UNRESERVED + SUB_DELIMS + GEN_DELIMS).replace("[", "").replace("]", ""))
 _ODD = re.compile(rf"[^%{_ALLOWED}]|%(?![0-9A-Fa-f]{{2}})|#.*#").search
 # All parts of a serialized URL in one match; its userinfo holds no unescaped "@".
 _WEB_PARTS = compile_pattern(
-    r"(https?)://(?:([^/?#@]*)@)?(\[[^\]]*\]|[^/?#:]*)(?::([0-9]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?"
+    r"(https?)://(?:([^/?#@]*)@)?([^/?#:]*)(?::([0-9]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?"
 ).fullmatch
 
 
