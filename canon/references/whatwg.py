@@ -67,7 +67,7 @@ def _diagnose_authority(text: str, bare: str, scheme: str | None) -> InvalidURL:
     authority = split(f"//{after_scheme.lstrip('/')}").authority or ""
     userinfo, host, port = split_authority(authority)
     start = max(text.find(authority), 0) + (0 if userinfo is None else len(userinfo) + 1)
-    if port and int(port[:12]) > MAX_PORT:
+    if port and int(port.lstrip("0")[:6] or "0") > MAX_PORT:
         return InvalidURL(Reason.PORT, text, start + len(host) + 1)
     if not host:
         return InvalidURL(Reason.NO_HOST, text, start)

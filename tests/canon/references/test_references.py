@@ -253,3 +253,25 @@ def test_resolution_agrees_with_another_implementation(
 def test_listed_differences_from_the_other_implementation_still_exist() -> None:
     assert uritools.urijoin("foo:a", "b/../c") != canonry.resolve("b/../c", "foo:a") == "foo:/c"
     assert uritools.urijoin("foo:/", "/.//a") != canonry.resolve("/.//a", "foo:/") == "foo:/.//a"
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason", "position"),
+    [
+        ("//a b/c", "HOST", 2),
+        ("\\\\a b/c", "HOST", 2),  # browsers read backslashes as slashes
+        ("/\\u:p@a b", "HOST", 6),
+        ("//a:x/", "PORT", 4),
+        ("//a:99999/", "PORT", 4),
+        ("//a:0000000000065536/", "PORT", 4),
+        ("//a:065535^/", "PORT", 4),
+        ("//a^:065535/", "HOST", 2),
+        ("//:80/", "NO_HOST", 2),
+        (" \thttp://a b", "HOST", 9),
+        ("http://[a]", "HOST", 7),
+    ],
+)
+def test_where_a_browser_stops(reference: str, reason: str, position: int) -> None:
+    with pytest.raises(canonry.InvalidURL) as caught:
+        canonry.resolve(reference, "http://h/", dialect="whatwg")
+    assert (caught.value.reason.name, caught.value.position) == (reason, position)
