@@ -58,6 +58,12 @@ def test_each_combination_of_rules(make: Canonicalizer, url: str) -> None:
         ("", "http://a.example/%41%2F", "http://a.example/A%2F"),
         ("", "http://a.example/b?", "http://a.example/b?"),
         ('"empty-query"', "http://a.example/b?", "http://a.example/b"),
+        *(
+            ('"tracking"', f"http://a.example/b?{field}{rest}", f"http://a.example/b{left}")
+            for field in ("x", "x=1", "Q=", "gclid", "utm_", "UTM_a=1")
+            for rest, left in (("", ""), ("&", "?"), ("&a=1", "?a=1"))
+        ),
+        ('"tracking"', "http://a.example/b?xx&y=x&utm", "http://a.example/b?xx&y=x&utm"),
         ('"tracking"', "http://a.example/b?x=1&UTM_a", "http://a.example/b"),
         ('"tracking"', "http://a.example/b?x=1&c=2&utm_a&", "http://a.example/b?c=2&"),
         ("", "http://a.example/b?utm_a=%7e", "http://a.example/b?utm_a=~"),
