@@ -9,7 +9,11 @@ EXTRAS := all,duckdb,pandas,polars,scrapy,spark
 # Tests wait for other processes for almost half of their time.
 WORKERS = $$($(PYTHON) -c "import os; print(min(6, (os.cpu_count() or 1) + 2))")
 
-.PHONY: demo test test-fast test-adapters test-all test-lowest trial-learning trial-sites coverage check docs docs-site screenshots bench clean help
+# What make mutants changes, and how often.
+ROOMS ?= canon
+SAMPLE ?= 200
+
+.PHONY: demo test test-fast test-adapters test-all test-lowest trial-learning trial-sites coverage mutants check docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
@@ -21,6 +25,7 @@ help:
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
 	@echo "make coverage        run the whole test suite, and see which lines it leaves out"
+	@echo "make mutants         break a sample of the code on purpose: do the tests see it?"
 	@echo "make check           format, lint, types, import contracts, docs and their links"
 	@echo "make docs            write the generated pages"
 	@echo "make docs-site       build the site of the documentation, and check its links"
@@ -77,6 +82,10 @@ coverage: $(READY)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage html --quiet --directory build/coverage/html
 	$(BIN)/python -m coverage report
+
+# Not part of the tests: 200 changes take about half an hour.
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py $(ROOMS) --sample $(SAMPLE)
 
 check: $(READY)
 	$(BIN)/ruff format --check .
