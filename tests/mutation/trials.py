@@ -179,21 +179,18 @@ def _try(mutant: Mutant, names: list[str]) -> int:
 
 
 def _chosen(mutant: Mutant, baseline: Baseline) -> list[str]:
-    """Return the tests that may see a change: first those that run its lines, the fastest first.
+    """Return the tests that may see a change: those that run its lines, the fastest first.
 
     What runs as a module is imported, such as a table, and what a function keeps in a cache, runs
-    in one test and is seen by others. So tests of the same module and of the mirrored room follow.
+    in one test and is seen by others. So the fastest of all other tests follow.
     """
     by_line = baseline.lines.contexts_by_lineno(str((ROOT / mutant.path).resolve()))
     lines = range(mutant.first, mutant.last + 1)
     direct = {name for line in lines for name in by_line.get(line, ())}
-    module = {name for names in by_line.values() for name in names}
-    room = f"tests/{'/'.join(Path(mutant.path).parts[:2])}/"
     near = sorted(baseline.costs, key=lambda name: baseline.costs[name])
-    far = sorted(near, key=lambda name: (name not in module, not name.startswith(room)))
     return [
         *_within(_MOST_SECONDS, [name for name in near if name in direct], baseline),
-        *_within(_MORE_SECONDS, [name for name in far if name not in direct], baseline),
+        *_within(_MORE_SECONDS, [name for name in near if name not in direct], baseline),
     ]
 
 

@@ -27,6 +27,7 @@ from canonry.canon.policies import preset
 from canonry.canon.syntax.parts import Parts
 
 PLAIN = Canonicalizer("web")
+PLAIN_ARCHIVE = Canonicalizer("archive")
 
 
 def rewrite_of(text: str) -> Rewrite:
@@ -156,6 +157,8 @@ def test_a_rule_that_its_family_does_not_allow_is_refused(broken: LearnedRule, s
         ],
         [rule("path-prefix", old="/a/", new="/b/"), rule("path-prefix", old="/b/", new="/a/")],
         [rule("path-prefix", old="/a/", new="/b/c/"), rule("path-prefix", old="/b/", new="/a/d/")],
+        [rule("path-prefix", old="/a/", new="/B/"), rule("path-prefix", old="/b/", new="/a/")],
+        [rule("path-prefix", old="/a/", new="/b/"), rule("path-prefix", old="/B/", new="/a/")],
     ],
 )
 def test_rules_that_form_a_circle_are_refused(circle: list[LearnedRule]) -> None:
@@ -191,6 +194,21 @@ def test_rules_apply_together_and_explain_shows_their_evidence() -> None:
     assert "57 paths agree, 0 disagree" in learned[2].why
     assert "RFC 3986 section 6.2.4; rule " in learned[2].cites
     assert all(one.after == two.before for one, two in zip(trace.steps, trace.steps[1:]))  # noqa: B905
+
+
+def test_what_a_rule_makes_is_normalized_before_the_next_one() -> None:
+    make = with_rules(
+        rule("path-prefix", old="/a/", new="/B/"),
+        rule("index-file", old="home.php", below="/b/"),
+        policy="archive",
+    )
+    found = make.follow(PLAIN_ARCHIVE.identity("http://h.example/a/home.php"))
+    assert found.identity == make.identity("http://h.example/a/home.php") == "http://h.example/b"
+    assert [rule.family for rule in found.rules] == ["path-prefix", "index-file"]
+    assert [after for _rule, _before, after in found.changes] == [
+        "http://h.example/b/home.php",
+        "http://h.example/b",
+    ]
 
 
 def test_all_methods_give_the_same_identity() -> None:

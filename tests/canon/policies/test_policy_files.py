@@ -122,3 +122,5 @@ def test_lines_of_keys() -> None:
         == 2
     )
     assert line_of("z = { a = 1 }\n", ["z", "a"]) == 1
+    lists = 'a = [\n  ["x", "y"],\n]\nb = 1\n[t]\nc = 2\n'  # a list is no table's head
+    assert (line_of(lists, ["b"]), line_of(lists, ["t"]), line_of(lists, ["t", "c"])) == (4, 5, 6)

@@ -275,3 +275,24 @@ def test_where_a_browser_stops(reference: str, reason: str, position: int) -> No
     with pytest.raises(canonry.InvalidURL) as caught:
         canonry.resolve(reference, "http://h/", dialect="whatwg")
     assert (caught.value.reason.name, caught.value.position) == (reason, position)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason", "position"),
+    [
+        ("http://a:99999/", "PORT", 9),
+        ("http://u@a:99999/", "PORT", 11),
+        ("foo://a:0065536", "PORT", 8),
+        ("http://u@a:b:c/", "PORT", 11),
+        ("http://u@[a]/", "HOST", 9),
+        ("http:///a", "NO_HOST", 7),
+        ("http://@/", "NO_HOST", 8),
+        ("1a:b", "SCHEME", 2),
+        ("a/b:", "RELATIVE", 0),
+        ("", "EMPTY", 0),
+    ],
+)
+def test_where_rfc_3986_stops(url: str, reason: str, position: int) -> None:
+    with pytest.raises(canonry.InvalidURL) as caught:
+        canonry.canonicalize(url, policy="rfc3986")
+    assert (caught.value.reason.name, caught.value.position) == (reason, position)

@@ -2,7 +2,9 @@
 
 import pytest
 
-from canonry.canon.rules.repair import two_slashes
+import canonry
+from canonry.canon.references import whatwg
+from canonry.canon.rules.repair import RESOLVE, URL_STANDARD, two_slashes
 
 
 @pytest.mark.parametrize(
@@ -21,3 +23,8 @@ from canonry.canon.rules.repair import two_slashes
 )
 def test_slashes_after_a_special_scheme(text: str, repaired: str) -> None:
     assert two_slashes(text) == repaired
+
+
+def test_the_examples_of_what_is_no_row() -> None:
+    assert whatwg.serialize(URL_STANDARD.before) == URL_STANDARD.after
+    assert canonry.resolve(RESOLVE.before, "http://example.com/a/c") == RESOLVE.after
