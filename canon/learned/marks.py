@@ -27,13 +27,12 @@ def http(_rewrite: Rewrite) -> Mark:
 
 def host(rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that replaces the host name."""
-    return lambda text: rewrite.host in text
+    return re.compile(re.escape(rewrite.host)).search
 
 
 def old(rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that replaces or removes a text as it is written."""
-    removed = rewrite.old
-    return lambda text: removed in text
+    return re.compile(re.escape(rewrite.old)).search
 
 
 def slashes(_rewrite: Rewrite) -> Mark:

@@ -21,6 +21,9 @@ _MAKE = (
 )
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Copy the tree."""

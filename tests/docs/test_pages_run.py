@@ -114,6 +114,7 @@ def run(page: Path, folder: Path, database: str) -> None:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if _DATABASE not in page.read_text()],

@@ -112,6 +112,7 @@ def test_an_sdist_has_all_that_its_tests_read(sdist: Path) -> None:
     assert {name for name in names if not (sdist / name).exists()} == set()
 
 
+@pytest.mark.slow
 def test_an_sdist_tests_itself(wheel: Path, sdist: Path, tmp_path: Path) -> None:
     """With an installed wheel: the tree and the links of its pages hold together."""
     with zipfile.ZipFile(wheel) as archive:

@@ -300,7 +300,7 @@ def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None
         "import canonry.crawler.cli.commands as c; c.main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, "dedup", "in.txt", "-o", "out.txt", "--policy", "search"],
+        [sys.executable, "-c", script, "dedup", "in.txt", "-o", "out.txt", "--policy", "rfc3986"],
         cwd=tmp_path,
         capture_output=True,
         timeout=60,

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from msgspec import structs
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 from support.forking import Fork
 from support.sites import crawl_words, demo_site, exported, pages_of, run_command, start, wait_for
 
@@ -28,6 +28,7 @@ from canonry.crawler.fetch.robots import RobotsChecker, Verdict
 from canonry.crawler.run import wiring
 from canonry.storage import Admission, report
 from canonry.storage.seen.seen_set import SeenSet
+from canonry.storage.sql.schema import urls
 
 
 @pytest.mark.slow
@@ -91,10 +92,11 @@ def test_the_demo_sees_pages_that_are_fetched_twice(monkeypatch: pytest.MonkeyPa
     again: set[bytes] = set()
 
     def forgetful(
-        seen: SeenSet, connection: Connection, wanted: Sequence[bytes], first_row: int
+        seen: SeenSet, connection: Connection, wanted: Sequence[bytes]
     ) -> list[Admission]:
-        answers = claim(seen, connection, wanted, first_row)
-        row = first_row + sum(answer.new for answer in answers)
+        answers = claim(seen, connection, wanted)
+        known = connection.scalar(select(func.max(urls.c.id))) or 0
+        row = 1 + max([known, *(answer.row for answer in answers if answer.new)])
         for place, (key, answer) in enumerate(zip(wanted, answers, strict=True)):
             if not answer.new and key not in again:
                 again.add(key)
