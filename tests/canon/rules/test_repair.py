@@ -4,7 +4,7 @@ import pytest
 
 import canonry
 from canonry.canon.references import whatwg
-from canonry.canon.rules.repair import RESOLVE, URL_STANDARD, two_slashes
+from canonry.canon.rules.repair import RESOLVE, URL_STANDARD, replace_backslashes, two_slashes
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,19 @@ from canonry.canon.rules.repair import RESOLVE, URL_STANDARD, two_slashes
 )
 def test_slashes_after_a_special_scheme(text: str, repaired: str) -> None:
     assert two_slashes(text) == repaired
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ("HTTP:\\\\a\\b?c\\d", "HTTP://a/b?c\\d"),
+        ("file:\\a#b\\c", "file:/a#b\\c"),
+        ("foo:\\a", "foo:\\a"),
+        ("\\a", "\\a"),
+    ],
+)
+def test_backslashes_before_the_query(text: str, repaired: str) -> None:
+    assert replace_backslashes(text) == repaired
 
 
 def test_the_examples_of_what_is_no_row() -> None:
