@@ -1,5 +1,6 @@
 """Trials: run the tests that a change could break, in a process of their own."""
 
+import hashlib
 import importlib
 import json
 import os
@@ -125,7 +126,7 @@ class _Loader(SourceFileLoader):
 def measure(tests: list[str], again: bool) -> Baseline:
     """Run tests without a change; with ``again``, read what the last such run found."""
     _WORK.mkdir(parents=True, exist_ok=True)
-    name = "-".join(sorted(set(tests))).replace("/", ".")
+    name = hashlib.blake2b(repr(sorted(set(tests))).encode(), digest_size=8).hexdigest()
     notes, data = _WORK / f"{name}.json", _WORK / f"{name}.lines"
     if not again:
         data.unlink(missing_ok=True)

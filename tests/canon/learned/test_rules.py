@@ -245,6 +245,12 @@ def test_a_rule_is_about_one_site_and_never_about_a_wider_one(site: str) -> None
             assert make.identity(f"{scheme}://u@{other}/a/") == f"{scheme}://u@{other}/a/"
 
 
+def test_only_active_rules_count() -> None:
+    rules = [rule("letter-case"), rule("double-slash", state="probation")]
+    assert len(RuleSet(rules, "web/1")) == 1
+    assert len(RuleSet(rules[1:], "web/1")) == 0
+
+
 def test_rules_of_another_policy_are_refused() -> None:
     rules = RuleSet([rule("scheme-upgrade")], "web/1", "r.json")
     with pytest.raises(RulesError, match=r"r\.json: learned under policy web/1, not search/1"):

@@ -89,7 +89,11 @@ def test_rewrites_of_a_pair(source: str, target: str, rewrites: list[str]) -> No
         (f"{H}/x/en/a", f"{H}/x/en-gb/a"),
         (f"{H}/a", "http://de.h.example/a"),
         ("http://en.wiki.example/a", "http://de.wiki.example/a"),
+        ("http://en.wiki.example/a", "http://shop.wiki.example/a"),
+        ("http://shop.wiki.example/a", "http://en.wiki.example/a"),
+        ("http://en.h.example/a", f"{H}/a"),
         ("http://example.com/a", "http://example.de/a"),
+        ("http://example.de/a", "http://example.com/a"),
         ("http://example.co.uk/a", "http://example.fr/a"),
         ("http://www.example.com/a", "http://example.fr/a"),
         (f"{H}/docs/x.pdf", "http://other.example/files/77/x.pdf"),  # page by page

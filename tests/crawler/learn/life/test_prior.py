@@ -137,3 +137,20 @@ def test_a_fit_is_bounded_and_does_not_depend_on_the_order(
     assert 0.0199 < mean(found) < 0.9901
     assert 0.499 < found.a + found.b < 40.01
     assert fit(cases[::-1], default, weight)[:2] == pytest.approx(found[:2], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("case", "reduced"),
+    [
+        ((64, 0), (64, 0)),
+        ((60, 4), (60, 4)),
+        ((640, 0), (64, 0)),
+        ((6400, 1), (63, 1)),  # one that disagrees is kept
+        ((100, 100), (32, 32)),
+        ((0, 1000), (0, 64)),
+    ],
+)
+def test_many_paths_of_one_host_say_no_more_than_64(
+    case: tuple[int, int], reduced: tuple[int, int]
+) -> None:
+    assert fit([case] * 3, DEFAULT, 20) == fit([reduced] * 3, DEFAULT, 20)
