@@ -7,7 +7,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check
 # What the tests use; "make test-adapters" has the other extras, which are large.
 EXTRAS := all,duckdb,pandas,polars,scrapy,spark
 # Tests wait for other processes for almost half of their time.
-WORKERS = $$($(PYTHON) -c "import os; print(min(6, (os.cpu_count() or 1) + 2))")
+WORKERS = $$($(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 3))")
 
 # What make mutants changes, and how often.
 ROOMS ?= canon
