@@ -23,8 +23,7 @@ from urllib.parse import urljoin
 
 import aiohttp
 from aiohttp import web
-from measure import arguments, keep
-from selectolax.lexbor import LexborHTMLParser
+from measure import arguments, is_here, keep
 
 _PAGES, _CONCURRENCY = 5000, 32
 _FILLER = "some words that fill the page up to a size that pages have "
@@ -105,6 +104,8 @@ def served(make: Callable[[], dict[str, bytes | str]]) -> Iterator[str]:
 
 async def bare(seed: str) -> int:
     """Crawl without storing anything; return the number of pages."""
+    from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415 - only this process needs it
+
     seen, queue, pages = {seed}, [seed], 0
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=_CONCURRENCY)) as session:
 
@@ -191,6 +192,7 @@ def measured(work: Callable[[str], int], seed: str) -> dict[str, float]:
     }
 
 
+_NEEDS = {"bare loop, keeps nothing": "selectolax", "Scrapy with JOBDIR": "scrapy"}
 _PEERS = {
     "canonry crawl": by_canonry,
     "canonry crawl --warc": by_canonry_with_warc,
@@ -205,11 +207,12 @@ def main() -> None:
         print(asyncio.run(bare(sys.argv[2])))
         return
     given = arguments(str(__doc__))
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in _PEERS}
+    peers = {n: work for n, work in _PEERS.items() if is_here(n, _NEEDS.get(n, ""))}
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in peers}
     with served(site) as where:
         seed = f"http://{where}/p/0.html"
         for round_ in range(min(given.rounds, 3)):
-            for name, work in _PEERS.items():
+            for name, work in peers.items():
                 if work is not by_scrapy or round_ == 0:  # one round takes long enough
                     runs[name].append(measured(work, seed))
     best = {name: max(found, key=lambda run: run["pages a second"]) for name, found in runs.items()}

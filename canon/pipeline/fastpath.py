@@ -5,9 +5,10 @@ Each gives the answer of the plain pipeline or none; a law in the tests compares
 
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 
 from canonry.canon.policies.policy import Policy
-from canonry.canon.rules.table import Step
+from canonry.canon.rules.table import Step, rows_of
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.percent import GEN_DELIMS, SUB_DELIMS, UNRESERVED
@@ -41,17 +42,28 @@ _WRITTEN = {
     for escape in ("%{:02X}", "%{:02x}")
 }
 
+_EDITION = 1  # of the rows that fast paths know without being told
 # The practice rules that both patterns know.
 _PRACTICE = frozenset({"tracking", "empty-query", "fragment"})
 # Rows that came later, or changed a rule, which they know, too: name and first edition.
 _LATER: frozenset[tuple[str, int]] = frozenset()
 
 
-def _is_covered(policy: Policy) -> bool:
-    """Return True if both patterns know all rules of a policy, as of its edition."""
-    if policy.dialect != "whatwg" or not policy.practice <= _PRACTICE:
+def is_covered(
+    policy: Policy, practice: AbstractSet[str], later: AbstractSet[tuple[str, int]]
+) -> bool:
+    """Return True if a fast path knows all rules of a policy, as of its edition.
+
+    Args:
+        policy: one of any dialect.
+        practice: the rules of practice that the fast path knows, as of edition 1.
+        later: rows that came later, or changed a rule, and that it knows, too: name and first
+            edition.
+    """
+    if policy.dialect != "whatwg" or not policy.practice <= practice:
         return False
-    return all(step.since <= 1 or (step.name, step.since) in _LATER for step in policy.steps())
+    known = {(step.name, step.since) for step in rows_of(_EDITION)} | later
+    return all((step.name, step.since) in known for step in policy.steps())
 
 
 def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
@@ -61,7 +73,7 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
     or a fragment are in the way. None means "unknown"; it is the only answer for policies with
     rules that the patterns lack.
     """
-    if not _is_covered(policy):
+    if not is_covered(policy, _PRACTICE, _LATER):
         return lambda _text: None
     is_canonical = _canonical_pattern(policy)
     without_tracking = _without_tracking(policy)

@@ -3,9 +3,9 @@
 from functools import cache
 from typing import TypeVar
 
+from canonry.canon.pipeline.fastpath import is_covered
 from canonry.canon.policies.policy import Policy
 from canonry.canon.references import whatwg
-from canonry.canon.rules.table import rows_of
 from canonry.canon.syntax.percent import PATH, QUERY, UNRESERVED
 
 try:
@@ -17,9 +17,7 @@ _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel compiled from another version of the source is ignored.
 _VERSION = 8
-# The kernel does what the rows of this edition do. A later row that it knows, too, stands here
-# with its first edition.
-_EDITION = 1
+# Rows that came later, or changed a rule, which the kernel knows, too: name and first edition.
 _LATER: frozenset[tuple[str, int]] = frozenset()
 # They come before "tracking", which the kernel does first.
 _BEFORE_TRACKING = frozenset({"decode-escapes", "archive-session"})
@@ -57,13 +55,10 @@ def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
 
 
 def _is_covered(policy: Policy) -> bool:
-    """Return True if the kernel knows all rules of a policy, as of its edition."""
-    if policy.dialect != "whatwg" or not policy.practice <= frozenset(RULES):
-        return False
+    """Return True if the kernel knows all rules of a policy, and in their order."""
     if "tracking" in policy.practice and policy.practice & _BEFORE_TRACKING:
         return False
-    known = {(step.name, step.since) for step in rows_of(_EDITION)} | _LATER
-    return all((step.name, step.since) in known for step in policy.steps())
+    return is_covered(policy, frozenset(RULES), _LATER)
 
 
 @cache
