@@ -55,3 +55,19 @@ def test_urls_of_another_port_do_not_make_a_rule_look_smaller(tmp_path: Path) ->
     others = [f"http://127.0.0.1:8001/{n}" for n in range(300)]
     found = reason(tmp_path, SLASH, [*others, *(f"http://127.0.0.1:8000/{n}/" for n in range(300))])
     assert found == "it would change 300 of 300 known URLs"
+
+
+@pytest.mark.parametrize(
+    ("family", "to"),
+    [
+        ("www", "http://www.h.example"),
+        ("host-alias", "http://o.example"),
+        ("scheme-upgrade", "https://h.example"),
+    ],
+)
+def test_a_rule_that_moves_a_whole_site_may_change_all_of_it(
+    tmp_path: Path, family: str, to: str
+) -> None:
+    new = "" if family == "scheme-upgrade" else to.partition("//")[2]
+    said = Rewrite("h.example", family, new=new)
+    assert reason(tmp_path, said, (f"{H}/{n}" for n in range(300))) is None

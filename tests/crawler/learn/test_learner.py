@@ -63,6 +63,15 @@ def test_each_path_counts_once() -> None:
     assert rule.agree == 1
 
 
+def test_each_query_counts_for_a_rule_about_queries() -> None:
+    one = learner()
+    sorts = [Moved(f"{H}/s?b={n}&a=1", f"{H}/s?a=1&b={n}", float(n)) for n in range(2)]
+    drops = [Moved(f"{H}/d?id={n}&ref=1", f"{H}/d?id={n}", float(n)) for n in range(2)]
+    observe(one, *sorts, *drops)
+    agree = {rule.rewrite.family: rule.agree for rule in one.rules("h.example")}
+    assert (agree["parameter-order"], agree["parameter-irrelevant"]) == (2, 2)
+
+
 def test_a_host_alias_takes_longer_than_an_outage() -> None:
     one = learner()
     elsewhere = [Moved(f"{H}/p{n}", f"http://spare.example/p{n}", float(n)) for n in range(100)]
@@ -158,6 +167,41 @@ def test_a_part_of_a_host_can_have_a_rule_that_the_whole_has_not() -> None:
         news.append(Answered(f"{H}/api/{n}", b"%d" % n, float(n)))
     assert ("trailing-slash/docs/", "active") in observe(one, *news)
     assert {c.rewrite.below for c in one.rules("h.example") if c.state == "active"} == {"/docs/"}
+
+
+@pytest.mark.parametrize(("clean", "opens"), [(4, set()), (5, {"/docs/"})])
+def test_a_part_of_a_host_needs_five_clean_paths(clean: int, opens: set[str]) -> None:
+    one = learner()
+    for n in range(clean):
+        one.observe(Moved(f"{H}/docs/{n}", f"{H}/docs/{n}/", float(n)))
+    for n in range(3):
+        one.observe(Answered(f"{H}/api/{n}", b"%d" % n, float(n)))
+    one.decide(10.0)
+    assert {c.rewrite.below for c in one.rules("h.example")} - {"/"} == opens
+
+
+def test_two_names_that_redirect_to_one_place_agree() -> None:
+    one = learner()
+    for n in range(4):
+        for name in (f"{H}/p{n}", f"{H}/p{n}/"):
+            one.observe(Moved(name, f"http://o.example/new/{n if n < 3 else name}", float(n)))
+    one.observe(Moved(f"{H}/q", f"{H}/q/", 9.0))
+    one.decide(10.0)
+    [slash] = [c for c in one.rules("h.example") if c.rewrite.new == "slash"]
+    assert (slash.agree, slash.disagree) == (4, 1), "the fourth pair leads to two places"
+
+
+def test_where_an_active_rule_fails_the_others_of_the_site_are_verified_at_once() -> None:
+    one = learner()
+    observe(one, *moves(40))
+    pages = [(f"{H}/q{n}/{query}", b"%d" % n) for n in range(40) for query in ("", "?ref=1")]
+    observe(one, *(Answered(url, body, 50.0) for url, body in pages))
+    rules = {c.rewrite.family: c for c in one.rules("h.example") if c.state == "active"}
+    failing, other = rules.pop("parameter-irrelevant"), rules.pop("trailing-slash")
+    assert other.verified_at > 0, "a rule that becomes active asks nothing of the others"
+    observe(one, Answered(f"{H}/page/", b"1", 60.0), Answered(f"{H}/page/?ref=1", b"x", 60.0))
+    assert failing.state == "suspended"
+    assert one.is_verified([other.as_learned()], f"{H}/p1000/", 61.0, f"{H}/p1000")
 
 
 def test_predictions_are_verified_within_a_share_of_the_requests() -> None:

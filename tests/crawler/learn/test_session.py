@@ -200,6 +200,28 @@ def test_a_chain_is_evidence_when_its_end_answers(tmp_path: Path) -> None:
     crawl.store.close()
 
 
+def test_a_redirect_to_a_page_that_has_answered_is_evidence_at_once(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    page = Page(200, 0.1, "text/html", 1, b"x" * 16, None, None, 0)
+    crawl.record(f"{H}/p/", State.FETCHED, page=page)
+    assert not evidence(crawl)
+    hop = Hop("redirect", 301, candidate(f"{H}/p/")._replace(hops=1, source=1))
+    crawl.record(f"{H}/p", State.REDIRECTED, hops=(hop,))
+    assert evidence(crawl) == {("trailing-slash", "slash", 1, 0)}
+    crawl.store.close()
+
+
+def test_a_page_that_another_names_as_canonical_is_asked_sooner(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    crawl.row(f"{H}/other")
+    named = crawl.row(f"{H}/p")
+    page = Page(200, 0.1, "text/html", 1, b"x" * 16, None, None, 0)
+    hop = Hop("canonical", 200, candidate(f"{H}/p")._replace(hops=1, source=1))
+    learned = crawl.record(f"{H}/p?ref=1", State.FETCHED, page=page, hops=(hop,))
+    assert learned.sooner == (named,)
+    crawl.store.close()
+
+
 def test_temporary_redirects_are_no_evidence(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     for n in range(20):

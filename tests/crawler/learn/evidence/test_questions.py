@@ -75,6 +75,16 @@ def test_what_was_asked_already_is_no_new_question() -> None:
     assert not one.is_worth_asking(named_one), "it has answered"
 
 
+def test_targets_of_canonical_links_are_within_the_share_of_questions() -> None:
+    one = Learner(thresholds.load(), registrable)
+    links = [Moved(f"{H}/p{n}?ref=1", f"{H}/p{n}", 1.0, "canonical") for n in range(600)]
+    assert sum(map(one.is_worth_asking, links)) == 32
+    for n in range(6):
+        one.observe(Answered(f"{H}/x{n}", b"%d" % n, 1.0))
+    later = [Moved(f"{H}/q{n}?ref=1", f"{H}/q{n}", 1.0, "canonical") for n in range(600)]
+    assert sum(map(one.is_worth_asking, later)) == 1, "for each six answers, one more"
+
+
 def test_what_an_active_rule_changes_is_not_asked_for_another_rule() -> None:
     one = Learner(thresholds.load(), registrable)
     for n in range(30):

@@ -1,5 +1,6 @@
 """Verification: which predictions are fetched all the same, and how many at most."""
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
@@ -31,6 +32,15 @@ def test_early_predictions_are_verified_more_often() -> None:
     later = sum(asks(one, f"docs/{n}") for n in range(1000, 6000))
     assert 2 <= early <= 14
     assert 0.015 < later / 5000 < 0.025
+
+
+def test_as_many_predictions_are_early_as_the_settings_say() -> None:
+    limits = msgspec.structs.replace(LIMITS.verification, early=1.0, early_for=7)
+    one = Sampler(limits)
+    never = msgspec.structs.replace(LIMIT, verified=0.0, first=0)
+    urls = [f"{H}/docs/{n}" for n in range(9)]
+    chosen = [one.is_chosen("rule", f"{u}?s", u, 1.0, never, lambda _part: True) for u in urls]
+    assert chosen == [True] * 7 + [False] * 2
 
 
 def test_new_parts_of_a_host_are_verified_first() -> None:
