@@ -1,7 +1,7 @@
 """The pipeline: from text to identity and key under one policy, with fast paths and traces."""
 
-from canonry.canon.pipeline.merging import RULES, merging_rules
+from canonry.canon.pipeline.merging import RULES, kernels_rules, merging_rules
 from canonry.canon.pipeline.native import is_compiled
 from canonry.canon.pipeline.trace import common_ends
 
-__all__ = ["RULES", "common_ends", "is_compiled", "merging_rules"]
+__all__ = ["RULES", "common_ends", "is_compiled", "kernels_rules", "merging_rules"]

@@ -150,26 +150,25 @@ static Py_ssize_t drop_slashes(const byte *s, Py_ssize_t n) {
 }
 
 /* Return 1 if a path may hold a session identifier. */
-static int has_session(const Guesses *g, const byte *s, Py_ssize_t n) {
-    if (g->rules & SESSION_ID)
+static int has_session(int rules, const byte *s, Py_ssize_t n) {
+    if (rules & SESSION_ID)
         for (const byte *p = s; (p = memchr(p, ';', (size_t)(s + n - p))); p++)
             if (s + n - p > 1 && lower(p[1]) == 'j') return 1; /* ;jsessionid= */
-    if (g->rules & ARCHIVE_SESSION)
+    if (rules & ARCHIVE_SESSION)
         for (const byte *p = s + 1; p < s + n && (p = memchr(p, '(', (size_t)(s + n - p))); p++)
             if (p[-1] == '/') return 1;
     return 0;
 }
 
 /* Apply the rules to a path; ``bare`` says that no query follows. Return its length, or -1. */
-static Py_ssize_t guess_path(const Guesses *g, byte *s, Py_ssize_t n, int bare) {
-    int rules = g->rules;
+static Py_ssize_t guess_path(const Guesses *g, int rules, byte *s, Py_ssize_t n, int bare) {
     if (rules & DECODE_ESCAPES && memchr(s, '%', (size_t)n)) {
         if ((n = decode(g->path, s, n)) < 0) return -1;
         for (Py_ssize_t i = 1; i < n; i++)
             if (s[i] == '.' && s[i - 1] == '/') return -1; /* perhaps dot segments again */
     }
     if (rules & LETTER_CASE) lower_letters(s, n);
-    if (rules & (SESSION_ID | ARCHIVE_SESSION) && has_session(g, s, n)) return -1;
+    if (rules & (SESSION_ID | ARCHIVE_SESSION) && has_session(rules, s, n)) return -1;
     if (rules & ALL_SLASHES) n = fold_slashes(s, n, 0);
     if (rules & DUPLICATE_SLASHES) n = fold_slashes(s, n, 1);
     if (rules & INDEX_FILE && bare) n = drop_index(&g->index_files, s, n);
@@ -243,10 +242,10 @@ static int may_be_session(const Field *field) {
 }
 
 /* Apply the rules to a query; return its length, or -1. ``dropped`` is set if all fields are gone. */
-static Py_ssize_t guess_query(const Guesses *g, byte *s, Py_ssize_t n, int *dropped) {
+static Py_ssize_t guess_query(const Guesses *g, int rules, byte *s, Py_ssize_t n, int *dropped) {
     Field fields[MAX_FIELDS];
     byte room[ROOM];
-    int rules = g->rules, kept = 0, changed = 0, form = 1;
+    int kept = 0, changed = 0, form = 1;
     if (!n) return n;
     if (rules & DECODE_ESCAPES && memchr(s, '%', (size_t)n) && (n = decode(g->query, s, n)) < 0) return -1;
     if (rules & LETTER_CASE) lower_letters(s, n);
@@ -300,18 +299,18 @@ static Py_ssize_t www(const byte *s, Py_ssize_t n) {
     return again > end && again + 1 < n ? end : 0;
 }
 
-/* Apply the rules to a URL whose path begins, whose path ends and that ends at these places; return
+/* Apply these rules to a URL whose path begins, whose path ends and that ends at these places; return
  * the new end, or -1. The origin is "http://" or "https://", a host, and perhaps a port. */
-static Py_ssize_t guess(const Guesses *g, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
-    int rules = g->rules, dropped = 0;
+static Py_ssize_t guess(const Guesses *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
+    int dropped = 0;
     if (end > query && rules & ON_QUERIES) {
-        Py_ssize_t length = guess_query(g, out + query + 1, end - query - 1, &dropped);
+        Py_ssize_t length = guess_query(g, rules, out + query + 1, end - query - 1, &dropped);
         if (length < 0) return -1;
         end = query + 1 + length;
         if (dropped || (!length && rules & EMPTY_QUERY)) end = query;
     }
     if (rules & ON_PATHS) {
-        Py_ssize_t length = guess_path(g, out + path, query - path, end == query);
+        Py_ssize_t length = guess_path(g, rules, out + path, query - path, end == query);
         if (length < 0) return -1;
         if (length < query - path) {
             memmove(out + path + length, out + query, (size_t)(end - query));

@@ -10,7 +10,7 @@
 #include "_blake2b.h"
 #include "_guesses.h"
 
-enum { VERSION = 8 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { VERSION = 9 }; /* has to equal _VERSION in native.py: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
 enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, COUNT = sizeof RULES / sizeof *RULES };
 
@@ -239,8 +239,10 @@ static Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int ru
         i = put_query(k, s, i + 1, n, table, rules, out, &at);
     }
     if (i < 0 || (i < n && rules && !(k->guesses.rules & FRAGMENT))) return -1;
-    return rules && k->guesses.rules & ~IN_PASSING ? guess(&k->guesses, out, path, query, at) : at;
+    return rules && k->guesses.rules & ~IN_PASSING ? guess(&k->guesses, k->guesses.rules, out, path, query, at) : at;
 }
+
+#include "_changes.h"
 
 static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte *out, Py_ssize_t at) {
     if (at == n && PyUnicode_CheckExact(given) && !memcmp(s, out, (size_t)n)) return Py_NewRef(given);
@@ -455,6 +457,48 @@ static PyObject *kernel_lines(PyObject *self, PyObject *given) {
     return made;
 }
 
+/* Return the rules that merge a text with another of its identity, or with that itself if it is None. */
+static int32_t merging_of(const Kernel *k, PyObject *one, PyObject *other, Trace traces[2]) {
+    PyObject *given[] = {one, other};
+    const byte *texts[2] = {NULL, NULL};
+    Py_ssize_t sizes[2] = {0, 0};
+    for (int i = 0; i < 2 && given[i] != Py_None; i++) {
+        if (!(texts[i] = bytes_of(given[i], &sizes[i]))) return -1;
+        Py_ssize_t plain = 0;
+        while (PyBytes_CheckExact(given[i]) && plain < sizes[i] && texts[i][plain] < 0x80) plain++;
+        if (!PyBytes_CheckExact(given[i]) || plain == sizes[i]) continue;
+        PyObject *text = PyUnicode_DecodeUTF8((const char *)texts[i], sizes[i], "strict");
+        if (!text) { /* other bytes are escapes to the pipeline, before any rule acts */
+            PyErr_Clear();
+            return -1;
+        }
+        Py_DECREF(text);
+    }
+    return texts[0] ? merging(k, texts[0], sizes[0], texts[1], sizes[1], traces) : -1;
+}
+
+static PyObject *kernel_merging(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]) ||
+        PyList_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1]))
+        return PyErr_Format(PyExc_TypeError, "two lists of one length are needed");
+    Py_ssize_t size = PyList_GET_SIZE(args[0]);
+    PyObject *made = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int32_t));
+    Trace *traces = PyMem_Malloc(2 * sizeof *traces);
+    if (!made || !traces) {
+        Py_CLEAR(made);
+        PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; made && i < size; i++) {
+        PyObject *one = Py_NewRef(PyList_GET_ITEM(args[0], i)), *other = Py_NewRef(PyList_GET_ITEM(args[1], i));
+        int32_t rules = merging_of((Kernel *)self, one, other, traces);
+        memcpy(PyBytes_AS_STRING(made) + i * (Py_ssize_t)sizeof rules, &rules, sizeof rules);
+        Py_DECREF(one);
+        Py_DECREF(other);
+    }
+    PyMem_Free(traces);
+    return made;
+}
+
 /* Return where a value of an Arrow column of texts begins, or with the next one ends. */
 static int64_t place(const byte *offsets, int wide, Py_ssize_t i) {
     int64_t large;
@@ -653,6 +697,7 @@ static PyMethodDef methods[] = {
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", (PyCFunction)(void (*)(void))kernel_canonicals, METH_FASTCALL, "Return the Canonical, or None, of each in a list; or what a function returns instead of None."},
     {"lines", kernel_lines, METH_O, "Return the keys of lines, hashes of those not canonical, and which keys are known."},
+    {"merging", (PyCFunction)(void (*)(void))kernel_merging, METH_FASTCALL, "Return the rules that merge each of some texts with another, as bits of an int32_t; -1: unknown."},
     {"column", kernel_column, METH_VARARGS, "Return the identities and keys of an Arrow column."},
     {NULL, NULL, 0, NULL},
 };
@@ -670,14 +715,20 @@ static PyType_Spec spec = {"canonry.canon.pipeline._kernel.Kernel", sizeof(Kerne
 
 static int module_exec(PyObject *module) {
     PyObject *type = PyType_FromSpec(&spec);
-    PyObject *rules = PyTuple_New(COUNT);
-    int result = type && rules ? PyModule_AddObjectRef(module, "Kernel", type) : -1;
+    PyObject *rules = PyTuple_New(COUNT), *steps = PyTuple_New(STEPS);
+    int result = type && rules && steps ? PyModule_AddObjectRef(module, "Kernel", type) : -1;
     for (size_t i = 0; !result && i < COUNT; i++) {
         PyObject *name = PyUnicode_FromString(RULES[i].name);
         result = name ? PyTuple_SetItem(rules, (Py_ssize_t)i, name) : -1;
     }
+    for (int i = 0; !result && i < STEPS; i++) {
+        PyObject *name = PyUnicode_FromString(i < (int)COUNT ? RULES[i].name : LOSSLESS[i - (int)COUNT]);
+        result = name ? PyTuple_SetItem(steps, i, name) : -1;
+    }
     if (!result) result = PyModule_AddObjectRef(module, "RULES", rules);
+    if (!result) result = PyModule_AddObjectRef(module, "MERGING", steps);
     if (!result) result = PyModule_AddIntConstant(module, "VERSION", VERSION);
+    Py_XDECREF(steps);
     Py_XDECREF(rules);
     Py_XDECREF(type);
     return result;

@@ -102,6 +102,11 @@ class Canonicalizer:
         """Pickle and copy what it was made from; the copy compiles it again."""
         return type(self), (self.policy, self.rules)
 
+    @property
+    def without_rules(self) -> "Canonicalizer":
+        """The same without learned rules; itself if it has none."""
+        return self if self._without_rules is None else self._without_rules
+
     def __call__(self, url: str | bytes, base: str | None = None) -> Canonical:
         """Return what to request, what to compare, and the key.
 

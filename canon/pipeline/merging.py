@@ -1,14 +1,19 @@
 """The names of the rules that merge two spellings of one URL."""
 
 from collections.abc import Mapping
+from functools import cache
+from typing import TypeVar
 
 from canonry.canon.errors import InvalidURL
 from canonry.canon.learned.families import FAMILIES
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
+from canonry.canon.pipeline.native import named
 from canonry.canon.pipeline.trace import Trace, changed_part
 from canonry.canon.rules.repair import REPAIRS, URL_STANDARD
 from canonry.canon.rules.rule import Rule
 from canonry.canon.rules.table import STEPS
+
+_Text = TypeVar("_Text", str, bytes)
 
 # Every rule that may have merged two spellings, by its name; of a changed one, the newest edition.
 RULES: Mapping[str, Rule] = {
@@ -22,6 +27,50 @@ def merging_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> 
     Returns:
         The names in the order of the table, joined by " + "; "" if the spellings are equal.
     """
+    known = kernels_rules(canonicalizer, [spelling], [same_as])[0]
+    return traced_rules(canonicalizer, spelling, same_as) if known is None else known
+
+
+def kernels_rules(
+    canonicalizer: Canonicalizer, spellings: list[_Text], same_as: list[_Text | None]
+) -> list[str | None]:
+    """Return the rules that give each spelling the identity of another, as the kernel knows them.
+
+    It takes about a microsecond for each; two traces take ninety.
+
+    Args:
+        canonicalizer: makes the identities.
+        spellings: some texts.
+        same_as: for each of these another spelling of the same identity; None: that identity.
+
+    Returns:
+        For each what `merging_rules` returns, or None if the kernel cannot tell.
+    """
+    kernel = canonicalizer.without_rules.native
+    if kernel is None:
+        return [None] * len(spellings)
+    found = [_names(rules) for rules in memoryview(kernel.merging(spellings, same_as)).cast("i")]
+    if canonicalizer.rules is None:
+        return found
+    # Learned rules change equal identities in the same way, so they have merged nothing.
+    ends = zip(kernel.identities(spellings), kernel.identities(same_as), strict=True)
+    return [
+        names if one is not None and one == other else None
+        for names, (one, other) in zip(found, ends, strict=True)
+    ]
+
+
+@cache
+def _names(rules: int) -> str | None:
+    """Return the names of rules that the kernel has as bits, in the order of the table."""
+    if rules < 0:
+        return None
+    found = named(rules)
+    return " + ".join(name for name in RULES if name in found)
+
+
+def traced_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> str:
+    """Do what `merging_rules` does, by two traces: its oracle in the tests."""
     one, other = spelling, same_as
     names: tuple[str, ...] = ()
     if "fragment" in canonicalizer.policy.practice:  # a fragment's content merges nothing

@@ -9,14 +9,14 @@ from canonry.canon.references import whatwg
 from canonry.canon.syntax.percent import PATH, QUERY, UNRESERVED
 
 try:
-    from canonry.canon.pipeline._kernel import RULES, VERSION, Kernel
+    from canonry.canon.pipeline._kernel import MERGING, RULES, VERSION, Kernel
 except ImportError:  # Canonry was installed without a C compiler: everything works, but slower
-    VERSION, RULES = 0, ()
+    VERSION, RULES, MERGING = 0, (), ()
 
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel compiled from another version of the source is ignored.
-_VERSION = 8
+_VERSION = 9
 # Rows that came later, or changed a rule, which the kernel knows, too: name and first edition.
 _LATER: frozenset[tuple[str, int]] = frozenset()
 # They come before "tracking", which the kernel does first.
@@ -28,6 +28,11 @@ _REFUSE, _KEEP, _ENCODE = range(3)
 def is_compiled() -> bool:
     """Return True if the compiled kernel is there; without it, every answer takes longer."""
     return VERSION == _VERSION
+
+
+def named(rules: int) -> frozenset[str]:
+    """Return the names of rules that `Kernel.merging` returns as bits."""
+    return frozenset(name for bit, name in enumerate(MERGING) if rules >> bit & 1)
 
 
 def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":

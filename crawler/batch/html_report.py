@@ -178,7 +178,10 @@ def _rules(summary: Summary) -> Iterator[str]:
             rows.append((count, f'<b id="{name}">{name}</b>: {says}'))
     yield from _table("What these rules do", ("lines", "rule"), rows)
     if NOT_EXAMINED in summary.merged:
-        yield "<p>The rules are found out for the first merged lines; with --map, for all.</p>"
+        yield (
+            "<p>Of unusual lines, the rules are found out for the first 200,000; "
+            "with --map, for all.</p>"
+        )
 
 
 def _refused(summary: Summary) -> list[tuple[int, str]]:

@@ -56,9 +56,9 @@ class Summary:
             shown = redaction.redact_refused(text.decode("utf-8", "replace"))[0][:200]
             self.refused_samples[reason] = f"{source}:{number}: {shown}"
 
-    def merge(self, rules: str, text: str, same_as: str) -> None:
-        """Count a line that rules merged, and keep the first line of each as its sample."""
-        self.merged[rules] = self.merged.get(rules, 0) + 1
+    def merge(self, rules: str, text: str, same_as: str, count: int = 1) -> None:
+        """Count lines that rules merged, and keep the first line of each as its sample."""
+        self.merged[rules] = self.merged.get(rules, 0) + count
         if rules not in self.merged_samples:
             self.merged_samples[rules] = (redact(text), redact(same_as))
 

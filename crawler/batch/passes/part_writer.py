@@ -1,8 +1,8 @@
 """Write what became of the lines of a block, and name the rules that merged them."""
 
-import os
+import mmap
 from array import array
-from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from canonry.canon.pipeline import merging_rules
+from canonry.canon.pipeline import kernels_rules, merging_rules
 from canonry.canon.syntax import to_text
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.key_set import chosen
@@ -25,7 +25,7 @@ from canonry.crawler.files.lines import Line
 Kinds = npt.NDArray[np.uint8]  # one for each line
 FIRST, ALIKE, MERGED, REFUSED, BLANK, SEEN = range(6)
 NEEDED = 0x10  # a flag: the text of this line may be needed to name a merge or a group
-_MOST_NAMED = 200_000  # merges that are examined without a map
+_MOST_TRACED = 200_000  # merges without a map: each takes as long as a hundred others
 
 
 class Part(NamedTuple):
@@ -56,6 +56,7 @@ class PartWriter:
         self._plan = plan
         self._summary = summary
         self._texts = texts
+        self._traces = 0
 
     def write(self, part: Part, results: Results) -> None:
         """Write the lines that are kept, and the fate of every line."""
@@ -70,15 +71,14 @@ class PartWriter:
         if self._plan.mapped:
             results.map(self._answers(part))
         else:
-            merged = part.of_kind(MERGED)
-            lines = chosen(part.block, merged)
-            for line, first in zip(lines, part.firsts[merged].tolist(), strict=True):
-                self._merge(line, first)
+            self._merge(part)
 
     def _answers(self, part: Part) -> Iterator[Answer]:
         """Yield what became of each line of a block that is not blank."""
         block = part.block
         refused: dict[int, str] = {}
+        merges = self._merge(part)
+        merged = zip(merges.lines, merges.firsts, merges.rules, strict=True)
         kinds = (part.kinds & ~np.uint8(NEEDED)).tolist()
         for n, (text, kind) in enumerate(zip(block.lines(), kinds, strict=True)):
             line = Line(block.source, block.first + n, text)
@@ -92,23 +92,58 @@ class PartWriter:
             elif kind == ALIKE:
                 yield Answer(line, to_text(text), "")
             elif kind == MERGED:
-                rules, first = self._merge(text, int(part.firsts[n]))
-                yield Answer(line, first, rules)
+                _, first, rules = next(merged)
+                yield Answer(line, self._first_text(text, first), rules)
 
-    def _merge(self, line: bytes, place: int) -> tuple[str, str]:
-        """Count a merge, and return the names of its rules, and the first line."""
-        summary, make = self._summary, self._plan.canonicalizer
-        if not self._plan.mapped and sum(summary.merged.values()) >= _MOST_NAMED:
-            first, rules = "", NOT_EXAMINED
-        else:
-            kept = self._texts.get(place)  # a first line that is not kept is canonical
-            first = make(line).identity if kept is None else to_text(kept)
-            rules = merging_rules(make, to_text(line), first)
-        if rules:
-            summary.merge(rules, line.decode("utf-8", "replace"), first)
-        else:  # the spellings differ only in what no rule counts
-            summary.exact += 1
-        return rules, first
+    def _merge(self, part: Part) -> "_Merges":
+        """Count the merged lines of a block by their rules, and return them."""
+        mask = part.of_kind(MERGED)
+        lines = chosen(part.block, mask)
+        firsts = self._texts.get_all(part.firsts[mask])
+        rules = [
+            self._traced(line, first) if known is None else known
+            for line, first, known in zip(
+                lines,
+                firsts,
+                kernels_rules(self._plan.canonicalizer, lines, firsts),
+                strict=True,
+            )
+        ]
+        for one, count in Counter(rules).items():
+            n = rules.index(one)
+            if not one:  # the spellings differ only in what no rule counts
+                self._summary.exact += count
+            elif one == NOT_EXAMINED:
+                self._summary.merge(one, _shown(lines[n]), "", count)
+            else:
+                first = self._first_text(lines[n], firsts[n])
+                self._summary.merge(one, _shown(lines[n]), first, count)
+        return _Merges(lines, firsts, rules)
+
+    def _traced(self, line: bytes, first: bytes | None) -> str:
+        """Return the rules that merged a line of which the kernel cannot tell them."""
+        if not self._plan.mapped and self._traces >= _MOST_TRACED:
+            return NOT_EXAMINED
+        self._traces += 1
+        make = self._plan.canonicalizer
+        return merging_rules(make, to_text(line), self._first_text(line, first))
+
+    def _first_text(self, line: bytes, first: bytes | None) -> str:
+        """Return the first line of a resource; one that was not kept is canonical."""
+        return self._plan.canonicalizer.identity(line) if first is None else to_text(first)
+
+
+class _Merges(NamedTuple):
+    """The merged lines of a block."""
+
+    lines: list[bytes]
+    firsts: list[bytes | None]  # of each, the first line of its resource; None: it is canonical
+    rules: list[str]  # that merged each
+
+
+def _shown(line: bytes) -> str:
+    """Return a line for people."""
+    return line.decode("utf-8", "replace")
 
 
 class KeptTexts:
@@ -136,10 +171,19 @@ class KeptTexts:
             ends = np.cumsum([len(text) for text in texts]) + self._starts[-1]
             self._starts.frombytes(ends.astype(np.uint64).tobytes())
 
-    def get(self, place: int) -> bytes | None:
-        """Return a line, or None if it was not put."""
-        n = bisect_left(self._places, place)
-        if n == len(self._places) or self._places[n] != place:
-            return None
+    def get_all(self, places: Numbers) -> list[bytes | None]:
+        """Return a line for each place, or None if it was not put."""
+        if not len(places) or not self._places:
+            return [None] * len(places)
         self._file.flush()
-        return os.pread(self._file.fileno(), self._starts[n + 1] - self._starts[n], self._starts[n])
+        known = np.frombuffer(self._places, np.uint64)
+        starts = np.frombuffer(self._starts, np.uint64)
+        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
+        spans = zip(
+            (known[at] == places).tolist(),
+            starts[at].tolist(),
+            starts[at + 1].tolist(),
+            strict=True,
+        )
+        with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as texts:
+            return [texts[start:end] if is_put else None for is_put, start, end in spans]

@@ -3,6 +3,7 @@
 import heapq
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results, as_read
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files.blocks import Block
+
+_SOME = 4096  # rows at once
 
 
 class Deduplicated(NamedTuple):
@@ -90,13 +93,16 @@ class SecondPass:
             return
         found = np.memmap(self._workplace.folder / "spellings", SPELLING, "r")
         runs = zip([0, *ends], ends, strict=False)
-        for first, place, lines in heapq.merge(*(_run(found, start, end) for start, end in runs)):
-            one, other = self._texts.get(first), self._texts.get(place)
-            if one is not None and other is not None:  # the first pass has flagged both
-                yield as_read(one), as_read(other), lines
+        rows = heapq.merge(*(_run(found, start, end) for start, end in runs))
+        while some := list(islice(rows, _SOME)):
+            first, place, lines = np.array(some, np.uint64).T
+            texts = self._texts.get_all(first), self._texts.get_all(place)
+            for one, other, count in zip(*texts, lines.tolist(), strict=True):
+                if one is not None and other is not None:  # the first pass has flagged both
+                    yield as_read(one), as_read(other), count
 
 
 def _run(found: npt.NDArray[np.void], start: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Yield some rows of a table in a file."""
-    for at in range(start, end, 4096):
-        yield from found[at : min(at + 4096, end)].tolist()
+    for at in range(start, end, _SOME):
+        yield from found[at : min(at + _SOME, end)].tolist()
