@@ -2,12 +2,35 @@
 
 This package is the library: canonical forms, keys and explanations. It does no I/O. The store is in
 `canonry.storage`; the crawl, the dedup and the command are in `canonry.crawler`.
+
+The library is imported when one of its names is first used, so that the command can begin at once.
 """
 
-from canonry import canon
-from canonry.canon import *  # noqa: F403 - the library's public names are the package's own
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in `typing`, which would have to be imported
+if TYPE_CHECKING:
+    from canonry import canon
+    from canonry.canon import *  # noqa: F403 - the library's public names are the package's own
+
+    __all__ = ["__version__"]
+    __all__ += canon.__all__
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
-__all__ += canon.__all__
+
+def __getattr__(name: str) -> object:
+    """Import the library, and return a name of it."""
+    library = import_module("canonry.canon")
+    names = {each: getattr(library, each) for each in library.__all__}
+    globals().update(names, canon=library, __all__=["__version__", *names])
+    if name not in globals():
+        raise AttributeError(f"module 'canonry' has no attribute {name!r}", name=name, obj=None)
+    found: object = globals()[name]
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return all names, those of the library included."""
+    __getattr__("canon")
+    return sorted(globals())

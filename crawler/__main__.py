@@ -1,5 +1,5 @@
 """``python -m crawler`` is the command ``canonry``."""
 
-from canonry.crawler.cli.commands import main
+from canonry.__main__ import main
 
 main()

@@ -1,7 +1,5 @@
 """The command ``canonry``: the list of its subcommands, each imported when it is used."""
 
-import atexit
-import gc
 import sys
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -146,7 +144,3 @@ def main() -> None:
     usage or settings, 3 interrupted (run the same command again to resume), 4 no seed of a crawl
     gave a page.
     """
-    # The commands allocate millions of small tuples that are never part of a cycle. With the
-    # default thresholds, the garbage collector takes a third of the time of a dedup.
-    gc.set_threshold(200_000, 50, 100)
-    atexit.register(gc.freeze)  # else Python's end looks through all that was imported

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar
 
 from canonry.canon import establish_base
 from canonry.canon.syntax import compile_pattern
@@ -56,19 +57,13 @@ class Elements:
         self._based = False
         self._names = {"robots", own_name.lower()} - {""}
         self._embeds = embeds
-        self._collect: dict[str, Callable[[str, Attributes], None]] = {
-            **dict.fromkeys(("a", "area", "frame", "iframe"), self._anchor),
-            "base": self._set_base,
-            "meta": self._meta,
-            "link": self._link,
-            "form": self._form,
-            **(dict.fromkeys(_EMBEDS, self._embed) if embeds else {}),
-        }
 
     def add(self, name: str, attributes: Attributes) -> None:
         """Collect what an element says; one that says nothing is ignored."""
-        if (collect := self._collect.get(name)) is not None:
-            collect(name, attributes)
+        if (collect := self._collected.get(name)) is not None:
+            collect(self, name, attributes)
+        elif self._embeds and name in _EMBEDS:
+            self._embed(name, attributes)
 
     def add_link(self, reference: str) -> None:
         """Collect a link without ``rel``."""
@@ -139,6 +134,15 @@ class Elements:
             for url in srcset_urls(value) if source == "srcset" else (value,):
                 if url and not url.startswith("data:"):
                     self._links[url] = False
+
+    # Functions, and not methods: those would refer to their page, which then stays in memory.
+    _collected: ClassVar[dict[str, Callable[["Elements", str, Attributes], None]]] = {
+        **dict.fromkeys(("a", "area", "frame", "iframe"), _anchor),
+        "base": _set_base,
+        "meta": _meta,
+        "link": _link,
+        "form": _form,
+    }
 
 
 def srcset_urls(srcset: str) -> Iterator[str]:

@@ -68,6 +68,9 @@ class FeedReader:
             self._parser.Parse(part, last)
         except expat.ExpatError as error:
             raise OSError(str(error)) from None
+        finally:
+            if last:
+                del self._parser  # it and this object hold each other: neither would go
         return self.take()
 
     def take(self) -> list[ListedURL]:

@@ -65,7 +65,10 @@ class _Reader:
         Raises:
             expat.ExpatError: if it is not well-formed.
         """
-        self._parser.Parse(text.encode("utf-8", "replace"), True)  # noqa: FBT003 - positional only
+        try:
+            self._parser.Parse(text.encode("utf-8", "replace"), True)  # noqa: FBT003 - positional only
+        finally:
+            del self._parser  # with its buffers; the two hold each other, and neither would go
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if not self._rooted and name == "html":

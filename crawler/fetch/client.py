@@ -63,9 +63,7 @@ class Client:
         self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]
         self._proxies = Proxies(fetch.proxy)
         self._bodies = BodyReader(fetch)
-        self._tls = ssl.create_default_context()
-        if fetch.ca_file:
-            _trust(self._tls, fetch.ca_file)
+        self._tls = _trusting(fetch.ca_file) if fetch.ca_file else True
         contact = f" (+{crawl.contact})" if crawl.contact else ""
         self._headers = {
             "User-Agent": crawl.user_agent + contact,
@@ -222,12 +220,15 @@ class Client:
         return url
 
 
-def _trust(tls: ssl.SSLContext, file: str) -> None:
-    """Trust the certificate authorities in a file.
+def _trusting(file: str) -> ssl.SSLContext:
+    """Return a context that trusts the certificate authorities in a file, besides the system's.
+
+    Without a file, that of aiohttp does: each takes time and memory for all that it trusts.
 
     Raises:
         ValueError: naming the file.
     """
+    tls = ssl.create_default_context()
     try:
         tls.load_verify_locations(file)
     except ssl.SSLError:
@@ -236,6 +237,7 @@ def _trust(tls: ssl.SSLContext, file: str) -> None:
     except OSError as error:
         message = f"ca_file {file}: cannot be read: {error.strerror}"
         raise ValueError(message) from None
+    return tls
 
 
 class _ResponseHandler(ResponseHandler):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from canonry.canon.syntax import to_text
-from canonry.crawler.files import blocks, inputs
+from canonry.crawler.files import inputs
 from canonry.crawler.files.lines import Cut
 from canonry.crawler.settings import SettingsError
 
@@ -34,6 +34,10 @@ def read_seed_lists(files: Sequence[str]) -> Iterator[ListedSeed | Cut]:
         sources = inputs.expand(files)
     except SettingsError as error:
         raise SettingsError(f"--seeds {error}") from None
+    if not sources:
+        return
+    from canonry.crawler.files import blocks  # noqa: PLC0415 - loads NumPy, a tenth of a second
+
     for line in blocks.lines_of(blocks.read(sources)):
         if isinstance(line, Cut):
             yield line

@@ -4,6 +4,8 @@ import io
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -133,6 +135,20 @@ def test_ctrl_c_ends_with_its_code(tmp_path: Path) -> None:
     _out, said = process.communicate(b"", timeout=60)
     assert process.wait() == 3
     assert said.startswith(b"canonry: interrupted")
+
+
+@pytest.mark.parametrize("while_importing", ["canonry.canon.errors", "sqlalchemy.util"])
+def test_ctrl_c_while_the_command_is_imported_shows_no_traceback(while_importing: str) -> None:
+    """Python tells each module that it has imported: first the command's, then the subcommand's."""
+    words = [sys.executable, "-X", "importtime", "-m", "canonry", "crawl", "http://a.invalid/"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any(line.split()[-1] == while_importing for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 3
+    assert "canonry: interrupted; run the same command to start again" in said
+    assert "Traceback" not in said
 
 
 def test_quiet_and_verbose_mean_one_thing(folder: Path) -> None:
