@@ -12,7 +12,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from canonry.canon.learned import (
-    FAMILIES,
     LearnedRule,
     Rewrite,
     RuleState,
@@ -23,18 +22,17 @@ from canonry.canon.learned import (
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import questions
 from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import Archive, KnownSite, SiteMemory
 from canonry.crawler.learn.evidence.verdicts import shown_by
-from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, next_state
+from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler
 from canonry.crawler.learn.news import Answered, Moved
 from canonry.storage.learned.history import PastHop
 from canonry.storage.learned.tracked_rule import TrackedRule
-
-_AGREEING_HOSTS = 3
 
 
 class StateChange(NamedTuple):
@@ -196,13 +194,14 @@ class Learner:
         A rule changes its state once in a call, from one state to the next.
         """
         changed = self._assessor.take_changed()
+        changed += self._parts_in_doubt(changed)
         changes = [change for rule in changed if (change := self._decide_on(rule, now))]
         for rule in changed:
-            if rule.disagree and rule.state in UNDECIDED:
+            if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
                 self._assessor.open_parts(rule)
         for change in changes:
             if change.rule.state == "active":
-                self._extend_to_domain(change.rule, now)
+                extend_to_domain(self._memory, self._assessor, self._registrable, change.rule, now)
             elif change.before == "active":
                 self._verify_all(change.rule)
         more = self._assessor.take_changed()
@@ -232,9 +231,39 @@ class Learner:
         """Return the state that a rule's evidence puts it in."""
         family = rule.rewrite.family
         state = next_state(rule, self._thresholds.family[family], self.priors[family])
-        if state == "active" and (self._is_covered(rule) or self._is_doubtful(rule)):
+        if state != "active":
+            return state
+        if rule.rewrite.below != "/" and self._has_exceptions(rule):
+            return "suspended" if rule.state == "active" else rule.state
+        if self._is_covered(rule) or self._is_doubtful(rule):
             return rule.state
         return state
+
+    def _has_exceptions(self, rule: TrackedRule) -> bool:
+        """Return True if the site contradicts a rule also in parts where it mostly holds.
+
+        Then a part without any contradiction has only not shown its exceptions yet.
+        """
+        found = self._assessor.where_it_holds(rule)
+        needed = self._thresholds.family[rule.rewrite.family].doubted
+        return found.disagree > 0 and lower_bound(found.agree, found.disagree) < needed
+
+    def _parts_in_doubt(self, changed: Collection[TrackedRule]) -> list[TrackedRule]:
+        """Return the active rules for parts of sites that new evidence on other parts contradicts.
+
+        Args:
+            changed: the rules with new evidence; these are left out.
+        """
+        known = {rule.rewrite for rule in changed}
+        return [
+            part
+            for rule in changed
+            if rule.disagree and rule.rewrite.below == "/" and self._has_exceptions(rule)
+            for part in self.rules(rule.rewrite.host)
+            if part.state == "active"
+            and part.rewrite not in known
+            and replace(part.rewrite, below="/") == rule.rewrite
+        ]
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
         """Return True if content only seems to speak for a rule that is not active."""
@@ -289,37 +318,3 @@ class Learner:
             tally = self._assessor.tally_of(failed)
             if tally is not None:
                 tally.forget_parts()
-
-    def _extend_to_domain(self, rule: TrackedRule, now: float) -> None:
-        """Add a rule for the whole domain, if several of its hosts have learned the same."""
-        said = rule.rewrite
-        family = FAMILIES[said.family]
-        if family.moves_host or said.subdomains or not self._may_agree(said.host):
-            return
-        domain = self._registrable(said.host)
-        if domain in {"", said.host}:
-            return
-        agreeing = 0
-        for name, site in self._memory.sites_of(domain):
-            own = site.rules.get(replace(said, host=name))
-            if own is not None and own.state in {"revoked", "frozen"}:
-                return
-            agreeing += own is not None and own.state == "active"
-        wide = replace(said, host=domain, below="/", subdomains=True)
-        if agreeing < _AGREEING_HOSTS or said.below != "/":
-            return
-        self._memory.wide_domains.add(domain)
-        self._assessor.open(wide)
-        learned = self._assessor.rule(wide)
-        if learned.state == "candidate":
-            learned.enter("probation", now)
-            self._assessor.mark_changed(learned)
-
-    def _may_agree(self, host: str) -> bool:
-        """Return True if enough hosts may have the domain of a host.
-
-        That is cheap, and to know the domain takes the Public Suffix List, which takes long to
-        read. A domain has two labels at least.
-        """
-        end = ".".join(host.split(".")[-2:])
-        return sum(1 for _ in self._memory.sites_of(end)) >= _AGREEING_HOSTS

@@ -156,6 +156,14 @@ class Assessor:
         text = self._memory.site(rule.rewrite.host).known.text
         return tally is not None and text.differ_more(tally.differing, tally.watched)
 
+    def where_it_holds(self, rule: TrackedRule) -> Counts:
+        """Return the evidence for a rule, and what it says of other parts of its site.
+
+        The parts in which more speaks against it than for it are left out: there it does not hold.
+        """
+        tally = self.tally_of(rule)
+        return Counts() if tally is None else tally.where_it_holds()
+
     def has_evidence_in(self, rule: TrackedRule, part: str) -> bool:
         """Return True if a rule has evidence in a part of its site."""
         tally = self.tally_of(rule)

@@ -17,7 +17,7 @@ from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
 _CLASS = 16  # URLs of which a rewrite makes the same; more are not compared
-
+_ROOT = "/"  # the part of paths that lie in no directory
 
 _NONE: Counter["Stance"] = Counter()
 
@@ -83,7 +83,7 @@ class RuleTally:
     _verdicts: dict[str, tuple[Stance, str]] = field(default_factory=dict)  # with the path
     _paths: Counter[tuple[str, Stance]] = field(default_factory=Counter)  # URLs of a path
     _totals: dict[str, Counter[Stance]] = field(default_factory=dict)  # paths, by part of the site
-    _old: frozenset[str] = frozenset()  # URLs that say nothing about parts any more
+    _old: frozenset[str] = frozenset()  # URLs that speak for no part any more
 
     def __post_init__(self) -> None:
         """Prepare to tell quickly which URLs the rewrite does not change."""
@@ -121,19 +121,18 @@ class RuleTally:
         before, _path = self._verdicts.get(url, (Stance.NOTHING, path))
         if before is stance:
             return
-        part = "" if url in self._old else first_directory(path)
         if before is not Stance.NOTHING:
             self._paths[path, before] -= 1
             if not self._paths[path, before]:
                 del self._paths[path, before]
-                self._count(part, before, -1)
+                self._count(url, path, before, -1)
         if stance is Stance.NOTHING:
             del self._verdicts[url]
             return
         self._verdicts[url] = stance, path
         self._paths[path, stance] += 1
         if self._paths[path, stance] == 1:
-            self._count(part, stance, 1)
+            self._count(url, path, stance, 1)
 
     def compared(self, url: str, said: Judgement) -> None:
         """Remember how much a URL's page differs from the one that it was compared with."""
@@ -148,8 +147,9 @@ class RuleTally:
         self.differing += now[0] - before[0]
         self.watched += now[1] - before[1]
 
-    def _count(self, part: str, stance: Stance, by: int) -> None:
-        for place in ("", part) if part else ("",):
+    def _count(self, url: str, path: str, stance: Stance, by: int) -> None:
+        is_forgotten = stance in FOR and url in self._old
+        for place in ("",) if is_forgotten else ("", first_directory(path) or _ROOT):
             self._totals.setdefault(place, Counter())[stance] += by
 
     def stance(self, url: str) -> Stance:
@@ -172,10 +172,22 @@ class RuleTally:
         return self._totals.get("", _NONE).get(Stance.NAMED, 0)
 
     def parts(self) -> list[str]:
-        """Return the parts of the site that have verdicts."""
-        return [part for part in self._totals if part]
+        """Return the parts of the site that have verdicts: the first directories of paths."""
+        return [part for part in self._totals if part not in {"", _ROOT}]
+
+    def where_it_holds(self) -> Counts:
+        """Return the evidence of the parts of the site in which no more speaks against than for.
+
+        If any of it speaks against the rule, there are exceptions, which no part explains.
+        """
+        each = (self.totals(part) for part in self._totals if part)
+        kept = [counts for counts in each if counts.disagree <= counts.agree]
+        return Counts(*map(sum, zip(*kept, strict=True))) if kept else Counts()
 
     def forget_parts(self) -> None:
-        """Start to count anew for parts of the site; what was said of the whole site stays."""
-        self._totals = {"": self._totals.get("", Counter())}
+        """Forget what spoke for parts of the site; what was said of the whole site stays."""
+        for part in self._totals:
+            if part:
+                for stance in FOR:
+                    self._totals[part].pop(stance, None)
         self._old = frozenset(self._verdicts)

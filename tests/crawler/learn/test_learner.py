@@ -204,6 +204,49 @@ def test_where_an_active_rule_fails_the_others_of_the_site_are_verified_at_once(
     assert one.is_verified([other.as_learned()], f"{H}/p1000/", 61.0, f"{H}/p1000")
 
 
+SECTIONS = ("docs", "news", "shop", "help")
+
+
+def sections(count: int, exceptions: set[int], start: int = 0) -> list[Moved | Answered]:
+    """Return redirects in several parts of a host, but for some names that are pages."""
+    found: list[Moved | Answered] = []
+    for n in range(start, start + count):
+        name = f"{H}/{SECTIONS[n % len(SECTIONS)]}/{n}"
+        page = Answered(name, b"own %d" % n, float(n))
+        found.append(page if n in exceptions else Moved(name, f"{name}/", float(n)))
+    return found
+
+
+def active_parts(one: Learner) -> set[str]:
+    return {rule.rewrite.below for rule in one.rules("h.example") if rule.state == "active"}
+
+
+@pytest.mark.parametrize("order", range(4))
+def test_exceptions_in_one_part_are_to_be_expected_in_the_others(order: int) -> None:
+    news = sections(160, {5, 61})  # both in the news
+    if order:
+        random.Random(order).shuffle(news)
+    one = learner()
+    observe(one, *news)
+    assert not active_parts(one)
+
+
+def test_a_part_that_is_no_part_of_the_rule_explains_what_contradicts_it() -> None:
+    one = learner()
+    observe(one, *sections(160, set(range(1, 160, len(SECTIONS)))))
+    assert active_parts(one) == {"/docs/", "/shop/", "/help/"}
+
+
+def test_rules_for_parts_are_suspended_when_another_part_shows_exceptions() -> None:
+    one = learner()
+    news = sections(160, set(range(1, 160, len(SECTIONS))))
+    observe(one, *news)
+    entered = observe(one, *sections(40, {166}, start=160))
+    suspended = {name for name, state in entered if state == "suspended"}
+    assert suspended == {f"trailing-slash/{part}/" for part in ("docs", "shop", "help")}
+    assert not active_parts(one)
+
+
 def test_predictions_are_verified_within_a_share_of_the_requests() -> None:
     one = learner()
     observe(one, *moves(400))
