@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from click import Context, Group, Option, Parameter
 from generators.disagreements import DISAGREEMENTS, answers
-from generators.json_page import json_page, schema_name, schema_text
+from generators.json_page import SHOWN, json_page, schema_name, schema_text
 from generators.man_pages import man_names, man_page
 from generators.rfc9309 import FETCHED, ROWS
 from generators.settings_page import settings_page
@@ -24,7 +24,6 @@ from canonry.canon.rules.table import EDITION, STEPS, rows_of
 from canonry.canon.syntax.grammar import DOCUMENTS, productions_of
 from canonry.crawler.cli.commands import main as command
 from canonry.crawler.cli.described import examples_of
-from canonry.crawler.cli.printed.all_printed import PRINTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -379,7 +378,7 @@ PAGES = {
     "disagreements.md": disagreements_page,
     "grammars.md": grammars_page,
     "json.md": json_page,
-    **{f"schemas/{schema_name(name)}": partial(schema_text, name) for name in PRINTED},
+    **{f"schemas/{schema_name(name)}": partial(schema_text, name) for name in SHOWN},
 }
 FILES = {
     **{_PAGES / name: make for name, make in PAGES.items()},

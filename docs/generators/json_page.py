@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from canonry.crawler.cli.exit_codes import EXIT_CODES
-from canonry.crawler.cli.printed.all_printed import PRINTED
+from canonry.crawler.cli.printed.all_printed import PRINTED, ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _COMMENT = re.compile(r"^    (\w+): [^#\n]+  # (.+)$", re.MULTILINE)
-_LINES = frozenset({"canon"})  # these print an object on each line
+_LINES = frozenset({"canon"}) | ROWS.keys()  # these write an object on each line
+SHOWN = PRINTED | ROWS
 
 
 def schema_name(command: str) -> str:
-    """Return the name of a command's schema file."""
-    return f"{command.replace(' ', '-')}.json"
+    """Return the name of the schema file of a command, or of an option that writes rows."""
+    return f"{re.sub('[ -]+', '-', command)}.json"
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """Return the JSON Schema of what a command prints with --json."""
+    """Return the JSON Schema of what a command prints with --json, or writes as JSONL."""
     (*alternatives,), types = msgspec.json.schema_components(
         kinds := kinds_of(command), ref_template="#/$defs/{name}"
     )
@@ -35,15 +36,15 @@ def schema_of(command: str) -> dict[str, Any]:
     each = " (each line)" if command in _LINES else ""
     return {
         "$schema": _DRAFT,
-        "title": f"canonry {command} --json{each}",
+        "title": f"canonry {command}{'' if command in ROWS else ' --json'}{each}",
         **shape,
         "$defs": dict(sorted(types.items())),
     }
 
 
 def kinds_of(command: str) -> tuple[Any, ...]:
-    """Return the types that a command prints: one of these."""
-    kind = PRINTED[command]
+    """Return the types that a command prints or writes: one of these."""
+    kind = SHOWN[command]
     return get_args(kind) if isinstance(kind, UnionType) else (kind,)
 
 
@@ -123,22 +124,30 @@ def json_page() -> str:
         "- Passwords in URLs are `***`.",
         "- Fields stay, with their types; new ones may be added. Their order means nothing.",
         "",
-        "`export` writes rows instead (`--format jsonl`;",
-        "[search index](../how-to/search-index.md)), and `rules export` a file of rules,",
-        "in a format with a version of its own. `dedup`, `migrate`, `rules mine` and",
-        "`rules convert` write their lines or rules to `-o`, and with `--json` a summary",
-        "to standard output.",
+        "`rules export` writes a file of rules, in a format with a version of its own. `dedup`,",
+        "`migrate`, `rules mine` and `rules convert` write their lines or rules to `-o`, and with",
+        "`--json` a summary to standard output.",
         "",
         "| command | it prints | schema |",
         "|---|---|---|",
+        *(_row(command, f"canonry {command} --json") for command in PRINTED),
+        "",
+        "## Rows",
+        "",
+        "`export` writes a table: to standard output as JSONL, an object on each line, or to a",
+        "file (`-o FILE.jsonl`). So do options of `dedup` and `migrate` with such files. In CSV",
+        "and Parquet the columns have the same names; in CSV, lists are JSON. How an index follows",
+        "clusters is on a page of its own: [search index](../how-to/search-index.md).",
+        "",
+        "| command | each line is | schema |",
+        "|---|---|---|",
+        *(_row(command, f"canonry {command}") for command in ROWS),
+        "",
+        "## Types",
     ]
     shown: dict[str, dict[str, Any]] = {}
-    for command in PRINTED:
-        schema = schema_of(command)
-        shown |= schema["$defs"]
-        file = schema_name(command)
-        what = _kind(schema)
-        lines.append(f"| `canonry {command} --json` | {what} | [{file}](schemas/{file}) |")
+    for command in SHOWN:
+        shown |= schema_of(command)["$defs"]
     for name, schema in sorted(shown.items()):
         lines += ["", f"### {name}", "", schema.get("description", ""), ""]
         lines += ["| field | type | meaning |", "|---|---|---|"]
@@ -146,6 +155,12 @@ def json_page() -> str:
             meaning = kind.get("description", "").replace("|", r"\|")
             lines.append(f"| `{field}` | {_kind(kind)} | {meaning} |")
     return "\n".join(lines) + "\n"
+
+
+def _row(command: str, usage: str) -> str:
+    """Return a row of a table: a command, what it writes, the schema of that."""
+    file = schema_name(command)
+    return f"| `{usage}` | {_kind(schema_of(command))} | [{file}](schemas/{file}) |"
 
 
 def _kind(schema: "Mapping[str, Any]") -> str:

@@ -10,8 +10,10 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from support.forking import Fork
 
+from canonry.crawler.cli.printed.all_printed import ROWS
 from canonry.crawler.demo.server import Served, serving
 from canonry.crawler.demo.site import SEED, build
 
@@ -109,10 +111,17 @@ def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
 
 
 def exported(folder: Path, what: str, *words: str) -> list[dict[str, Any]]:
-    """Return the rows of an export, of the folder's store or of the one that the words name."""
+    """Return the rows of an export, of the folder's store or of the one that the words name.
+
+    Each is what its schema says.
+    """
     done = run_command("export", what, *words, folder=folder)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    kind = ROWS[f"export {what}"]
+    for line, row in zip(done.stdout.splitlines(), rows, strict=True):
+        assert msgspec.to_builtins(msgspec.json.decode(line, type=kind)) == row
+    return rows
 
 
 def pages_of(folder: Path, *words: str) -> set[tuple[str, int]]:

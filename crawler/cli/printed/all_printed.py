@@ -1,4 +1,4 @@
-"""THE table of what the commands print with --json. The schemas and their page are made from it."""
+"""THE tables of what the commands print and write as JSON. Schemas and page are made from them."""
 
 from types import MappingProxyType
 from typing import Any
@@ -7,6 +7,7 @@ from canonry.crawler.cli.printed import (
     crawl_json,
     file_json,
     queue_json,
+    row_json,
     rule_json,
     store_json,
     url_json,
@@ -52,5 +53,22 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "status": store_json.StatusJSON,
         "upgrade": store_json.UpgradeJSON,
         "why": URLAnswer,
+    }
+)
+
+# What a line of JSONL is, by the command or the option that writes it.
+ROWS: MappingProxyType[str, type] = MappingProxyType(
+    {
+        "dedup -o": row_json.DistinctURL,
+        "dedup --groups": row_json.GroupedSpelling,
+        "dedup --map": row_json.MappedLine,
+        "export aliases": row_json.ExportedAlias,
+        "export clusters": row_json.ExportedCluster,
+        "export merges": row_json.ExportedMerge,
+        "export pages": row_json.ExportedPage,
+        "export refused": row_json.ExportedRefusal,
+        "export rules": row_json.ExportedRule,
+        "export urls": row_json.ExportedURL,
+        "migrate -o": row_json.MigratedURL,
     }
 )

@@ -1,4 +1,4 @@
-"""What every command prints with --json is what its schema says."""
+"""What every command prints with --json, or writes as JSONL, is what its schema says."""
 
 import json
 import re
@@ -14,7 +14,8 @@ from generators.json_page import kinds_of, schema_of
 from support.sites import crawl_words, demo_site
 
 from canonry.crawler.cli.commands import main
-from canonry.crawler.cli.printed.all_printed import PRINTED
+from canonry.crawler.cli.printed.all_printed import PRINTED, ROWS
+from canonry.crawler.cli.store.store_commands import WHAT
 from canonry.crawler.demo.site import SEED
 
 # They print no result: they serve, write files of other formats, or make a script.
@@ -86,7 +87,11 @@ def told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 def check(line: str, printed: str) -> Any:  # noqa: ANN401 - of the command
     """Check what a command printed, and return it."""
-    command = max((name for name in PRINTED if line.startswith(name)), key=len)
+    return checked(max((name for name in PRINTED if line.startswith(name)), key=len), printed)
+
+
+def checked(command: str, printed: str) -> Any:  # noqa: ANN401 - of the command
+    """Check a JSON document that a command wrote, and return it."""
     faults = []
     for kind in kinds_of(command):
         try:
@@ -123,6 +128,34 @@ def moments(schema: dict[str, Any], value: object) -> Iterator[str]:
                     yield from [held] * (held is not None)
 
 
+def written(what: str, lines: str | Path) -> list[dict[str, Any]]:
+    """Check each line of JSONL, and return them; the fields are in the order of the schema."""
+    text = lines.read_text(encoding="utf-8") if isinstance(lines, Path) else lines
+    rows = [checked(what, line) for line in text.splitlines()]
+    assert rows, what
+    for row in rows:
+        assert tuple(row) == ROWS[what].__struct_fields__
+    return rows
+
+
+@pytest.fixture
+def exported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Return a function that exports rows of a store, checks them, and returns them."""
+    monkeypatch.chdir(folder)
+
+    def run(what: str, *words: str) -> list[dict[str, Any]]:
+        done = CliRunner().invoke(main, ["export", what, *words])
+        assert done.exit_code == 0, done.output
+        return written(f"export {what}", done.stdout)
+
+    return run
+
+
+def test_every_table_that_is_written_has_a_schema() -> None:
+    options = {"dedup -o", "dedup --map", "dedup --groups", "migrate -o"}
+    assert {f"export {what}" for what in WHAT} | options == ROWS.keys()
+
+
 def test_of_urls(told: Callable[..., Any]) -> None:
     assert told("canon", "HTTP://a.example")["identity"] == "http://a.example/"
     assert told("canon", "x", code=1) == {"text": "x", "reason": "relative"}
@@ -131,7 +164,7 @@ def test_of_urls(told: Callable[..., Any]) -> None:
     assert told("scope", "test", "http://a.example/", "x", code=1)["urls"][0]["in"]
 
 
-def test_of_files(told: Callable[..., Any]) -> None:
+def test_of_files(told: Callable[..., Any], folder: Path) -> None:
     assert told("dedup", "urls.txt", "-o", "out.txt", "--seen", "a.keys")["distinct"] == 2
     assert told("keys", "info", "a.keys", "--check")["keys"] == 2
     assert told("keys", "merge", "a.keys", "a.keys", "-o", "b.keys") == {"keys": 2, "of": 4}
@@ -141,6 +174,14 @@ def test_of_files(told: Callable[..., Any]) -> None:
     found = told("migrate", "urls.txt", "--from", "surt", "-o", "map.csv")
     assert (found["mapped"], sum(found["refused"].values()), found["cut"]) == (3, 1, [])
     assert told("migrate", "urls.txt", "none.txt", "--from", "surt", code=1)["cut"]
+    tables = ("-o", "o.jsonl", "--map", "m.jsonl", "--groups", "g.jsonl")
+    told("dedup", "urls.txt", *tables)
+    assert [row["line"] for row in written("dedup -o", folder / "o.jsonl")] == [1, 5]
+    fates = [row["rules"] for row in written("dedup --map", folder / "m.jsonl")]
+    assert fates == ["first", "scheme-case + empty-path", "refused: relative", "first"]
+    assert len(written("dedup --groups", folder / "g.jsonl")) == 2
+    told("migrate", "urls.txt", "--from", "surt", "-o", "map.jsonl")
+    assert len(written("migrate -o", folder / "map.jsonl")) == 3
 
 
 def test_of_policies(told: Callable[..., Any]) -> None:
@@ -152,7 +193,7 @@ def test_of_policies(told: Callable[..., Any]) -> None:
     assert "urls.toml" in wrong["error"]
 
 
-def test_of_a_crawl_and_its_store(told: Callable[..., Any]) -> None:
+def test_of_a_crawl_and_its_store(told: Callable[..., Any], exported: Callable[..., Any]) -> None:
     with demo_site() as served:
         found = told(*crawl_words(served, "--max-pages", "30"))
     assert found["run"]["pages"] == 30
@@ -160,6 +201,15 @@ def test_of_a_crawl_and_its_store(told: Callable[..., Any]) -> None:
     status = told("status")
     assert {key: found[key] for key in status} == status
     assert status["program"]["compiled"]
+    found_on = {page["url"]: page["found_on"] for page in exported("pages")}
+    assert found_on[SEED] is None
+    assert sum(value is not None for value in found_on.values()) > 20
+    assert {row["kind"] for row in exported("aliases")} >= {"redirect", "canonical"}
+    assert {row["state"] for row in exported("refused")} == {"held"}
+    assert len(exported("urls")) == sum(found["urls"].values())
+    assert "policy" in {row["reason"] for row in exported("merges")}
+    clusters = exported("clusters")
+    assert {member["reason"] for row in clusters for member in row["members"]} >= {"redirect"}
     assert told("why", SEED)["state"] == "fetched"
     assert told("explain", SEED, "--store", "canonry.db")["store"]["state"] == "fetched"
     host = told("hosts", "list")["hosts"][0]["host"]
@@ -190,7 +240,7 @@ def test_of_a_crawl_and_its_store(told: Callable[..., Any]) -> None:
     assert told("upgrade", "--policy", "search")["merged"] == foreseen["merged"]
 
 
-def test_of_rules(told: Callable[..., Any]) -> None:
+def test_of_rules(told: Callable[..., Any], exported: Callable[..., Any]) -> None:
     store = ("--store", "rules.db")
     told("dedup", "urls.txt", *store)
     assert told("rules", "mine", "log.tsv", "-o", "mined.json", *store)["candidates"] == 1
@@ -198,6 +248,8 @@ def test_of_rules(told: Callable[..., Any]) -> None:
     assert told("rules", "import", "rules.json", *store) == {"rules": 1, "active": 1, "held": 0}
     listed = told("rules", "list", *store, "--all")
     assert sorted(one["state"] for one in listed) == ["active", "candidate"]
+    states = {row["id"]: row["state"] for row in exported("rules", *store)}
+    assert states == {one["id"]: one["state"] for one in listed}
     [converted] = (one for one in listed if one["state"] == "active")
     shown = told("rules", "show", converted["id"], *store)
     assert {key: shown[key] for key in converted} == converted

@@ -1,0 +1,160 @@
+"""What a row of a table is as JSON: what ``export``, ``dedup`` and ``migrate`` write as JSONL.
+
+The columns of CSV and Parquet have the same names and types; in CSV, lists are JSON.
+"""
+
+import msgspec
+
+from canonry.storage.timestamps import Moment
+
+
+class ExportedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page that answered."""
+
+    url: str
+    status: int  # HTTP status
+    fetched_at: Moment
+    elapsed: float  # seconds from request to end of body
+    content_type: str | None  # Content-Type as sent
+    size: int | None  # bytes of the decoded body; null: it was not read
+    digest: str | None  # BLAKE2b-128 of the decoded body; null: it was not read
+    title: str | None
+    canonical: str | None  # its rel=canonical, resolved
+    links: int | None  # found in it; null: its body was not read
+    charset: str | None  # encoding it was read in
+    etag: str | None  # its entity tag
+    modified: str | None  # its Last-Modified
+    same_body_as: str | None  # the first page with the same body, if that is another
+    depth: int  # links from a seed, not counting redirects
+    found_on: str | None  # the page or redirect that named it first; null: a seed
+    unread: str | None  # reason why its body was not read
+
+
+class ExportedURL(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL of a store."""
+
+    url: str
+    state: str  # queued, fetched, redirected, failed or held
+    reason: str | None  # why it is held or failed, or waits
+    depth: int  # links from a seed, not counting redirects
+    attempts: int  # fetches that failed so far
+    found_at: Moment
+    found_on: str | None  # the page or redirect that named it first; null: a seed
+
+
+class ExportedRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL that was not fetched."""
+
+    url: str
+    state: str  # held or failed
+    reason: str | None  # why
+    depth: int  # links from a seed, not counting redirects
+    hops: int  # redirects in a row that led here
+    found_on: str | None  # the page or redirect that named it first; null: a seed
+
+
+class ExportedRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A learned rule."""
+
+    id: str
+    host: str  # with its port, unless that is the default
+    lesson: str  # family and parameters, as JSON in a text: a row of a table has no objects
+    state: str  # candidate, probation, active, suspended, revoked or frozen
+    agree: int  # distinct paths that agree
+    disagree: int  # distinct paths that do not
+    spared: int  # URLs that were not fetched because of it
+    first_seen: Moment | None  # first evidence
+    last_seen: Moment | None  # last evidence
+    verified_at: Moment | None  # last verification
+
+
+class ExportedAlias(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL that names another, as was seen."""
+
+    url: str
+    same_as: str  # the URL that it names
+    kind: str  # redirect, canonical or rule
+    status: int  # HTTP status; 0 for a rule
+    located: str  # the target as given, resolved
+    first_seen: Moment | None
+    last_seen: Moment | None
+    count: int  # how many times it was seen
+    representative: str  # of its class: the URL that it leads to in the end, or itself
+
+
+class ExportedMember(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL that is the same as the representative of its cluster."""
+
+    url: str
+    reason: str  # redirect, canonical, rule or content
+    via: str  # the URL that it leads to: the representative, or another member
+    status: int | None  # HTTP status of a redirect
+    rules: list[str]  # ids of the learned rules, if the reason is a rule
+    last_seen: Moment | None
+
+
+class ExportedCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource with its URLs, or a tombstone for one."""
+
+    action: str  # upsert or delete
+    id: str  # the representative's key, in hexadecimal
+    url: str  # the representative
+    status: int | None  # HTTP status of its page
+    title: str | None
+    content_type: str | None
+    digest: str | None  # BLAKE2b-128 of the decoded body
+    last_seen: Moment | None  # when it was last fetched
+    reason: str | None  # why its page could not be fetched again
+    members: list[ExportedMember]
+    left: list[str]  # URLs that were members, and are no more
+    same_as: str | None  # of a tombstone: the representative that its URL has now
+
+
+class ExportedMerge(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL that is another one, with the evidence."""
+
+    url: str
+    same_as: str  # the representative of its cluster
+    reason: str  # redirect, canonical, rule, content or policy
+    via: str  # the URL that it leads to, one step
+    status: int | None  # HTTP status of a redirect
+    rules: list[str]  # ids of learned rules, or names of the policy's rules
+    evidence: str
+    times: int  # how many times it was seen; of a policy's rules: links
+    first_seen: Moment | None
+    last_seen: Moment | None
+
+
+class DistinctURL(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a resource."""
+
+    url: str  # as read
+    canonical: str  # the canonical form
+    key: str  # 32 hexadecimal digits
+    source: str  # the file
+    line: int  # in the file
+
+
+class MappedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a line."""
+
+    url: str  # as read
+    same_as: str  # the line that it duplicates, or itself
+    rules: str  # first, repeated, seen, "refused:" and the reason, or the rules that merged it
+
+
+class GroupedSpelling(msgspec.Struct, frozen=True, kw_only=True):
+    """A spelling of a resource that has several."""
+
+    url: str  # the resource's first line
+    spelling: str
+    lines: int  # that are spelled so
+
+
+class MigratedURL(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL with its old key and its new one."""
+
+    old: str
+    new: str  # the canonical form
+    key: str  # 32 hexadecimal digits
+    url: str
