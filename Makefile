@@ -40,6 +40,7 @@ $(READY): pyproject.toml hatch_build.py $(wildcard canon/pipeline/*.[ch]) \
 	    || { echo "the venv module is missing; on Debian: apt install python3-venv"; exit 1; }
 	$(BIN)/$(INSTALL) 'pip>=25.1'  # knows dependency groups
 	$(BIN)/$(INSTALL) --editable '.[$(EXTRAS)]' --group test --group check
+	@$(BIN)/canonry --version  # says whether the kernels are compiled; pip hides it
 	@touch $@
 
 demo: $(READY)

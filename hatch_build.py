@@ -1,7 +1,8 @@
 """Build hook: compile the kernels if there is a C compiler, and list them in an SBOM (PEP 770).
 
 Without a compiler, or with CANONRY_PURE=1 in the environment, the wheel has none and is for every
-platform.
+platform. The variables CC, CFLAGS and LDFLAGS have their usual meaning. Whether the kernels were
+compiled is said at the end; pip shows it with -v only, so ``canonry --version`` says it, too.
 """
 
 import hashlib
@@ -54,28 +55,28 @@ class CustomBuildHook(BuildHookInterface[Any]):
     def _compile_into(self, target: Path, root: Path) -> dict[str, Path]:
         """Compile what can be compiled; return the files by their names in the wheel."""
         if os.environ.get("CANONRY_PURE"):
+            self.app.display_warning("the kernels are left out: CANONRY_PURE is set")
             return {}
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        names = {f"canonry/{kernel}{suffix}": kernel for kernel in _KERNELS}
-        built = {name: target / f"{kernel}{suffix}" for name, kernel in names.items()}
-        return {
-            name: file
-            for name, file in built.items()
-            if self._compile(root / f"{names[name]}.c", file)
-        }
-
-    def _compile(self, source: Path, built: Path) -> bool:
-        """Compile one kernel; return False if that is not possible."""
-        built.parent.mkdir(parents=True, exist_ok=True)
-        linker = shlex.split(sysconfig.get_config_var("LDSHARED") or "")
-        command = [*linker, "-O3", "-fPIC", f"-I{sysconfig.get_path('include')}"]
-        command += [str(source), "-o", str(built)]
-        try:
-            subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - Python's own compiler
-        except (OSError, subprocess.CalledProcessError) as error:
-            self.app.display_warning(f"{source.stem} is not compiled, so it is slower: {error}")
-            return False
-        return True
+        built, failed = {}, {}
+        for kernel in _KERNELS:
+            file = target / f"{kernel}{suffix}"
+            fault = _compile(root / f"{kernel}.c", file)
+            if fault is None:
+                built[f"canonry/{kernel}{suffix}"] = file
+            else:
+                failed[kernel] = fault
+        if failed:
+            first = next(iter(failed.values()))
+            self.app.display_warning(
+                f"{len(failed)} of {len(_KERNELS)} kernels are not compiled, so the same answers "
+                f"take longer: {first}\n"
+                "To have them: install a C compiler and the headers of Python (Debian: apt install "
+                "gcc libc6-dev python3-dev), and install again."
+            )
+        else:
+            self.app.display_info(f"all {len(_KERNELS)} kernels are compiled")
+        return built
 
     def _sbom(self, compiled: dict[str, Path]) -> dict[str, Any]:
         """Return what the wheel contains, as CycloneDX 1.6.
@@ -114,3 +115,33 @@ class CustomBuildHook(BuildHookInterface[Any]):
             "metadata": {"component": wheel},
             "compositions": [{"aggregate": "complete", "assemblies": [purl]}],
         }
+
+
+def _compile(source: Path, built: Path) -> str | None:
+    """Compile one kernel; return what went wrong, or None."""
+    built.parent.mkdir(parents=True, exist_ok=True)
+    command = [*_compiler(), "-O3", "-fPIC", f"-I{sysconfig.get_path('include')}"]
+    command += [*_given("CFLAGS"), str(source), "-o", str(built), *_given("LDFLAGS")]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - the builder's own compiler
+    except OSError as error:
+        return str(error)
+    except subprocess.CalledProcessError as error:
+        said = [line for line in error.stderr.splitlines() if "error" in line]
+        return "\n".join([f"{command[0]} ended with code {error.returncode}", *said[:3]])
+    return None
+
+
+def _compiler() -> list[str]:
+    """Return the command that makes a shared library: Python's own, or that with CC for its own."""
+    own = shlex.split(sysconfig.get_config_var("CC") or "")
+    linker = shlex.split(sysconfig.get_config_var("LDSHARED") or "")
+    given = _given("CC")
+    if not given:
+        return linker
+    return given + linker[len(own) if linker[: len(own)] == own else 1 :]
+
+
+def _given(name: str) -> list[str]:
+    """Return the words of an environment variable."""
+    return shlex.split(os.environ.get(name, ""))

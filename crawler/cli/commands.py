@@ -134,7 +134,7 @@ class LazyGroup(DescribedGroup):
     + (
         "compiled"
         if is_compiled()
-        else "not compiled, so slower: it was installed without a C compiler"
+        else "not compiled, so slower: it was installed without a working C compiler"
     ),
 )
 def main() -> None:

@@ -88,6 +88,28 @@ def test_the_wheel_has_all_kernels_and_names_them_in_its_sbom(wheel: Path) -> No
     assert {part["name"]: part["hashes"][0]["content"] for part in product["components"]} == hashes
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"CC": "/bin/false"}, "4 of 4 kernels are not compiled, so the same answers take longer"),
+        ({"CC": "no-such-compiler"}, "No such file or directory: 'no-such-compiler'"),
+        ({"CFLAGS": "-include no-such.h"}, "no-such.h"),
+        ({"CANONRY_PURE": "1"}, "the kernels are left out: CANONRY_PURE is set"),
+    ],
+)
+def test_a_build_without_kernels_says_so(
+    tmp_path: Path, given: dict[str, str], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert says in done.stderr
+    [built] = tmp_path.iterdir()
+    assert built.name.endswith("-py3-none-any.whl"), "it is for every platform"
+    assert not [name for name in names_in(built) if name.endswith((".so", ".pyd"))]
+
+
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sdist")
