@@ -4,14 +4,37 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
+from msgspec import UNSET, Struct, UnsetType, json
 
 from canonry.canon import redact, redaction
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Admission, Outcome, StoreError
 from canonry.storage.records import NOT_A_PAGE
+
+
+class LogLine(Struct, kw_only=True):
+    """A line of the log: an outcome, or a message. What does not apply is left out."""
+
+    time: float  # seconds since 1970
+    worker: str  # its name
+    event: str  # fetched, unchanged, redirected, held, failed or retry; said: a message
+    url: str | UnsetType = UNSET
+    depth: int | UnsetType = UNSET  # links from a seed, not counting redirects
+    hops: int | UnsetType = UNSET  # redirects in a row that led here
+    attempts: int | UnsetType = UNSET  # with this one
+    reason: str | UnsetType = UNSET  # why it is held, has failed or is retried
+    detail: str | UnsetType = UNSET  # more about the reason
+    status: int | UnsetType = UNSET  # HTTP status
+    seconds: float | UnsetType = UNSET  # from request to end of body
+    bytes: int | UnsetType = UNSET  # of the decoded body
+    type: str | UnsetType | None = UNSET  # Content-Type as sent; null: there was none
+    redirect: str | UnsetType = UNSET  # where it redirects to
+    canonical: str | UnsetType = UNSET  # the page's canonical link
+    links: int | UnsetType = UNSET  # found on the page
+    new: int | UnsetType = UNSET  # of these, URLs that were not known
+    refused: int | UnsetType = UNSET  # links that cannot be fetched
+    message: str | UnsetType = UNSET  # that people were notified of
 
 
 class Log:
@@ -43,45 +66,41 @@ class Log:
     def outcome(self, outcome: Outcome, admissions: Sequence[Admission]) -> None:
         """Write the outcome of a visit that the store has recorded."""
         queued, page = outcome.queued, outcome.page or outcome.unread
-        record: dict[str, Any] = {
-            "event": "retry" if outcome.retry_at is not None else outcome.state.name.lower(),
-            "url": redact(queued.url),
-            "depth": queued.depth,
-            "hops": queued.hops,
-            "attempts": queued.attempts + 1,
-        }
+        line = self._line(_event(outcome))
+        line.url = redact(queued.url)
+        line.depth, line.hops, line.attempts = queued.depth, queued.hops, queued.attempts + 1
         if outcome.reason is not None:
-            record["reason"] = outcome.reason
+            line.reason = outcome.reason
         if outcome.detail is not None:
-            record["detail"] = redaction.redact_message(outcome.detail)
-        if outcome.unchanged:
-            record["event"] = "unchanged"
+            line.detail = redaction.redact_message(outcome.detail)
         if page is not None:
-            record |= {
-                "status": page.status,
-                "seconds": round(page.elapsed, 4),
-                "bytes": page.size,
-                "type": page.content_type,
-            }
+            line.status, line.seconds = page.status, round(page.elapsed, 4)
+            line.bytes, line.type = page.size, page.content_type
         for hop in outcome.hops:
-            record[hop.kind] = redact(hop.target.url)
             if hop.kind == "redirect":
-                record["status"] = hop.status
-        new = sum(admission.new for admission in admissions)
-        refused = sum(link.reason != NOT_A_PAGE for link in outcome.refused)
-        links = len(outcome.links) + sum(outcome.known.values())
-        record |= {"links": links, "new": new, "refused": refused}
-        self._write(record)
+                line.redirect, line.status = redact(hop.target.url), hop.status
+            else:
+                line.canonical = redact(hop.target.url)
+        line.new = sum(admission.new for admission in admissions)
+        line.refused = sum(link.reason != NOT_A_PAGE for link in outcome.refused)
+        line.links = len(outcome.links) + sum(outcome.known.values())
+        self._write(line)
 
     def message(self, message: str) -> None:
         """Write a message that people were notified of."""
-        self._write({"event": "said", "message": redaction.redact_message(message)})
+        line = self._line("said")
+        line.message = redaction.redact_message(message)
+        self._write(line)
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _line(self, event: str) -> LogLine:
+        """Return a line that says only when, who and what."""
+        return LogLine(time=round(time.time(), 3), worker=self._worker, event=event)
+
+    def _write(self, line: LogLine) -> None:
         """Write a line at once, into a new file if log rotation has moved the old one away.
 
         Raises:
@@ -90,8 +109,14 @@ class Log:
         if self._path != "-" and not Path(self._path).exists():
             os.close(self._file)
             self._file = self._open()
-        head = {"time": round(time.time(), 3), "worker": self._worker}
         try:
-            os.write(self._file, msgspec.json.encode(head | record) + b"\n")
+            os.write(self._file, json.encode(line) + b"\n")
         except OSError as error:
             raise StoreError(f"--log {self._path}: {error.strerror}") from error
+
+
+def _event(outcome: Outcome) -> str:
+    """Return what happened to a URL."""
+    if outcome.unchanged:
+        return "unchanged"
+    return "retry" if outcome.retry_at is not None else outcome.state.name.lower()

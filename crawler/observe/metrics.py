@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 # Of this run: the name, the help text, and the field of `Progress`.
-_COUNTERS = (
+COUNTERS = (
     ("canonry_pages", "Pages fetched by this run", "pages"),
     ("canonry_pages_unchanged", "Known pages that were unchanged", "unchanged"),
     ("canonry_redirects", "Redirects seen by this run", "redirects"),
@@ -25,17 +25,18 @@ _COUNTERS = (
     ("canonry_response_seconds", "Total response time in seconds", "waited"),
     ("canonry_learning_seconds", "CPU time spent on learning, in seconds", "learning"),
 )
-_GAUGES = (
+GAUGES = (
     ("canonry_requests_in_flight", "Requests in flight", "in_flight"),
     ("canonry_hosts", "Hosts with URLs in memory", "hosts"),
 )
 # Of the store: the name, the help text, the label, and the field of `report.status`.
-_STORED = (
+STORED = (
     ("canonry_store_urls", "URLs in the store, by state", "state", "urls"),
     ("canonry_store_pages", "Pages in the store, by HTTP status", "status", "pages_by_status"),
     ("canonry_store_held", "Held URLs, by reason", "reason", "held"),
     ("canonry_store_failed", "Failed URLs, by reason", "reason", "failed"),
 )
+MERGED = ("canonry_store_merged", "Merged links, by rules", "rules")
 
 
 class Collector:
@@ -54,19 +55,18 @@ class Collector:
         )
 
         progress = self._progress()
-        for name, about, field in _COUNTERS:
+        for name, about, field in COUNTERS:
             yield CounterMetricFamily(name, about, value=getattr(progress, field))
-        for name, about, field in _GAUGES:
+        for name, about, field in GAUGES:
             yield GaugeMetricFamily(name, about, value=getattr(progress, field))
         found = self._status()
-        for name, about, label, part in _STORED:
+        for name, about, label, part in STORED:
             family = GaugeMetricFamily(name, about, labels=[label])
             for value, count in found.get(part, {}).items():
                 family.add_metric([value], count)
             yield family
-        merged = GaugeMetricFamily(
-            "canonry_store_merged", "Merged links, by rules", labels=["rules"]
-        )
+        name, about, label = MERGED
+        merged = GaugeMetricFamily(name, about, labels=[label])
         for row in found.get("merged", ()):
             merged.add_metric([row["rules"]], row["links"])
         yield merged

@@ -1,4 +1,4 @@
-"""The schemas of what the commands print with --json, and the page about them."""
+"""The schemas of what the commands print and write as JSON, and the page about them."""
 
 import dataclasses
 import inspect
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from canonry.crawler.cli.exit_codes import EXIT_CODES
 from canonry.crawler.cli.printed.all_printed import PRINTED, ROWS
 
 if TYPE_CHECKING:
@@ -87,36 +86,18 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
 
 
 def json_page() -> str:
-    """Return the page of exit codes and of JSON."""
+    """Return the page."""
     lines = [
-        "# Exit codes and JSON",
+        "# JSON",
         "",
         "What programs may rely on. `make docs` makes this page, and the schemas below `schemas/`,",
-        "from `crawler/cli/exit_codes.py` and `crawler/cli/printed/`. The promises are those of",
+        "from `crawler/cli/printed/`. The promises are those of",
         "[compatibility](compatibility.md#the-command).",
-        "",
-        "## Exit codes",
-        "",
-        "| code | meaning |",
-        "|---|---|",
-        *(f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()),
-        "",
-        "Code 1 also means that a part of the whole failed: an input file was cut, or an argument",
-        "is no URL. It is the code, too, when the reader of a pipe has gone, as `head` does;",
-        "nothing is said then.",
-        "",
-        "## Streams",
-        "",
-        "Results go to standard output, messages to standard error. Messages that begin with",
-        "`canonry: ` are about something that went wrong; with `-q`, the others are not said, and",
-        "no progress is shown. With `-v`, the versions, the exit code and the times follow at the",
-        "end, and an error is preceded by the place where it arose. `NO_COLOR` turns colours off.",
-        "",
-        "## JSON",
         "",
         "Every command that prints a result has `--json`. It prints one JSON document on standard",
         "output: an object, or for a list an array; `canon` prints an object on each line. After",
-        "an error that ends the command, there is none: look at the exit code first.",
+        "an error that ends the command, there is none: look at the [exit code](exit-codes.md)",
+        "first.",
         "",
         "- Times are texts in UTC, with milliseconds (RFC 3339): `2026-11-22T04:08:45.963Z`. What",
         "  is not known, or has never happened, is `null`. Durations are numbers of seconds.",
@@ -153,29 +134,29 @@ def json_page() -> str:
         lines += ["| field | type | meaning |", "|---|---|---|"]
         for field, kind in schema["properties"].items():
             meaning = kind.get("description", "").replace("|", r"\|")
-            lines.append(f"| `{field}` | {_kind(kind)} | {meaning} |")
+            lines.append(f"| `{field}` | {kind_of(kind)} | {meaning} |")
     return "\n".join(lines) + "\n"
 
 
 def _row(command: str, usage: str) -> str:
     """Return a row of a table: a command, what it writes, the schema of that."""
     file = schema_name(command)
-    return f"| `{usage}` | {_kind(schema_of(command))} | [{file}](schemas/{file}) |"
+    return f"| `{usage}` | {kind_of(schema_of(command))} | [{file}](schemas/{file}) |"
 
 
-def _kind(schema: "Mapping[str, Any]") -> str:
+def kind_of(schema: "Mapping[str, Any]") -> str:
     """Return the type that a schema describes, in words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if several := schema.get("anyOf"):
-        return " or ".join(map(_kind, several))
+        return " or ".join(map(kind_of, several))
     if names := schema.get("enum"):
         return " or ".join(f"`{name}`" for name in names)
     kind = str(schema.get("type", "any"))
     if kind == "array":
         pair = schema.get("prefixItems")
-        return f"array of {len(pair)} values" if pair else f"array of {_kind(schema['items'])}"
+        return f"array of {len(pair)} values" if pair else f"array of {kind_of(schema['items'])}"
     if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
-        return f"object with values {_kind(schema['additionalProperties'])}"
+        return f"object with values {kind_of(schema['additionalProperties'])}"
     return "time" if schema.get("format") == "date-time" else kind

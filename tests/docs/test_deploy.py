@@ -52,10 +52,9 @@ def test_the_labels_of_the_dashboard_are_served() -> None:
             assert label in labels[name], text
 
 
-def test_the_page_of_the_crawl_names_the_metrics_as_they_are_served(served: set[str]) -> None:
-    page = (ROOT / "docs/reference/crawl.md").read_text(encoding="utf-8")
-    table = page.partition("| metric | |")[2].partition("\n\n")[0]
-    assert set(re.findall(r"canonry_\w+", table)) == served
+def test_the_page_of_metrics_names_them_as_they_are_served(served: set[str]) -> None:
+    page = (ROOT / "docs/reference/log-and-metrics.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`(canonry_\w+)`", page)) == served
 
 
 @pytest.mark.parametrize("service", ["crawl", "page"])

@@ -16,6 +16,7 @@ from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer
 from canonry.crawler.inquiry.url_answer import URLAnswer
+from canonry.crawler.observe.log import LogLine
 
 PRINTED: MappingProxyType[str, Any] = MappingProxyType(
     {
@@ -59,6 +60,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
 # What a line of JSONL is, by the command or the option that writes it.
 ROWS: MappingProxyType[str, type] = MappingProxyType(
     {
+        "crawl --log": LogLine,
         "dedup -o": row_json.DistinctURL,
         "dedup --groups": row_json.GroupedSpelling,
         "dedup --map": row_json.MappedLine,

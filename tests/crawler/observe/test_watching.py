@@ -12,20 +12,25 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support.sites import crawl_words, demo_site, exported, run_command, start, wait_for
 
 from canonry.crawler.observe import metrics
-from canonry.crawler.observe.log import Log
+from canonry.crawler.observe.log import Log, LogLine
 from canonry.crawler.observe.progress import Progress, Rate, total
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Outcome, Queued, State, StoreError
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a log."""
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    """Return the lines of a log; each is what its schema says."""
+    lines = path.read_text().splitlines()
+    found = [json.loads(line) for line in lines]
+    read = [msgspec.json.decode(line, type=LogLine) for line in lines]
+    assert [msgspec.to_builtins(line) for line in read] == found
+    return found
 
 
 def test_the_log_has_a_line_for_each_outcome(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def exported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
 
 
 def test_every_table_that_is_written_has_a_schema() -> None:
-    options = {"dedup -o", "dedup --map", "dedup --groups", "migrate -o"}
+    options = {"crawl --log", "dedup -o", "dedup --map", "dedup --groups", "migrate -o"}
     assert {f"export {what}" for what in WHAT} | options == ROWS.keys()
 
 

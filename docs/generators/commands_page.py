@@ -1,0 +1,79 @@
+"""The page of commands: made from their definitions."""
+
+from inspect import cleandoc
+from typing import TYPE_CHECKING
+
+from click import Context, Group, Option, Parameter
+
+from canonry.crawler.cli.commands import main as command
+from canonry.crawler.cli.described import examples_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from click import Command
+
+
+def commands_page() -> str:
+    """Return the page of commands, from their definitions."""
+    lines = ["# The command", "", "Made from `crawler/cli/` by `make docs`.", ""]
+    lines += [_paragraphs(command.help), ""]
+    lines += [
+        "Every command has `-q` (`--quiet`): say only what went wrong; `-v` (`--verbose`): also",
+        "say what a report of a bug needs; and `-h` (`--help`). What programs may rely on is",
+        "on pages of their own: [exit codes](exit-codes.md), [JSON](json.md).",
+        "",
+    ]
+    for name, sub in _commands(command):
+        words = " ".join(p.make_metavar(Context(sub)) for p in sub.params if _is_argument(p))
+        lines += [
+            f"## `canonry {name}{f' {words}' if words else ''}`",
+            "",
+            _paragraphs(sub.help),
+            "",
+        ]
+        options = [p for p in sub.params if isinstance(p, Option) and p.expose_value]
+        lines += ["| option | meaning | default |", "|---|---|---|"] if options else []
+        for option in options:
+            lines.append(f"| `{_usage(option)}` | {option.help or ''} | {_default(option)} |")
+        if not isinstance(sub, Group):
+            lines += ["", "```sh", *examples_of(sub, Context(sub)), "```"]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(group: Group, before: str = "") -> "Iterator[tuple[str, Command]]":
+    """Yield commands with their names; the commands of a group follow it."""
+    context = Context(group)
+    for name in sorted(group.list_commands(context)):
+        sub = group.get_command(context, name)
+        assert sub is not None  # noqa: S101 - the group listed it
+        yield before + name, sub
+        if isinstance(sub, Group):
+            yield from _commands(sub, f"{before}{name} ")
+
+
+def _paragraphs(text: str | None) -> str:
+    """Return a docstring without its indentation."""
+    return cleandoc(text or "")
+
+
+def _is_argument(parameter: Parameter) -> bool:
+    """Return True if a parameter is an argument, not an option."""
+    return parameter.param_type_name == "argument"
+
+
+def _usage(option: Option) -> str:
+    """Return an option as users type it."""
+    if option.is_flag:
+        return option.opts[0]
+    choices = getattr(option.type, "choices", None)
+    value = "|".join(choices) if choices else option.metavar or (option.name or "").upper()
+    return f"{option.opts[0]} {value}".replace("|", "\\|")
+
+
+def _default(option: Option) -> str:
+    """Return the default of an option, as code."""
+    if not option.show_default or option.default is None or option.is_flag:
+        return ""
+    return f"`{', '.join(option.default) if option.multiple else option.default}`"

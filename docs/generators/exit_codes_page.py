@@ -1,0 +1,33 @@
+"""The page of exit codes and streams: made from the table of codes."""
+
+from canonry.crawler.cli.exit_codes import EXIT_CODES
+
+_HEAD = """# Exit codes and streams
+
+What scripts may rely on. `make docs` makes this page from `crawler/cli/exit_codes.py`. The promises
+are those of [compatibility](compatibility.md#the-command).
+
+| code | meaning |
+|---|---|
+"""
+_REST = """
+Code 1 also means that a part of the whole failed: an input file was cut, or an argument is no URL.
+It is the code, too, when the reader of a pipe has gone, as `head` does; nothing is said then. Where
+several commands are one pipe, `set -o pipefail` shows the code of each.
+
+## Streams
+
+Results go to standard output, messages to standard error. Messages that begin with `canonry: ` are
+about something that went wrong; with `-q`, the others are not said, and no progress is shown. With
+`-v`, the versions, the exit code and the times follow at the end, and an error is preceded by the
+place where it arose.
+
+Colours, tables that fit a width and progress are for terminals: a pipe or a file gets none of them.
+`NO_COLOR` turns colours off.
+"""
+
+
+def exit_codes_page() -> str:
+    """Return the page."""
+    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in EXIT_CODES.items())
+    return _HEAD + rows + _REST

@@ -1,0 +1,114 @@
+"""The page of rules: made from the tables of repairs, steps and families."""
+
+from typing import TYPE_CHECKING
+
+from generators.table_cells import code
+
+from canonry.canon.learned import FAMILIES
+from canonry.canon.policies import preset, preset_names, released
+from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
+from canonry.canon.rules.table import DIALECTS as LADDERS
+from canonry.canon.rules.table import EDITION, STEPS, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from canonry.canon.rules.rule import Rule
+
+
+def rules_page() -> str:
+    """Return the page of rules, from the tables of rules."""
+    lines = [
+        "# The rules",
+        "",
+        "`make docs` makes this page from `canon/rules/repair.py` and `canon/rules/table.py`.",
+        "",
+        "Rules make the identity, which is compared. No rule changes the URL that is requested.",
+        "The specifications guarantee *lossless* rules, and these always run, but for those that",
+        "only [some dialects](#lossless-rules-of-some-dialects) have. The others are guesses; a",
+        "policy chooses among them.",
+        "",
+        "## Repairs, as browsers make them",
+        "",
+        "Under policies with the dialect `whatwg`, the URL Standard's parser makes all of them in",
+        "one pass.",
+        "",
+        *_table([*REPAIRS, RESOLVE, URL_STANDARD]),
+        "",
+        "## The steps, in the order in which they run",
+        "",
+        *_table(rows_of(EDITION)),
+        "",
+        *_changed_rules(),
+        "## Lossless rules of some dialects",
+        "",
+        "The dialect of a policy names the document that it follows. These rules belong to some of",
+        "them only ([decision](../decisions/0028-the-ladder-of-2003.md)).",
+        "",
+        f"| rule | {' | '.join(LADDERS)} |",
+        f"|---|{'---|' * len(LADDERS)}",
+        *(
+            f"| `{step.name}` | {_marks(dialect in step.dialects for dialect in LADDERS)} |"
+            for step in rows_of(EDITION)
+            if len(step.dialects) < len(LADDERS)
+        ),
+        "",
+        "## The guesses of each policy",
+        "",
+        f"| rule | {' | '.join(preset_names())} |",
+        f"|---|{'---|' * len(preset_names())}",
+    ]
+    for step in rows_of(EDITION):
+        if not step.lossless:
+            marks = _marks(step.name in preset(name).practice for name in preset_names())
+            lines.append(f"| `{step.name}` | {marks} |")
+    lines += [
+        "",
+        "## Learned rules",
+        "",
+        "The families of learned rules, from `canon/learned/families.py`. They run after the",
+        "steps, in this order. A rule holds for one host, or for a part of it: see",
+        "[learning](../explanation/learning.md).",
+        "",
+        *_table(FAMILIES.values()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _changed_rules() -> list[str]:
+    """Return the section about rules that have changed, and who still uses the old ones."""
+    lines = [
+        "## Rules that have changed",
+        "",
+        "An old version of a policy goes on using the old function: see",
+        "[compatibility](compatibility.md).",
+        "",
+        "| rule | until edition | used by |",
+        "|---|---|---|",
+    ]
+    every = [preset(f"{name}@{one}") for name, versions in released().items() for one in versions]
+    for step in STEPS:
+        if step.until is not None:
+            row = step.name, step.since
+            using = (p for p in every if row in {(s.name, s.since) for s in p.steps()})
+            by = [policy.label.replace("/", "@") for policy in using]
+            lines.append(f"| `{step.name}` | {step.until} | {', '.join(by) or 'none'} |")
+    return [*lines, ""]
+
+
+def _marks(holds: "Iterable[bool]") -> str:
+    """Return the cells of a row that say "yes" or nothing."""
+    return " | ".join("yes" if mark else "" for mark in holds)
+
+
+def _table(rules: "Iterable[Rule]") -> list[str]:
+    """Return a table of rules."""
+    lines = ["| rule | rung | lossless | example | why | source |", "|---|---|---|---|---|---|"]
+    for rule in rules:
+        example = f"{code(rule.before)} → {code(rule.after)}"
+        rung = rule.rung.name.lower()
+        lossless = "yes" if rule.lossless else "no"
+        page = f"../{rule.cites.removeprefix('docs/')}"
+        cites = f"[decision]({page})" if rule.cites.endswith(".md") else rule.cites
+        lines.append(f"| `{rule.name}` | {rung} | {lossless} | {example} | {rule.why} | {cites} |")
+    return lines
