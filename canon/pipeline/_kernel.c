@@ -10,9 +10,9 @@
 #include "_blake2b.h"
 #include "_guesses.h"
 
-enum { VERSION = 9 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { VERSION = 10 }; /* has to equal _VERSION in native.py: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
-enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, COUNT = sizeof RULES / sizeof *RULES };
+enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, END = 4, COUNT = sizeof RULES / sizeof *RULES };
 
 typedef struct {
     PyObject_HEAD
@@ -396,64 +396,74 @@ static PyObject *kernel_canonicals(PyObject *self, PyObject *const *args, Py_ssi
 }
 
 /* Write the key of every line, and the hash of its text if that is not the canonical form. Uses no
- * Python objects, so that it can run without the GIL. Return 0 if memory runs out. */
-static int key_lines(const Kernel *k, const byte *s, const byte *end, byte *key, byte *text, byte *known) {
+ * Python objects, so that it can run without the GIL. Return how many lines there are, or one more than
+ * ``count``, for which there is room; -1 if memory runs out. */
+static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_ssize_t count, byte *key,
+                            byte *text, byte *known, byte *ends) {
     byte room[ROOM], *out = room;
-    Py_ssize_t size = ROOM;
+    const byte *start = s;
+    Py_ssize_t size = ROOM, line = 0;
     uint64_t plain[8];
     Lanes lanes;
     lanes.used = 0;
     memcpy(plain, IV, sizeof plain);
     plain[0] ^= 0x01010000u ^ HASH; /* RFC 7693 section 2.5: no key, HASH bytes of output */
-    for (;; key += DIGEST, text += HASH, known++) {
+    for (int more = 1; more && line++ < count; key += DIGEST, text += HASH, known++, ends += END) {
         const byte *stop = memchr(s, '\n', (size_t)(end - s));
         Py_ssize_t n = (stop ? stop : end) - s, at = -1;
+        uint32_t place = (uint32_t)(s + n - start);
+        memcpy(ends, &place, sizeof place);
         if (3 * n + 8 > size) {
-            byte *more = PyMem_RawRealloc(out == room ? NULL : out, 3 * (size_t)n + 8);
-            if (!more) break;
-            out = more, size = 3 * n + 8;
+            byte *larger = PyMem_RawRealloc(out == room ? NULL : out, 3 * (size_t)n + 8);
+            if (!larger) {
+                line = -1;
+                break;
+            }
+            out = larger, size = 3 * n + 8;
         }
         if (n >= 8 && s[n - 1] > ' ' && (at = write_url(k, s, n, 1, out)) >= 0) {
             hash_later(&lanes, k->keyed, BLOCK, out, at, key, DIGEST);
             *known = 1;
         }
         if (at != n || memcmp(s, out, (size_t)n)) hash_later(&lanes, plain, 0, s, n, text, HASH);
-        if (!stop) {
-            end = NULL; /* success */
-            break;
-        }
-        s = stop + 1;
+        more = stop != NULL;
+        s = more ? stop + 1 : s;
     }
     flush_lanes(&lanes);
     if (out != room) PyMem_RawFree(out);
-    return !end;
+    return line;
 }
 
-/* Return, for all lines of a block: their keys, their hashes, and whether each key is known. The
- * hash of a canonical line is zeros: its key says it all. */
-static PyObject *kernel_lines(PyObject *self, PyObject *given) {
-    if (!PyBytes_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "bytes are needed");
+/* Return, for all lines of a block: their keys, their hashes, whether each key is known, and where they
+ * end. The hash of a canonical line is zeros: its key says it all. */
+static PyObject *kernel_lines(PyObject *self, PyObject *args) {
+    PyObject *given;
+    Py_ssize_t count;
+    if (!PyArg_ParseTuple(args, "Sn", &given, &count)) return NULL;
     const byte *s = (const byte *)PyBytes_AS_STRING(given), *end = s + PyBytes_GET_SIZE(given);
-    Py_ssize_t count = 1;
-    for (const byte *p = s; (p = memchr(p, '\n', (size_t)(end - p))); p++) count++;
+    if (count < 1 || count > end - s + 1 || end - s > UINT32_MAX) return PyErr_Format(PyExc_ValueError, "a block has one line or more, and less than 4 GiB");
     PyObject *keys = PyBytes_FromStringAndSize(NULL, DIGEST * count);
     PyObject *texts = PyBytes_FromStringAndSize(NULL, HASH * count);
     PyObject *known = PyBytes_FromStringAndSize(NULL, count), *made = NULL;
-    if (keys && texts && known) {
-        int done;
+    PyObject *ends = PyBytes_FromStringAndSize(NULL, END * count);
+    if (keys && texts && known && ends) {
+        Py_ssize_t done;
         byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
-        byte *flag = (byte *)PyBytes_AS_STRING(known);
+        byte *flag = (byte *)PyBytes_AS_STRING(known), *stop = (byte *)PyBytes_AS_STRING(ends);
         memset(key, 0, (size_t)(DIGEST * count));
         memset(text, 0, (size_t)(HASH * count));
         memset(flag, 0, (size_t)count);
         Py_BEGIN_ALLOW_THREADS
-        done = key_lines((Kernel *)self, s, end, key, text, flag);
+        done = key_lines((Kernel *)self, s, end, count, key, text, flag, stop);
         Py_END_ALLOW_THREADS
-        made = done ? PyTuple_Pack(3, keys, texts, known) : PyErr_NoMemory();
+        if (done == count) made = PyTuple_Pack(4, keys, texts, known, ends);
+        else if (done < 0) PyErr_NoMemory();
+        else PyErr_SetString(PyExc_ValueError, "the block has another number of lines");
     }
     Py_XDECREF(keys);
     Py_XDECREF(texts);
     Py_XDECREF(known);
+    Py_XDECREF(ends);
     return made;
 }
 
@@ -696,7 +706,7 @@ static PyMethodDef methods[] = {
     {"canonical", (PyCFunction)(void (*)(void))kernel_canonical, METH_FASTCALL, "Return the Canonical of a text, or of a reference and its base, or None."},
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", (PyCFunction)(void (*)(void))kernel_canonicals, METH_FASTCALL, "Return the Canonical, or None, of each in a list; or what a function returns instead of None."},
-    {"lines", kernel_lines, METH_O, "Return the keys of lines, hashes of those not canonical, and which keys are known."},
+    {"lines", kernel_lines, METH_VARARGS, "Return the keys of so many lines, hashes of those not canonical, which keys are known, and where the lines end."},
     {"merging", (PyCFunction)(void (*)(void))kernel_merging, METH_FASTCALL, "Return the rules that merge each of some texts with another, as bits of an int32_t; -1: unknown."},
     {"column", kernel_column, METH_VARARGS, "Return the identities and keys of an Arrow column."},
     {NULL, NULL, 0, NULL},

@@ -12,8 +12,8 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 1 }; /* has to equal that in key_set.py: raise both when answers change */
-enum { KEY = 16, SHARDS = 256, SMALLEST = 64, AHEAD = 8 };
+enum { VERSION = 2 }; /* has to equal that in key_set.py: raise both when answers change */
+enum { KEY = 16, END = 4, SHARDS = 256, SMALLEST = 64, AHEAD = 8 };
 /* What a line is; part_writer.py has the same numbers. NEEDED: it is first, and not canonical. */
 enum { FIRST = 0, ALIKE = 1, MERGED = 2, NEEDED = 0x10 };
 
@@ -228,43 +228,73 @@ static void set_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* Copy the lines that a mask selects, each with its line end; return how many bytes. */
-static Py_ssize_t copy_lines(const byte *s, const byte *end, const byte *mask, byte *out) {
+/* Copy the lines that a mask selects, each with its line end; return how many bytes, or -1 if the
+ * block has another number of lines than the mask. */
+static Py_ssize_t copy_lines(const byte *s, const byte *end, const byte *mask, Py_ssize_t count, byte *out) {
     byte *at = out;
-    for (int more = 1; more; mask++) {
+    const byte *from = s; /* where the lines begin that are to be copied together */
+    for (const byte *last = mask + count; mask < last; mask++) {
         const byte *stop = memchr(s, '\n', (size_t)(end - s));
-        more = stop != NULL;
-        stop = more ? stop : end;
-        if (*mask) {
-            memcpy(at, s, (size_t)(stop - s));
-            at += stop - s;
-            *at++ = '\n';
+        if (!stop && mask + 1 < last) return -1;
+        if (!*mask) {
+            memcpy(at, from, (size_t)(s - from));
+            at += s - from;
+            from = stop ? stop + 1 : end;
         }
-        s = stop + 1;
+        if (stop) s = stop + 1;
+        else if (*mask) {
+            memcpy(at, from, (size_t)(end - from));
+            at += end - from;
+            *at++ = '\n';
+            return at - out;
+        } else return at - out;
+    }
+    return -1;
+}
+
+/* Do the same where it is known at which place each line ends. */
+static Py_ssize_t copy_known(const byte *s, Py_ssize_t length, const byte *mask, const byte *ends,
+                             Py_ssize_t count, byte *out) {
+    byte *at = out;
+    uint32_t from = 0, to = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!mask[i]) continue;
+        if (i) memcpy(&from, ends + END * (i - 1), sizeof from), from++;
+        while (i + 1 < count && mask[i + 1]) i++; /* lines in a row */
+        memcpy(&to, ends + END * i, sizeof to);
+        if (from > to || to > length || at - out + to - from > length) return -1;
+        memcpy(at, s + from, to - from);
+        at += to - from;
+        *at++ = '\n';
     }
     return at - out;
 }
 
-/* Return the lines of a block that a mask selects. */
+/* Return the lines of a block that a mask selects; the places of their ends may be empty. */
 static PyObject *selected(PyObject *module, PyObject *args) {
-    Py_buffer block, mask;
+    Py_buffer block, mask, ends;
     PyObject *made = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*y*", &block, &mask)) return NULL;
-    const byte *s = block.buf, *end = s + block.len;
-    Py_ssize_t count = 1, size = 0;
-    for (const byte *p = s; (p = memchr(p, '\n', (size_t)(end - p))); p++) count++;
-    if (mask.len != count) {
-        PyErr_SetString(PyExc_ValueError, "a mask has one byte for each line");
+    if (!PyArg_ParseTuple(args, "y*y*y*", &block, &mask, &ends)) return NULL;
+    Py_ssize_t size;
+    if (ends.len && ends.len != END * mask.len) {
+        PyErr_SetString(PyExc_ValueError, "a mask has one byte for each line, and ends have four");
     } else if ((made = PyBytes_FromStringAndSize(NULL, block.len + 1))) {
         byte *out = (byte *)PyBytes_AS_STRING(made);
         Py_BEGIN_ALLOW_THREADS
-        size = copy_lines(s, end, mask.buf, out);
+        if (ends.len) size = copy_known(block.buf, block.len, mask.buf, ends.buf, mask.len, out);
+        else size = copy_lines(block.buf, (const byte *)block.buf + block.len, mask.buf, mask.len, out);
         Py_END_ALLOW_THREADS
-        _PyBytes_Resize(&made, size);
+        if (size < 0) {
+            Py_CLEAR(made);
+            PyErr_SetString(PyExc_ValueError, "a mask has one byte for each line, and lines end in the block");
+        } else {
+            _PyBytes_Resize(&made, size);
+        }
     }
     PyBuffer_Release(&block);
     PyBuffer_Release(&mask);
+    PyBuffer_Release(&ends);
     return made;
 }
 

@@ -10,13 +10,15 @@ import numpy.typing as npt
 from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.files.blocks import Block
 
+_VERSION = 2
+
 try:
     from canonry.crawler.batch import _key_set
 except ImportError:  # Canonry was installed without a C compiler: everything works, but slower
     _compiled = None
 else:
     # One compiled from another version of the source is ignored.
-    _compiled = _key_set if _key_set.VERSION == 1 else None
+    _compiled = _key_set if _key_set.VERSION == _VERSION else None
 
 is_compiled = _compiled is not None
 
@@ -24,14 +26,21 @@ is_compiled = _compiled is not None
 def selected(block: Block, mask: npt.NDArray[np.bool_]) -> bytes:
     """Return the lines of a block that a mask selects, each with its line end."""
     if _compiled is not None:
-        found: bytes = _compiled.selected(block.data, mask)
+        found: bytes = _compiled.selected(block.data, mask, block.ends)
         return found
     return b"".join(line + b"\n" for line in compress(block.lines(), mask.tolist()))
 
 
 def chosen(block: Block, mask: npt.NDArray[np.bool_]) -> list[bytes]:
     """Return the lines of a block that a mask selects, without their line ends."""
-    return selected(block, mask).split(b"\n")[:-1] if mask.any() else []
+    which = np.flatnonzero(mask)
+    if not len(which):
+        return []
+    if not block.ends:
+        return selected(block, mask).split(b"\n")[:-1]
+    ends = np.frombuffer(block.ends, "<u4").astype(np.int64)
+    starts = np.append(0, ends[:-1] + 1)[which].tolist()
+    return [block.data[start:end] for start, end in zip(starts, ends[which].tolist(), strict=True)]
 
 
 class KeySet:

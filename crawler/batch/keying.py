@@ -34,6 +34,7 @@ class Keyed(NamedTuple):
     blank: list[int]
     refused: list[tuple[int, str]]  # place and reason
     hosts: Counter[str]  # empty unless asked for
+    ends: bytes = b""  # of all lines, as a block has them; empty if the kernel did not see them
 
 
 _maker: list[tuple[Canonicalizer, bool]] = []  # of a worker process
@@ -61,7 +62,7 @@ def _in_worker(block: Block) -> Keyed:
 
 def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
     """Canonicalize lines and return their keys; count their hosts if asked to."""
-    keys, texts, known = _hashed(block, canonicalizer, hosts=hosts)
+    keys, texts, known, ends = _hashed(block, canonicalizer, hosts=hosts)
     known[list(block.refused)] = 0
     counted: Counter[str] = Counter()
     blank: list[int] = []
@@ -87,22 +88,26 @@ def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) ->
     places = np.flatnonzero(known)
     if len(places) < len(known):
         keys, texts = keys[places], texts[places]
-    return Keyed(keys.tobytes(), texts.tobytes(), places.astype(np.uint64), blank, refused, counted)
+    numbers = places.astype(np.uint64)
+    return Keyed(keys.tobytes(), texts.tobytes(), numbers, blank, refused, counted, ends)
 
 
 def _hashed(
     block: Block, canonicalizer: Canonicalizer, *, hosts: bool
-) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8]]:
-    """Return for each line its key, a hash of its spelling, and whether the key is known yet."""
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8], bytes]:
+    """Return for each line its key, a hash of its spelling, and whether the key is known yet.
+
+    And where the lines end, or b"" if that is not known.
+    """
     native = canonicalizer.native
     if native is not None and not hosts:  # to count hosts, identities are needed, too
-        made = native.lines(block.data)
+        made = native.lines(block.data, block.size)
         keys, texts = np.frombuffer(made[0], "V16").copy(), np.frombuffer(made[1], "V8")
-        return keys, texts, np.frombuffer(made[2], np.uint8).copy()
+        return keys, texts, np.frombuffer(made[2], np.uint8).copy(), made[3]
     hashed = hashlib.blake2b
     spelled = b"".join([hashed(line, digest_size=8).digest() for line in block.lines()])
     texts = np.frombuffer(spelled, "V8")
-    return np.zeros(len(texts), "V16"), texts, np.zeros(len(texts), np.uint8)
+    return np.zeros(len(texts), "V16"), texts, np.zeros(len(texts), np.uint8), b""
 
 
 def in_order(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:
@@ -125,7 +130,8 @@ def _in_threads(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Ke
 
     try:
         for block, future in ahead(started(), _AHEAD * plan.workers):
-            yield block, future.result()
+            found = future.result()
+            yield block._replace(ends=found.ends), found
     finally:
         pool.shutdown(cancel_futures=True)
 

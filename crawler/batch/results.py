@@ -120,7 +120,7 @@ class DistinctRows:
         elif rows.ends:
             write_all(self._file, rows.of(mask))
         else:
-            write_all(self._file, key_set.selected(block._replace(data=rows.data), mask))
+            write_all(self._file, key_set.selected(block._replace(data=rows.data, ends=b""), mask))
         if self.live:
             self._file.flush()
 

@@ -130,11 +130,10 @@ class OnePass:
         """Decide the lines of a block; None if memory is used up."""
         place = self._checkpoint.lines
         keys, texts, places = found.keys, found.texts, found.places
-        kinds = np.full(block.size, BLANK, np.uint8)
-        firsts = np.zeros(block.size, np.uint64)
+        seen_here = places[:0]
         if self._plan.seen is not None:
             seen = self._plan.seen.among(as_keys(keys))
-            kinds[places[seen]] = SEEN
+            seen_here = places[seen]
             keys, places = as_keys(keys)[~seen].tobytes(), places[~seen]
             texts = np.frombuffer(texts, "V8")[~seen].tobytes()
         added = self._keys.add(keys, texts, places + np.uint64(place))
@@ -142,6 +141,9 @@ class OnePass:
             return None
         if len(places) == block.size:
             return Part(block, place, *added)
+        kinds = np.full(block.size, BLANK, np.uint8)
+        firsts = np.zeros(block.size, np.uint64)
+        kinds[seen_here] = SEEN
         kinds[places], firsts[places] = added
         kinds[[n for n, _reason in found.refused]] = REFUSED
         return Part(block, place, kinds, firsts)

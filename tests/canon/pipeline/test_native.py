@@ -2,6 +2,7 @@
 
 import hashlib
 import tracemalloc
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -75,8 +76,14 @@ def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -
     """Lines that the kernel cannot handle are marked as unknown; canonical ones have no hash."""
     assert WEB.native is not None
     block = b"\n".join(lines)
-    keys, texts, known = WEB.native.lines(block)
     given_lines = block.split(b"\n")
+    keys, texts, known, ends = WEB.native.lines(block, len(given_lines))
+    assert [*accumulate(len(line) + 1 for line in given_lines)] == [
+        end + 1 for end in memoryview(ends).cast("I")
+    ]
+    for wrong in (len(given_lines) + 1, len(given_lines) - 1, 0, -1):
+        with pytest.raises(ValueError, match=r"one line or more|another number of lines"):
+            WEB.native.lines(block, wrong)
     assert len(keys) == 16 * len(given_lines)
     for n, line in enumerate(given_lines):
         found = WEB.native.canonical(line)
@@ -90,11 +97,11 @@ def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -
 def test_lines_of_any_length_are_keyed() -> None:
     assert WEB.native is not None
     lines = [b"http://a.example/" + b"x%20" * size for size in (0, 30, 31, 32, 33, 5000, 2, 90_000)]
-    keys, _, known = WEB.native.lines(b"\n".join(lines))
+    keys, _, known, _ = WEB.native.lines(b"\n".join(lines), len(lines))
     assert known == bytes([1]) * len(lines)
     assert keys == b"".join(WEB(line).key for line in lines)
-    with pytest.raises(TypeError, match="bytes are needed"):
-        WEB.native.lines("http://a.example/")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be bytes"):
+        WEB.native.lines("http://a.example/", 1)  # type: ignore[arg-type]
 
 
 @given(url=tidy | guessed | anything | raw)

@@ -85,7 +85,12 @@ def test_a_wrong_call_is_an_error() -> None:
     with pytest.raises(IndexError, match="256 shards"):
         keys.rows(256)
     with pytest.raises(ValueError, match="one byte for each line"):
-        _key_set.selected(b"a\nb", np.zeros(3, np.bool_))
+        _key_set.selected(b"a\nb", np.zeros(3, np.bool_), b"")
+    with pytest.raises(ValueError, match="ends have four"):
+        _key_set.selected(b"a\nb", np.ones(2, np.bool_), bytes(4))
+    for ends in ([1, 4], [3, 1], [3, 3]):
+        with pytest.raises(ValueError, match="lines end in the block"):
+            _key_set.selected(b"a\nb", np.array([False, True]), np.array(ends, "<u4").tobytes())
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"bc"]), min_size=1), st.data())
@@ -93,9 +98,12 @@ def test_lines_are_selected(lines: list[bytes], data: st.DataObject) -> None:
     size = len(lines)
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), np.bool_)
     block = Block("-", 1, b"\n".join(lines), size)
+    ends = np.cumsum([len(line) + 1 for line in lines]) - 1
+    known = block._replace(ends=ends.astype("<u4").tobytes())
     wanted = [line for line, kept in zip(lines, mask.tolist(), strict=True) if kept]
-    assert key_set.chosen(block, mask) == wanted
+    assert key_set.chosen(block, mask) == key_set.chosen(known, mask) == wanted
     joined = key_set.selected(block, mask)
+    assert key_set.selected(known, mask) == joined
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_set, "_compiled", None)
         assert key_set.selected(block, mask) == joined == b"".join(x + b"\n" for x in wanted)
