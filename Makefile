@@ -8,6 +8,8 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check
 EXTRAS := all,duckdb,pandas,polars,scrapy,spark
 # Tests wait for other processes for almost half of their time.
 WORKERS = $$($(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 3))")
+# Where this is set, each process of each test compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 # What make mutants changes, and how often.
 ROOMS ?= canon

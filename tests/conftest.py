@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
+from functools import cache
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
@@ -80,12 +81,18 @@ def _causes(item: pytest.Function) -> set[str]:
     if hasattr(item, "callspec") and item.callspec.params.get("database") == "postgresql":
         found.add("postgresql")
     test = getattr(item.function, "hypothesis", None)
-    names = _names(test.inner_test if test else item.function, set())
+    names = _names_of_a_test(test.inner_test if test else item.function)
     if not _SIGNALS.isdisjoint(names):
         found.add("kills")
     if any(getattr(item.module, name, None) in _STARTERS for name in names):
         found.add("processes")
     return found
+
+
+@cache
+def _names_of_a_test(function: FunctionType) -> set[str]:
+    """Return the names that a test uses; it is asked for once for each set of parameters."""
+    return _names(function, set())
 
 
 def _names(function: FunctionType, seen: set[FunctionType]) -> set[str]:

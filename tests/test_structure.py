@@ -11,8 +11,13 @@ ROOT = Path(__file__).parents[1]
 FILES = [path for top in ("canon", "storage", "crawler") for path in (ROOT / top).rglob("*.py")]
 MODULES = [path for path in FILES if path.stem not in {"__init__", "__main__"}]
 ROOMS = [path.parent for path in FILES if path.stem == "__init__"]
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 MOST_MODULES = 15  # in one room
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    """Parse all files."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 
 def name_of(path: Path) -> str:
@@ -50,10 +55,10 @@ def is_private(dotted: str) -> bool:
     return any(part.startswith("_") and not part.startswith("__") for part in dotted.split("."))
 
 
-def test_there_is_something_to_look_at() -> None:
+def test_there_is_something_to_look_at(trees: dict[Path, ast.Module]) -> None:
     assert len(MODULES) > 80
     assert len(ROOMS) > 15
-    assert sum(len(list(imported(tree))) for tree in TREES.values()) > 500
+    assert sum(len(list(imported(tree))) for tree in trees.values()) > 500
 
 
 def test_no_two_modules_have_one_name() -> None:
@@ -63,18 +68,20 @@ def test_no_two_modules_have_one_name() -> None:
     assert several(places) == {}
 
 
-def test_no_two_public_types_have_one_name() -> None:
+def test_no_two_public_types_have_one_name(trees: dict[Path, ast.Module]) -> None:
     places = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in trees.items():
         for name in types_of(tree):
             places[name].append(name_of(path))
     assert several(places) == {}
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=name_of)
-def test_no_module_is_hidden_by_a_name_of_its_package(room: Path) -> None:
+def test_no_module_is_hidden_by_a_name_of_its_package(
+    room: Path, trees: dict[Path, ast.Module]
+) -> None:
     """``from canonry.canon import resolve`` has to mean one thing."""
-    tree = TREES[room / "__init__.py"]
+    tree = trees[room / "__init__.py"]
     package = "canonry." + name_of(room).replace("/", ".")
     below = {path.stem for path in FILES if path.parent == room}
     below |= {path.name for path in ROOMS if path.parent == room}
@@ -84,18 +91,20 @@ def test_no_module_is_hidden_by_a_name_of_its_package(room: Path) -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=name_of)
-def test_a_room_is_small_and_says_in_a_sentence_what_it_is_for(room: Path) -> None:
+def test_a_room_is_small_and_says_in_a_sentence_what_it_is_for(
+    room: Path, trees: dict[Path, ast.Module]
+) -> None:
     assert sum(path.parent == room for path in MODULES) <= MOST_MODULES
-    said = (ast.get_docstring(TREES[room / "__init__.py"]) or "").partition("\n\n")[0]
+    said = (ast.get_docstring(trees[room / "__init__.py"]) or "").partition("\n\n")[0]
     assert said.endswith(".")
     if room.parent != ROOT:
         assert ". " not in said.replace("\n", " ")
 
 
-def test_nothing_private_is_imported_but_the_kernels() -> None:
+def test_nothing_private_is_imported_but_the_kernels(trees: dict[Path, ast.Module]) -> None:
     private = {
         (name_of(path), module)
-        for path, tree in TREES.items()
+        for path, tree in trees.items()
         for module, name in imported(tree)
         if is_private(f"{module}.{name}")
     }
