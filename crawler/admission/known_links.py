@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from canonry.crawler.admission.url_filter import directory_of, shortest_base
 
@@ -19,7 +20,7 @@ class KnownLinks:
         """Start with nothing known; remember so many links at most."""
         self._most = most
         self._rules: dict[str, str] = {}  # by spelling, as for `learn`
-        self._spellings: dict[str, dict[str, str]] = {}  # by directory, of its references
+        self._directories: dict[str, _Directory] = {}
         self._held = 0  # references in there
 
     def learn(self, merged_by: Mapping[str, str]) -> None:
@@ -45,10 +46,12 @@ class KnownLinks:
         if shortest_base(bare, base) is base:  # it means something else on every page
             return
         if self._held >= self._most:
-            self._spellings.clear()
+            self._directories.clear()
             self._held = 0
-        self._spellings.setdefault(directory_of(base), {})[reference] = spelling
-        self._held += 1
+        here = self._directories.setdefault(directory_of(base), _Directory({}, {}))
+        if reference not in here.rules:
+            self._held += reference not in here.spellings
+            here.spellings[reference] = spelling
 
     def without(self, references: Sequence[str], base: str) -> tuple[Sequence[str], dict[str, int]]:
         """Return those of a page's references that need a claim, and count the others.
@@ -63,10 +66,17 @@ class KnownLinks:
         Returns:
             The references, and the number of the others by the rules that merge them.
         """
-        here = self._spellings.get(directory_of(base))
-        if not here:
+        here = self._directories.get(directory_of(base))
+        if here is None or not references:
             return references, {}
-        rules = list(map(self._rules.get, map(here.get, references)))  # type: ignore[arg-type]
+        rules = list(map(here.rules.get, references))
+        if here.spellings and None in rules:
+            rules = [
+                self._asked(here, reference) if names is None else names
+                for reference, names in zip(references, rules, strict=True)
+            ]
+        if rules.count("") == len(rules):  # as on most pages, after the first ones of a site
+            return (), {"": len(rules)}
         known = Counter(rules)
         if known.pop(None, 0) == len(rules):
             return references, {}
@@ -78,3 +88,19 @@ class KnownLinks:
         ]
         known.subtract(last.keys())
         return rest, {names: count for names, count in known.items() if names is not None and count}
+
+    def _asked(self, here: "_Directory", reference: str) -> str | None:
+        """Return the rules of a reference, None if it is not known; the next look-up is shorter."""
+        spelling = here.spellings.get(reference)
+        rules = None if spelling is None else self._rules.get(spelling)
+        if rules is not None:
+            here.rules[reference] = rules
+            del here.spellings[reference]
+        return rules
+
+
+class _Directory(NamedTuple):
+    """The references of a directory's pages, as written."""
+
+    rules: dict[str, str]  # of those that are known
+    spellings: dict[str, str]  # of the others, as absolute URLs

@@ -10,8 +10,6 @@ from canonry.crawler.settings import FetchSettings
 from canonry.crawler.settings.media_types import MediaTypes
 from canonry.storage.http_status import NOT_MODIFIED, REDIRECTS
 
-_CHUNK = 1 << 16
-
 
 class BodyReader:
     """Reads bodies, unless their headers already say that they are not wanted."""
@@ -37,16 +35,18 @@ class BodyReader:
         if cut is None and (unread := self._unwanted(response)) is not None:
             response.close()
             return b"", unread
-        body = bytearray()
-        async for chunk in response.content.iter_chunked(_CHUNK):
-            body += chunk
-            if cut is not None and len(body) > cut:
+        parts: list[bytes] = []  # most bodies come in one, which is then not copied
+        size = 0
+        while part := await response.content.readany():
+            parts.append(part)
+            size += len(part)
+            if cut is not None and size > cut:
                 response.close()
                 break
-            if cut is None and len(body) > self._longest:
+            if cut is None and size > self._longest:
                 response.close()
                 return b"", Unread(Fault.TOO_LARGE.label, f"over {self._longest:,} bytes")
-        return bytes(body), None
+        return b"".join(parts), None
 
     def _unwanted(self, response: aiohttp.ClientResponse) -> Unread | None:
         """Return why a body need not be read, as far as the headers tell."""

@@ -22,7 +22,7 @@ from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
 from canonry.crawler.fetch.bodies import BodyReader
 from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
-from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, paced
+from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, pace
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.fetch.proxy_routes import PASSWORD_WANTED, ProxyRoutes, by_way_of
 from canonry.crawler.fetch.request_headers import RequestHeaders
@@ -168,11 +168,11 @@ class Client:
         target = self._pin(exact, sent)
         try:
             proxy = await self._routes.of(url, exact.host or "", exact.port or 0)
+            pace(self._pacer, url)
             async with (self._session if proxy is None else self._proxied).get(
                 target,
                 allow_redirects=False,
                 headers=sent,
-                middlewares=(paced(self._pacer, url),),
                 **by_way_of(proxy, exact.scheme, sent),
             ) as response:
                 self._pacer.arrived(url)
@@ -280,6 +280,8 @@ def _clean(headers: Mapping[str, str]) -> Mapping[str, str]:
 
     In a ``Location``, a URL parser does the same. Names stay case-insensitive.
     """
+    if all(map(str.isascii, headers.values())):
+        return headers
     return CIMultiDict((name, to_text(value)) for name, value in headers.items())
 
 

@@ -1,9 +1,9 @@
 """Pacing: the bytes of a request leave when their host may get them, and not before."""
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
-import aiohttp
-from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+from aiohttp import ClientRequest, ClientResponse
 
 if TYPE_CHECKING:
     from aiohttp.connector import Connection
@@ -53,24 +53,20 @@ class PacedRequest(ClientRequest):
     connection. So the time of the decision says little about what the server sees.
     """
 
-    pacer: Pacer = Unpaced()
-    asked = ""  # the URL as the crawl knows it
-
     async def send(self, conn: "Connection") -> ClientResponse:
         """Send the request. Its bytes are with the system when this returns."""
-        await self.pacer.clearance(self.asked)
+        pacer, asked = _PACED.get()
+        await pacer.clearance(asked)
         try:
             return await super().send(conn)
         finally:
-            self.pacer.sent(self.asked)
+            pacer.sent(asked)
 
 
-def paced(pacer: Pacer, url: str) -> aiohttp.ClientMiddlewareType:
-    """Return a middleware that gives a `PacedRequest` its pacer and its URL."""
+# What the next request of a task waits for. A middleware would have to be made for each request.
+_PACED: ContextVar[tuple[Pacer, str]] = ContextVar("_PACED", default=(Unpaced(), ""))
 
-    async def middleware(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-        if isinstance(request, PacedRequest):
-            request.pacer, request.asked = pacer, url
-        return await handler(request)
 
-    return middleware
+def pace(pacer: Pacer, url: str) -> None:
+    """Let the next request of this task, whose URL is given as the crawl knows it, be paced."""
+    _PACED.set((pacer, url))

@@ -1,6 +1,5 @@
 """One visit: from a queued URL to its outcome, by way of robots.txt and one hop of HTTP."""
 
-import hashlib
 import re
 from collections.abc import Callable
 
@@ -9,14 +8,13 @@ from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.content.sketch import encoded_sketch
-from canonry.crawler.documents.large_bodies import reading
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
 from canonry.crawler.fetch.waits import seconds_before_retry, seconds_to_wait
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.evidence.probes import Probe
+from canonry.crawler.run.body_fingerprints import Fingerprints
 from canonry.crawler.run.unread_pages import unread_outcome
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
@@ -57,6 +55,7 @@ class Visitor:
         self._url_filter = url_filter
         self._settings = settings.fetch
         self._links = LinkFinder(url_filter, settings)
+        self._fingerprints = Fingerprints()
         self._reads_sitemaps = settings.crawl.sitemaps
         self._listed: set[str] = set()  # origins whose sitemaps were added to an outcome
         self._clock = clock
@@ -220,15 +219,14 @@ class Visitor:
         document = found.document
         content_type = response.headers.get("Content-Type")
         body = response.body
-        sketch = None
-        if response.status == OK:
-            sketch = await reading(body, encoded_sketch, body, content_type)
+        is_ok = response.status == OK
+        digest, sketch = await self._fingerprints.of(body, content_type, sketched=is_ok)
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
             content_type=content_type,
             size=len(body),
-            digest=hashlib.blake2b(body, digest_size=16).digest(),
+            digest=digest,
             title=document.title if document else None,
             canonical=canonical.url if canonical else None,
             links=len(found.links) + len(found.refused) + sum(found.known.values()),

@@ -1,0 +1,52 @@
+"""Fingerprints that are made beside the event loop, of many bodies at once."""
+
+import asyncio
+import hashlib
+from itertools import pairwise
+
+import pytest
+
+from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.run import body_fingerprints
+from canonry.crawler.run.body_fingerprints import Fingerprints
+
+BODIES = [f"<p>{n} words of page {n} </p>".encode() * 40 * 3**n for n in range(6)]
+
+
+def test_each_body_gets_its_own() -> None:
+    async def run() -> None:
+        made = Fingerprints()
+        found = await asyncio.gather(*(made.of(b, "text/html", sketched=True) for b in BODIES * 3))
+        for body, (digest, sketch) in zip(BODIES * 3, found, strict=True):
+            assert digest == hashlib.blake2b(body, digest_size=16).digest()
+            assert sketch == encoded_sketch(body, "text/html") is not None
+        assert all(one != other for one, other in pairwise(found))
+        assert (await made.of(BODIES[5], "text/html", sketched=False)).sketch is None
+
+    asyncio.run(run())
+
+
+def test_visits_that_are_cancelled_or_fail_are_no_fault_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(body: bytes, _content_type: str | None) -> bytes:
+        if body == BODIES[4]:
+            raise MemoryError
+        return b"a sketch"
+
+    async def run() -> None:
+        made = Fingerprints()
+        large = BODIES[-3:]
+        visits = [asyncio.create_task(made.of(b, None, sketched=True)) for b in large * 2]
+        await asyncio.sleep(0)
+        visits[0].cancel()
+        found = await asyncio.gather(*visits, return_exceptions=True)
+        assert isinstance(found[0], asyncio.CancelledError)
+        assert isinstance(found[1], MemoryError)
+        assert found[2] == (hashlib.blake2b(large[2], digest_size=16).digest(), b"a sketch")
+        assert isinstance(found[4], MemoryError)
+        assert found[5] == found[2]
+
+    monkeypatch.setattr(body_fingerprints, "encoded_sketch", broken)
+    for _ in range(2):
+        asyncio.run(run())
