@@ -18,7 +18,7 @@ from canonry.crawler.files.record_formats import opened_parquet, url_column
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
-_LF = ord("\n")
+_LF, _QUOTE = ord("\n"), ord('"')
 _MARK = "\0\1\0"
 
 
@@ -74,6 +74,11 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
         data = b"" if fault is not None else rest + (part or b"")  # what breaks off is not whole
         if len(data) >= len(bom):
             data, bom = data.removeprefix(bom), b""
+        plain = _plain_rows(data, delimiter, place) if place is not None and not is_over else None
+        if plain is not None:
+            rest, is_empty = data[plain.end :], False
+            yield RowBlock(plain.urls, plain.rows_of(data, header))
+            continue
         found = _parsed(data, delimiter, is_over=is_over)
         rest = data[found.end :]
         if place is None and found.rows:
@@ -89,6 +94,73 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
         yield RowBlock([b""], Rows("csv", header, b""))
     if fault is not None:
         raise fault
+
+
+class _Plain(NamedTuple):
+    """The rows of a piece of CSV that were found without its reader."""
+
+    urls: bytes  # one a line
+    ends: npt.NDArray[np.int64]  # of the rows
+    end: int  # of the last one that is whole
+    is_lines: bool  # no quoted field has a line feed
+
+    def rows_of(self, data: bytes, header: bytes) -> Rows:
+        """Return the rows, of the piece in which they were found."""
+        if self.is_lines:
+            return Rows("csv", header, data[: self.end - 1])
+        return Rows("csv", header, data[: self.end], self.ends.astype("<u8").tobytes())
+
+
+def _plain_rows(data: bytes, delimiter: str, place: int) -> _Plain | None:
+    """Find rows by their delimiters, line feeds and quotes; None if only a reader can.
+
+    Args:
+        data: begins with a row; the last one may break off.
+        delimiter: an ASCII character.
+        place: of the column with the URLs, from 0.
+    """
+    if b"\r" in data or b"\0" in data or len(data) >= LONGEST or delimiter == chr(_QUOTE):
+        return None
+    codes = np.frombuffer(data, np.uint8)
+    comma = ord(delimiter)
+    breaks = np.flatnonzero((codes == comma) | (codes == _LF))
+    quotes = np.flatnonzero(codes == _QUOTE)
+    breaks = breaks[np.searchsorted(quotes, breaks) % 2 == 0]  # those that are not quoted
+    lasts = np.flatnonzero(codes[breaks] == _LF)  # of the breaks of each row
+    counts = np.diff(lasts, prepend=-1)  # of fields
+    if not len(lasts) or counts.min() <= place:
+        return None
+    feeds = breaks[lasts]
+    starts = np.append(0, feeds[:-1] + 1)
+    end = int(feeds[-1]) + 1
+    quotes = quotes[: np.searchsorted(quotes, end)]
+    if (starts == feeds).any() or not _are_plain(codes[:end], quotes, comma):
+        return None
+    firsts = lasts - counts + 1
+    if place:
+        starts = breaks[firsts + place - 1] + 1
+    stops = breaks[firsts + place]
+    is_quoted = codes[starts] == _QUOTE
+    if is_quoted.any():
+        inner = np.searchsorted(quotes, stops) - np.searchsorted(quotes, starts)
+        if (inner[is_quoted] != 2).any():  # noqa: PLR2004 - quotes in the URL itself
+            return None
+        starts, stops = starts + is_quoted, stops - is_quoted
+    pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+    urls = b"\n".join([data[start:stop] for start, stop in pairs])
+    if urls.count(b"\n") != len(feeds) - 1:
+        return None
+    is_lines = len(feeds) == np.count_nonzero(codes[:end] == _LF)
+    return _Plain(urls, feeds + 1, end, is_lines)
+
+
+def _are_plain(codes: npt.NDArray[np.uint8], quotes: npt.NDArray[np.int64], comma: int) -> bool:
+    """Return True if all quotes enclose whole fields, or are doubled inside of these."""
+    beside = np.zeros(256, np.bool_)
+    beside[[comma, _LF, _QUOTE]] = True
+    opening, closing = quotes[::2], quotes[1::2]
+    before, after = codes[opening - 1], codes[closing + 1]
+    return bool((beside[before] | (opening == 0)).all() and beside[after].all())
 
 
 class _Parsed(NamedTuple):

@@ -131,3 +131,33 @@ def test_a_quote_that_is_never_closed_does_not_fill_the_memory(
     urls = [url for block in found for url in urls_of(block)]
     assert urls[0] is None
     assert urls.count(b"http://a.example/") > 400
+
+
+@pytest.mark.parametrize(
+    ("data", "urls"),
+    [
+        (b"a,b\nc,d\ne", b"b\nd"),
+        (b'a,"b"\nc,"d"\n', b"b\nd"),
+        (b'"x, y",b\n"say ""no""",d\n', b"b\nd"),
+        (b'"x\ny",b\n1,d\n"z\n', b"b\nd"),
+        (b'"",\n"""",d\n', b"\nd"),
+        (b"a,b\n\nc,d\n", None),
+        (b"a,b\nc\n", None),
+        (b"a,b\r\n", None),
+        (b'a "x",b\n', None),
+        (b'"a"x,b\n', None),
+        (b'1,"b""c"\n', None),
+        (b'1,"b\nc"\n', None),
+        (b'"a,b\n', None),
+        (b"", None),
+    ],
+)
+def test_rows_are_found_without_the_reader_where_they_are_plain(
+    data: bytes, urls: bytes | None
+) -> None:
+    found = row_blocks._plain_rows(data, ",", 1)  # noqa: SLF001 - else nobody could tell
+    assert (found and found.urls) == urls
+    if found is not None:
+        rows = found.rows_of(data, b"")
+        assert rows.data == data[: len(rows.data)]
+        assert len(rows.ends) == (0 if found.is_lines else 16)
