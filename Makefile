@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ROOMS ?= canon
 SAMPLE ?= 200
 
-.PHONY: demo test test-fast test-adapters test-all test-lowest trial-learning trial-sites coverage mutants check docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
 	@echo "make test-all        run the fast tests with every Python from 3.11 to 3.14 on this machine"
 	@echo "make test-lowest     run the fast tests with the oldest packages that are allowed"
+	@echo "make test-sanitized  run the tests of the C kernels under GCC's sanitizers"
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
 	@echo "make coverage        run the whole test suite, and see which lines it leaves out"
@@ -68,6 +69,10 @@ test-all:
 # Not part of the tests: it needs uv, and an environment of its own.
 test-lowest:
 	$(PYTHON) tests/interpreters.py --lowest
+
+# Not part of the tests: it needs GCC, and takes minutes.
+test-sanitized: $(READY)
+	$(BIN)/python tests/sanitized.py
 
 # Not part of the tests: it downloads packages of Debian, and takes minutes.
 trial-learning: $(READY)

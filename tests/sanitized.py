@@ -1,0 +1,68 @@
+"""Run the tests of the kernels under sanitizers: ``make test-sanitized``.
+
+The kernels are compiled with GCC's address and undefined-behaviour sanitizers into a wheel below
+``build/sanitized``, which the tests import in place of the checkout's. Each read or write outside
+of an object, each use of freed memory and each undefined operation ends the run. Memory comes from
+malloc, since the sanitizer cannot see into Python's own arenas.
+
+``python tests/sanitized.py tests/canon/test_columns.py -k many`` runs these tests instead.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_BUILT = ROOT / "build" / "sanitized"
+_CHECKS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+_TESTS = (
+    "tests/canon/pipeline/test_native.py",
+    "tests/canon/pipeline/test_threads.py",
+    "tests/canon/test_arrow_columns.py",
+    "tests/crawler/batch/test_key_set.py",
+    "tests/crawler/content/test_native_sketch.py",
+    "tests/crawler/documents/test_native_tags.py",
+)
+
+
+def main() -> int:
+    """Build, and run the tests; return their exit code."""
+    shutil.rmtree(_BUILT, ignore_errors=True)
+    flags = {"CC": "gcc", "CFLAGS": f"-O1 -g {_CHECKS}", "LDFLAGS": _CHECKS}
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(_BUILT)]
+    subprocess.run(build, cwd=ROOT, env={**os.environ, **flags}, check=True)
+    [wheel] = _BUILT.glob("*.whl")
+    site = _BUILT / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    kernels = sorted(path.name.partition(".")[0] for path in site.rglob("*.so"))
+    print(f"sanitized: {', '.join(kernels) or 'nothing: there is no GCC'}", flush=True)
+    if not kernels:
+        return 1
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(site),
+        "PYTHONSAFEPATH": "1",  # the checkout's own kernels are not these
+        "PYTHONMALLOC": "malloc",
+        "LD_PRELOAD": _library("libasan.so"),
+        # Python itself leaves memory to the end of the process.
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:detect_stack_use_after_return=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    run = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    run += ["--capture=sys", "--hypothesis-profile=fast", "--timeout=600"]
+    tests = sys.argv[1:] or _TESTS
+    return subprocess.run([*run, *tests], cwd=ROOT, env=env, check=False).returncode
+
+
+def _library(name: str) -> str:
+    """Return the path of a library of GCC's."""
+    asked = ["gcc", f"-print-file-name={name}"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
