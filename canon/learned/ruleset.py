@@ -46,6 +46,22 @@ def _fault(rule: LearnedRule, source: str) -> str | None:
         raise  # pragma: no cover - the types were right
 
 
+class _Step(NamedTuple):
+    """What a rule does to a URL, looked up once."""
+
+    rule: LearnedRule
+    mark: Callable[[str], object]  # false for a URL's text if the rule does not change it
+    apply: Callable[[Parts, Rewrite], Parts]
+    below: str
+    moves_host: bool
+
+    @classmethod
+    def of(cls, rule: LearnedRule) -> "_Step":
+        """Look up what a rule does."""
+        family = FAMILIES[rule.family]
+        return cls(rule, family.mark(rule), family.apply, rule.below, family.moves_host)
+
+
 class RuleSet:
     """Rules that are applied together. Immutable; share it between threads."""
 
@@ -84,7 +100,7 @@ class RuleSet:
             own.setdefault(rule.host, []).append(rule)
         self._own = own
         self._on: dict[str, tuple[LearnedRule, ...]] = {}
-        self._marks: dict[str, tuple[Callable[[str], object], ...]] = {}
+        self._steps: dict[str, tuple[_Step, ...]] = {}
 
     def check_policy(self, label: str) -> None:
         """Check that the rules were learned on the identities of a policy.
@@ -119,23 +135,16 @@ class RuleSet:
             self._on[site] = found
         return found
 
-    def may_change(self, site: str, text: str) -> bool:
-        """Return False if no active rule changes a URL of a site that active rules cover.
-
-        Args:
-            site: the URL's site.
-            text: the URL.
-        """
-        marks = self._marks.get(site)
-        if marks is None:
-            if len(self._marks) >= _CACHED_SITES:
-                self._marks.clear()
-            found = [FAMILIES[rule.family].mark(rule) for rule in self.on(site)]
-            marks = self._marks[site] = tuple(dict.fromkeys(found))
-        for mark in marks:  # noqa: SIM110 - a generator takes longer than the marks
-            if mark(text):
-                return True
-        return False
+    def steps_on(self, site: str) -> tuple[_Step, ...]:
+        """Return what the active rules that cover a site do, in the order in which they run."""
+        if site not in self._own and not self.wide:
+            return ()
+        steps = self._steps.get(site)
+        if steps is None:
+            if len(self._steps) >= _CACHED_SITES:
+                self._steps.clear()
+            steps = self._steps[site] = tuple(map(_Step.of, self.on(site)))
+        return steps
 
     def _find(self, site: str) -> Iterator[LearnedRule]:
         """Yield the active rules that cover a site."""
@@ -202,24 +211,21 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
         identity: a canonical form under the rules' policy.
         normalize: returns canonical forms under that policy.
     """
-    site = site_in(identity)
-    if not rules.on(site) or not rules.may_change(site, identity):
+    steps = rules.steps_on(site_in(identity))
+    if not _is_marked(steps, identity):
         return Followed(identity)
     changes: list[tuple[LearnedRule, str, str]] = []
     text, parts = identity, Parts.of(identity)
     for _ in range(_ROUNDS):
         start = len(changes)
-        site = site_of(parts)
-        on = rules.on(site)
-        if not on or (changes and not rules.may_change(site, text)):
-            return Followed(text, tuple(changes))
-        for rule in on:
-            family = FAMILIES[rule.family]
-            after = family.apply(parts, rule)
-            if after is not parts and parts.path.startswith(rule.below):
+        for rule, mark, apply, below, moves_host in steps:
+            if not mark(text):
+                continue
+            after = apply(parts, rule)
+            if after is not parts and parts.path.startswith(below):
                 before, text, parts = text, str(after), after
                 changes.append((rule, before, text))
-                if family.moves_host:
+                if moves_host:
                     break
         if len(changes) == start:
             return Followed(text, tuple(changes))
@@ -227,4 +233,15 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
         if normal != text:
             text, parts = normal, Parts.of(normal)
             changes[-1] = (*changes[-1][:2], text)
+        steps = rules.steps_on(site_of(parts))
+        if not _is_marked(steps, text):
+            return Followed(text, tuple(changes))
     return Followed(identity)
+
+
+def _is_marked(steps: Iterable[_Step], text: str) -> bool:
+    """Return False if no step changes a URL with some text."""
+    for step in steps:  # noqa: SIM110 - a generator takes longer than the marks
+        if step.mark(text):
+            return True
+    return False

@@ -111,14 +111,10 @@ class RulesInForce:
 
     def _rewrite(self, rules: RuleSet, url: str) -> Rewritten | None:
         _requested, plain, own_key = self._canonicalizer(url)
-        changes: tuple[tuple[LearnedRule, str, str], ...] = ()
-        if rules.on(site_in(plain)):
-            identity, changes = follow(rules, plain, self._canonicalizer.identity)
-        elif not self.concern(plain):
-            return None
+        identity, changes = follow(rules, plain, self._canonicalizer.identity)
         if not changes:
-            return Rewritten(plain, own_key, (), plain)
-        used = tuple(dict.fromkeys(rule.id for rule, _before, _after in changes))
+            return Rewritten(plain, own_key, (), plain) if self.concern(plain) else None
+        used = tuple(dict.fromkeys([rule.id for rule, _before, _after in changes]))
         return Rewritten(identity, self._canonicalizer.key_of(identity), used, plain)
 
     def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:

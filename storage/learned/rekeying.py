@@ -25,6 +25,7 @@ from canonry.storage.sql.schema import State, classes, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 
 _AT_ONCE = 10_000  # rows
+_BETTER: dict[int, int] = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 2, State.HELD: 3}
 
 
 class Rekeyed(NamedTuple):
@@ -204,19 +205,18 @@ def _best(
     That is one that was fetched, else one that is queued, since one that redirects may redirect to
     it; of several, https before http, then the shortest, then the first.
     """
-    order = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 2, State.HELD: 3}
     candidates = [
-        (known, found)
-        for known, found in group
-        if known.state in order and (known.state != State.HELD or known.is_held)
+        one
+        for one in group
+        if one[0].state in _BETTER and (one[0].state != State.HELD or one[0].is_held)
     ]
+    return candidates[0] if len(candidates) == 1 else min(candidates, key=_rank, default=None)
 
-    def rank(one: tuple[_KnownURL, Rewritten]) -> tuple[int, bool, int, int]:
-        known = one[0]
-        is_plain = known.url.startswith("http:")
-        return order[State(known.state)], is_plain, len(known.url), known.row
 
-    return min(candidates, key=rank, default=None)
+def _rank(one: tuple[_KnownURL, Rewritten]) -> tuple[int, bool, int, int]:
+    """Return what makes a URL a better representative than others: the smallest does."""
+    known = one[0]
+    return _BETTER[known.state], known.url.startswith("http:"), len(known.url), known.row
 
 
 def _hold(
