@@ -64,6 +64,11 @@ PEERS = (
 
 def main() -> int:
     """Run them all; return the number of those that fail."""
+    names = {peer.name for peer in PEERS}
+    if unknown := set(sys.argv[1:]) - names:
+        sys.exit(
+            f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(sorted(names))}"
+        )
     failed = []
     for peer in PEERS:
         if sys.argv[1:] and peer.name not in sys.argv[1:]:

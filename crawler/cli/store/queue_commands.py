@@ -1,6 +1,8 @@
 """The commands that show and change a queue: ``refused``, ``hosts`` and ``patterns``."""
 
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 import click
 
@@ -22,6 +24,7 @@ from canonry.storage import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
 from canonry.storage.steering.short_steps import ShortSteps
 
+_What = TypeVar("_What")
 _host = click.argument("host", metavar="HOST")
 _pattern = click.argument("pattern", metavar="PATTERN|URL")
 _limit = click.option(
@@ -89,12 +92,10 @@ def release(reason: str, host: str | None, store: str, *, as_json: bool) -> int:
     wanted = [refusal_listing.to_release(state, reason) for state in states or ["held"]]
     with ShortSteps(store) as opened:
         done = sum(releases.release(opened, one, host=host, keeps=keeps) for one in wanted)
-    if as_json:
-        print_json(ReleasedJSON(reason=reason, host=host, released=done))
     if not states:
         render.notify(f"no URL is held or has failed for {reason!r}; 'canonry refused list'")
-    render.notify(f"{render.counted(done, 'URL')} went back to the queue")
-    return 0
+    printed = ReleasedJSON(reason=reason, host=host, released=done)
+    return _tell(printed, _released(done), as_json=as_json)
 
 
 @click.group(cls=DescribedGroup)
@@ -160,12 +161,9 @@ def block(host: str, store: str, *, as_json: bool) -> int:
 
     A running crawl follows within a second; its requests in flight end.
     """
-    with ShortSteps(store) as opened:
-        done = blocked_hosts.block(opened, host)
-    if as_json:
-        print_json(BlockedJSON(host=host, held=done))
-    render.notify(f"{host} is blocked: {render.counted(done, 'queued URL')} held")
-    return 0
+    done = _changed(store, blocked_hosts.block, host)
+    said = f"{host} is blocked: {render.counted(done, 'queued URL')} held"
+    return _tell(BlockedJSON(host=host, held=done), said, as_json=as_json)
 
 
 @hosts.command(examples=("canonry hosts unblock example.com --store crawl.db",))
@@ -175,12 +173,9 @@ def block(host: str, store: str, *, as_json: bool) -> int:
 @with_exit_code
 def unblock(host: str, store: str, *, as_json: bool) -> int:
     """Put back in the queue what was held because its host was blocked."""
-    with ShortSteps(store) as opened:
-        done = blocked_hosts.unblock(opened, host)
-    if as_json:
-        print_json(UnblockedJSON(host=host, released=done))
-    render.notify(f"{host} is not blocked: {render.counted(done, 'URL')} went back to the queue")
-    return 0
+    done = _changed(store, blocked_hosts.unblock, host)
+    said = f"{host} is not blocked: {_released(done)}"
+    return _tell(UnblockedJSON(host=host, released=done), said, as_json=as_json)
 
 
 @click.group(cls=DescribedGroup)
@@ -242,12 +237,9 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
         else:
             render.notify(pattern_listing.said(seen))
         return 0
-    with ShortSteps(store) as opened:
-        done = excluded_patterns.exclude(opened, found)
-    if as_json:
-        print_json(ExcludedJSON(pattern=found.text, held=done))
-    render.notify(f"{found.text} is excluded: {render.counted(done, 'queued URL')} held")
-    return 0
+    done = _changed(store, excluded_patterns.exclude, found)
+    said = f"{found.text} is excluded: {render.counted(done, 'queued URL')} held"
+    return _tell(ExcludedJSON(pattern=found.text, held=done), said, as_json=as_json)
 
 
 @patterns.command(examples=("canonry patterns include 'example.com/calendar/*' --store crawl.db",))
@@ -258,11 +250,24 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
 def include(pattern: str, store: str, *, as_json: bool) -> int:
     """Undo an exclusion: the URLs that it holds go back to the queue."""
     found = pattern_listing.pattern_named(pattern)
+    done = _changed(store, excluded_patterns.include, found)
+    said = f"{found.text} is not excluded: {_released(done)}"
+    return _tell(IncludedJSON(pattern=found.text, released=done), said, as_json=as_json)
+
+
+def _changed(store: str, change: Callable[[ShortSteps, _What], int], what: _What) -> int:
+    """Change the queue of a store; return how many URLs were moved."""
     with ShortSteps(store) as opened:
-        done = excluded_patterns.include(opened, found)
+        return change(opened, what)
+
+
+def _released(count: int) -> str:
+    return f"{render.counted(count, 'URL')} went back to the queue"
+
+
+def _tell(printed: object, said: str, *, as_json: bool) -> int:
+    """Print what was changed, for programs if that is wanted; return the exit code."""
     if as_json:
-        print_json(IncludedJSON(pattern=found.text, released=done))
-    render.notify(
-        f"{found.text} is not excluded: {render.counted(done, 'URL')} went back to the queue"
-    )
+        print_json(printed)
+    render.notify(said)
     return 0
