@@ -2,6 +2,7 @@
 
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -22,6 +23,7 @@ from canonry.canon.pipeline import common_ends
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 
 _PIPE_WIDTH = 200
+_LEAST_WIDTH = 20  # of a text beside its name
 
 
 def out() -> Console:
@@ -63,7 +65,23 @@ def notify(message: str) -> None:
     One that begins with "canonry: " is about something that went wrong; -q hides the others.
     """
     if LOUDNESS.allows(message):
-        err().print(escape(redaction.redact_message(message)))
+        console = err()
+        console.print(escape(hanging(redaction.redact_message(message), console)))
+
+
+def hanging(text: str, console: Console, indent: int = 0) -> str:
+    """Break a line between words where a terminal ends; a URL stays whole, so it can be copied.
+
+    Args:
+        text: what is printed.
+        console: where; in a pipe, lines stay as they are.
+        indent: of the text, and of what follows its first line.
+    """
+    if not console.is_terminal or "\n" in text:
+        return text
+    width = max(console.width - indent, _LEAST_WIDTH)
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return f"\n{' ' * indent}".join(lines)
 
 
 def counted(count: int, noun: str) -> str:
@@ -77,7 +95,9 @@ def trace(found: Trace) -> None:
     console.print(f"[bold]{escape(found.text)}[/]")
     for step in found.steps:
         note = "" if step.lossless else " [yellow](a guess)[/]"
-        console.print(f"\n  [bold cyan]{step.name}[/]{note}  {escape(step.why)}")
+        head = len(f"  {step.name}{'' if step.lossless else ' (a guess)'}  ")
+        why = escape(hanging(step.why, console, head))
+        console.print(f"\n  [bold cyan]{step.name}[/]{note}  {why}")
         before, after = mark(step.before, step.after)
         console.print(f"    [dim]-[/] {before}\n    [dim]+[/] {after}")
         console.print(f"    [dim]{escape(step.cites)}, rung: {step.rung.name.lower()}[/]")

@@ -1,6 +1,9 @@
 """What the command prints for people: plurals, and merges by rule."""
 
+import io
+
 import pytest
+from rich.console import Console
 
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.storage import report
@@ -34,3 +37,16 @@ def test_long_urls_are_cut_in_tables(capsys: pytest.CaptureFixture[str]) -> None
     shown = capsys.readouterr().out
     assert "Merged, by rule" in shown
     assert f"http://a/# {'y' * 60}…" in shown
+
+
+def test_a_terminal_breaks_lines_between_words_and_never_a_url() -> None:
+    url = f"http://a.example/{'x' * 60}"
+    text = f"it was found on {url}, which is a page of another host, two weeks ago"
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=40, color_system=None)
+    lines = render.hanging(text, console, 4).split("\n    ")
+    assert " ".join(lines) == text
+    assert f"{url}," in lines
+    assert max(len(line) for line in lines if url not in line) <= 36
+    console = Console(file=shown, force_terminal=False, width=40)
+    assert render.hanging(text, console, 4) == text, "a pipe gets one line"
