@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -377,12 +378,13 @@ print(*notices)
 def test_a_read_only_store_is_reported(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     found = preset("web")
-    with pytest.raises(StoreError, match="readonly database"):
-        Store(
-            f"sqlite:///file:{tmp_path / 'store.db'}?mode=ro&uri=true",
-            policy=found.label,
-            fingerprint=found.fingerprint,
-        ).begin_job("crawl", "{}", 0.0)
+    store = Store(
+        f"sqlite:///file:{tmp_path / 'store.db'}?mode=ro&uri=true",
+        policy=found.label,
+        fingerprint=found.fingerprint,
+    )
+    with closing(store), pytest.raises(StoreError, match="readonly database"):
+        store.begin_job("crawl", "{}", 0.0)
 
 
 _BUSY = """

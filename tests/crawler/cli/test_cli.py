@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -360,7 +361,7 @@ def test_a_status_shows_no_password_of_a_seed(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text("[fetch]\nretries = 0\nretry_wait = 0.0\n")
     crawled = CliRunner().invoke(main, [*words, str(tmp_path / "c.toml")])
     assert '"http://u:***@127.0.0.1:1/"' in crawled.output
-    with sqlite3.connect(tmp_path / "s.db") as database:
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
         job = json.dumps({"seeds": [seed, "http://b.example"], "settings": {"a": "x@y"}})
         assert _SECRET not in database.execute("SELECT settings FROM jobs").fetchone()[0]
         database.execute("UPDATE jobs SET settings = ?", (job,))

@@ -6,6 +6,7 @@ import random
 import signal
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ def reached(served: Served, process: Fork, requests: int) -> bool:
 
 def test_a_killed_crawl_does_not_run_for_ever(tmp_path: Path) -> None:
     def states() -> list[str]:
-        with sqlite3.connect(tmp_path / "canonry.db") as database:
+        with closing(sqlite3.connect(tmp_path / "canonry.db")) as database:
             return [state for (state,) in database.execute("SELECT state FROM jobs ORDER BY id")]
 
     def state_shown() -> str:
