@@ -12,7 +12,8 @@ from measure import arguments, keep
 import canonry
 from canonry.crawler.opening import find_policy, open_store
 from canonry.storage.sql.bulk import insert_rows
-from canonry.storage.sql.schema import State, aliases, keys, pages, urls
+from canonry.storage.sql.schema import State, aliases, keys, pages, url_rows
+from canonry.storage.sql.url_tails import tail_of
 
 _STEP = 100_000
 
@@ -43,8 +44,10 @@ def write(connection: Any, make: canonry.Canonicalizer, rows: range) -> None:  #
         kind = kind if page else 0
         state = (State.FETCHED, State.REDIRECTED, State.HELD, State.FETCHED)[kind]
         reason = "learned" if kind == 2 else None
-        of_urls.append((row, url, 1, int(state), reason, 1, 0, 0, 1.0, 1.0, 0))
-        of_keys.append((row, make(url).key, row))
+        of_urls.append(
+            (row, tail_of(url, "h.example"), 1, int(state), reason, 1, 0, 0, 1.0, 1.0, 0)
+        )
+        of_keys.append((make(url).key, row))
         if kind in {0, 3}:
             named = None if kind == 0 else f"https://h.example/section/{page % 97}/"
             named = named and f"{named}a-page-of-the-site-{page}"
@@ -57,7 +60,7 @@ def write(connection: Any, make: canonry.Canonicalizer, rows: range) -> None:  #
             edges.append((row, row, page, name, code, target, 1e9, 1e9, 1))
     names = [
         "id",
-        "url",
+        "tail",
         "host_id",
         "state",
         "reason",
@@ -68,8 +71,8 @@ def write(connection: Any, make: canonry.Canonicalizer, rows: range) -> None:  #
         "found_at",
         "priority",
     ]
-    insert_rows(connection, urls, names, of_urls)
-    insert_rows(connection, keys, ("id", "key", "url_id"), of_keys)
+    insert_rows(connection, url_rows, names, of_urls)
+    insert_rows(connection, keys, ("key", "url_id"), of_keys)
     names = "url_id status fetched_at elapsed content_type size digest title canonical links"
     insert_rows(connection, pages, names.split(), of_pages)
     names = "id from_id to_id kind status located first_seen last_seen count"

@@ -26,6 +26,7 @@ from canonry.storage.rows import urls as url_rows
 from canonry.storage.sql import counts, schema, transitions
 from canonry.storage.sql.bulk import add_counts, insert_rows, next_id
 from canonry.storage.sql.transitions import QUEUED, Transition
+from canonry.storage.sql.url_tails import tail_of
 
 _BATCH = 250_000  # URLs in one transaction
 _NOW = float(int(time.time()))
@@ -181,7 +182,7 @@ def _put_urls(
         for n, (host, template) in enumerate(zip(drawn.hosts, drawn.templates, strict=True))
     ]
     keys = [found.key for found in canonicalizer.many(texts)]  # type: ignore[union-attr]
-    first = next_id(connection, schema.urls)
+    first = next_id(connection, schema.url_rows)
     claims = store.seen.claim(connection, keys)
     if not all(claim.new for claim in claims):
         raise AssertionError("two URLs of the made store have one key")
@@ -197,7 +198,8 @@ def _put_urls(
         rows.append((*row, _NOW - 500_000))
         after = QUEUED if state == State.QUEUED else (State(state), reason)
         moves[Transition(host + 1, depth, None, after)] += 1
-    insert_rows(connection, schema.urls, url_rows.COLUMNS, rows)
+    kept = [(row[0], tail_of(row[1], host_name(row[3] - 1)), *row[2:]) for row in rows]
+    insert_rows(connection, schema.url_rows, url_rows.COLUMNS, kept)
     transitions.count(connection, moves)
     _put_pages(connection, rows)
     _put_aliases(connection, rows, rules)
@@ -329,7 +331,9 @@ def _put_hosts(connection: Connection, rng: np.random.Generator, hosts: int) -> 
     ]
     names = ("origin", "rules", "expires_at", "unreachable_since")
     insert_rows(connection, schema.robots, names, kept)
-    query = "UPDATE urls SET reason = 'timeout', attempts = 1, due = {} WHERE state = 0 AND id IN "
+    query = (
+        "UPDATE url_rows SET reason = 'timeout', attempts = 1, due = {} WHERE state = 0 AND id IN "
+    )
     retried = [int(row) for row in rng.integers(1, 100_000, 5_000)]
     for part in _parts(retried, 500):
         connection.exec_driver_sql(query.format(_NOW + 900) + f"({', '.join(map(str, part))})")

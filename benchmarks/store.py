@@ -1,6 +1,7 @@
 """How many claims a second does the store take on each database, compared with the obvious way?
 
 With ``--top 20``, SQLite is filled to twenty million URLs; its size and the memory are measured.
+``--postgresql 0`` leaves PostgreSQL out.
 """
 
 import os
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from measure import arguments, keep
@@ -23,6 +25,7 @@ from canonry.storage.seen.bloom import KeyFilter
 from canonry.storage.sql import schema
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.url_tails import tail_of
 
 _BATCH = 100_000  # as in bulk work; a busy crawl has thousands waiting
 
@@ -79,66 +82,82 @@ def open_store(url: str) -> Store:
     return Store(url, policy=policy.label, fingerprint=policy.fingerprint)
 
 
-def admit(store: Store, wanted: list[tuple[int, bytes]], *, together: bool = False) -> float:
-    """Admit all candidates in batches; return the seconds that the store took.
+class Took(NamedTuple):
+    """Time that passed, and what of it this process computed; in seconds."""
+
+    wall: float
+    cpu: float
+
+    def since(self, before: "Took") -> "Took":
+        """Return the difference from an earlier reading."""
+        return Took(self.wall - before.wall, self.cpu - before.cpu)
+
+
+def clock() -> Took:
+    """Read both clocks."""
+    return Took(time.perf_counter(), time.process_time())
+
+
+def admit(store: Store, wanted: list[tuple[int, bytes]], *, together: bool = False) -> Took:
+    """Admit all candidates in batches; return the time that the store took.
 
     With ``together`` they are one transaction, as in a dedup into a store.
     """
-    making = 0.0
-    begun = time.perf_counter()
+    making = Took(0.0, 0.0)
+    begun = clock()
     with store.transaction() if together else nullcontext() as connection:
         for start in range(0, len(wanted), _BATCH):
-            paused = time.perf_counter()
+            paused = clock()
             part = candidates(wanted[start : start + _BATCH])
-            making += time.perf_counter() - paused
+            more = clock().since(paused)
+            making = Took(making.wall + more.wall, making.cpu + more.cpu)
             if connection is None:
                 store.admit(part, 0.0)
             else:
                 store.admit_in(connection, part, 0.0)
-    return time.perf_counter() - begun - making
+    return clock().since(begun).since(making)
 
 
-def claims_alone(folder: Path, millions: int) -> list[float]:
-    """Claim fresh keys and write no URLs, a million in one transaction; return the rates."""
+def claims_alone(folder: Path, millions: int) -> list[Took]:
+    """Claim fresh keys and write no URLs, a million in one transaction."""
     store = open_store(f"sqlite:///{folder / 'claims.db'}")
-    rates = []
+    taken = []
     for first in range(0, millions * 1_000_000, 1_000_000):
         made = keys(first, 1_000_000)
-        begun = time.perf_counter()
+        begun = clock()
         with store.transaction() as connection:
             for start in range(0, len(made), _BATCH):
                 store.seen.claim(connection, made[start : start + _BATCH])
-        rates.append(1e6 / (time.perf_counter() - begun))
+        taken.append(clock().since(begun))
     store.close()
-    return rates
+    return taken
 
 
-def sqlite_alone(folder: Path, millions: int) -> list[float]:
+def sqlite_alone(folder: Path, millions: int) -> list[Took]:
     """Insert the rows of fresh URLs, made beforehand, a million in one transaction."""
     engine = open_engine(f"sqlite:///{folder / 'alone.db'}")
     with engine.begin() as connection:
         schema.metadata.create_all(connection)
-    rates = []
+    taken = []
     for first in range(0, millions * 1_000_000, 1_000_000):
         made = list(enumerate(keys(first, 1_000_000), first))
         batches = []
         for start in range(0, len(made), _BATCH):
             part = made[start : start + _BATCH]
-            by_key = sorted((key, n) for n, key in part)
-            known = [(first + start + at, key, n) for at, (key, n) in enumerate(by_key)]
+            known = sorted((key, n) for n, key in part)
             rows = [
-                (n, one.url, None, n % 1000, 0, None, 1, 0, None, 0, 0, 0.0, 0.0)
+                (n, tail_of(one.url, one.host), None, n % 1000, 0, None, 1, 0, None, 0, 0, 0.0, 0.0)
                 for (n, _), one in zip(part, candidates(part), strict=True)
             ]
             batches.append((known, rows))
-        begun = time.perf_counter()
+        begun = clock()
         with engine.begin() as connection:
             for known, rows in batches:
-                insert_rows(connection, schema.keys, ("id", "key", "url_id"), known)
-                insert_rows(connection, schema.urls, urls.COLUMNS, rows)
-        rates.append(1e6 / (time.perf_counter() - begun))
+                insert_rows(connection, schema.keys, ("key", "url_id"), known)
+                insert_rows(connection, schema.url_rows, urls.COLUMNS, rows)
+        taken.append(clock().since(begun))
     engine.dispose()
-    return rates
+    return taken
 
 
 def obvious(folder: Path, known: list[bytes], wanted: list[bytes]) -> float:
@@ -195,42 +214,54 @@ def memory() -> int:
 
 def main() -> None:
     """Measure and print."""
-    given = arguments(str(__doc__), top=6)
+    given = arguments(str(__doc__), top=6, postgresql=1)
     curve: list[dict[str, float]] = []
+    cpu: dict[str, float] = {}  # microseconds of this process for each URL
     known = 1_000_000
     links = stream(known, 1_000_000)
     found: dict[str, float] = {}
-    for name in ("sqlite", "postgresql"):
+    for name in ("sqlite", "postgresql")[: 1 + given.postgresql]:
         with tempfile.TemporaryDirectory() as folder, database(name, Path(folder)) as url:
             store = open_store(url)
             first = list(enumerate(keys(0, known)))
-            found[f"{name}, fresh, to a million"] = known / admit(store, first)
-            found[f"{name}, crawl-like at a million"] = len(links) / admit(store, links)
+            took = admit(store, first)
+            found[f"{name}, fresh, to a million"] = known / took.wall
+            cpu[f"{name}, fresh, to a million"] = took.cpu
+            took = admit(store, links)
+            found[f"{name}, crawl-like at a million"] = len(links) / took.wall
+            cpu[f"{name}, crawl-like at a million"] = took.cpu
             for start in range(2_000_000, given.top * 1_000_000, 1_000_000):
                 if name != "sqlite" and start >= 6_000_000:
                     break
                 more = list(enumerate(keys(start, 1_000_000), start))
-                rate = 1e6 / admit(store, more, together=True)
+                took = admit(store, more, together=True)
+                rate = 1e6 / took.wall
+                cpu[f"{name}, fresh, from {start / 1e6:.0f} M"] = took.cpu
                 found[f"{name}, fresh, from {start / 1e6:.0f} M"] = rate
                 del more
                 there = start + 1_000_000
                 size = size_of(Path(folder)) / there
                 point = {"millions": there / 1e6, "rate": rate, "bytes a URL": size}
                 if name == "sqlite":
+                    file = (Path(folder) / "store.db").stat().st_size
+                    point["bytes a URL, file alone"] = file / there
                     curve.append({**point, "MiB": memory() / 2**20})
                 print(name, point, f"{memory() / 2**20:.0f} MiB", flush=True)
             store.close()
-    for name, rates_of in (("claims alone", claims_alone), ("SQLite alone", sqlite_alone)):
+    for name, fill in (("claims alone", claims_alone), ("SQLite alone", sqlite_alone)):
         with tempfile.TemporaryDirectory() as folder:
-            rates = rates_of(Path(folder), 6)
-        found[f"{name}, fresh, to a million"] = rates[0]
-        found[f"{name}, fresh, from 5 M"] = rates[5]
+            took_each = fill(Path(folder), min(6, given.top))
+        places = {"to a million": 0, f"from {len(took_each) - 1} M": -1}
+        for place, at in places.items():
+            found[f"{name}, fresh, {place}"] = 1e6 / took_each[at].wall
+            cpu[f"{name}, fresh, {place}"] = took_each[at].cpu
     with tempfile.TemporaryDirectory() as folder:
         sample = random.Random(1).sample(links, 50_000)
         taken = obvious(Path(folder), keys(0, known), [key for _n, key in sample])
         found["the obvious way, crawl-like at a million"] = len(sample) / taken
     for name, rate in found.items():
-        print(f"{name:45} {rate:12,.0f} a second")
+        busy = f"{cpu[name]:8.2f} us of CPU each" if name in cpu else ""
+        print(f"{name:45} {rate:12,.0f} a second {busy}")
     alone = filter_alone(4_000_000)
     for name, value in alone.items():
         print(
@@ -238,7 +269,12 @@ def main() -> None:
             if value < 100
             else f"filter, {name:37} {value:12,.0f}"
         )
-    keep(given, "store", [str(len(links))], {"rates": found, "filter": alone, "curve": curve})
+    keep(
+        given,
+        "store",
+        [str(len(links))],
+        {"rates": found, "CPU": cpu, "filter": alone, "curve": curve},
+    )
 
 
 if __name__ == "__main__":

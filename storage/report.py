@@ -23,7 +23,6 @@ from canonry.storage.sql.schema import (
     aliases,
     hosts,
     jobs,
-    keys,
     merges,
     pages,
     refusals,
@@ -73,7 +72,7 @@ def status(connection: Connection) -> dict[str, Any]:
         "job": _job(job) if job else None,
         "urls": {state.name.lower(): states[state.name.lower()] for state in State},
         "hosts": connection.scalar(select(func.max(hosts.c.id))) or 0,  # ids count up from 1
-        "keys": connection.scalar(select(func.max(keys.c.id))) or 0,
+        "keys": sum(states.values()),  # each URL has one
         "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
         "repeated_bodies": counts.total_of(connection, counts.REPEATED),
         **reasons,
@@ -171,7 +170,7 @@ EXPORTS: dict[str, Select[Any]] = {
         _SOURCE.c.url.label("found_on"),
         case((pages.c.links == UNREAD, urls.c.reason)).label("unread"),
     )
-    .join_from(pages, urls)
+    .join_from(pages, urls, urls.c.id == pages.c.url_id)
     .join(_SOURCE, urls.c.source_id == _SOURCE.c.id, isouter=True)
     .order_by(pages.c.url_id),
     "urls": select(

@@ -3,7 +3,7 @@
 from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql, sqlite
 
-from canonry.storage.sql.schema import VERSION, State, metadata
+from canonry.storage.sql.schema import VERSION, State, metadata, urls
 
 _HEAD = """
 `make docs` makes this page from `storage/sql/schema.py`. It is for those who want to look at a
@@ -21,6 +21,10 @@ The states of a URL:
 | state | |
 |---|---|
 """
+_VIEW = """\
+A view of `url_rows` for all who read: it has the same columns, but instead of the tail the whole
+URL, `url`: what to request, as first found. The table lacks what the row of the host says already.
+"""
 
 
 def store_page() -> str:
@@ -28,6 +32,9 @@ def store_page() -> str:
     lines = [f"# The tables of a store, schema {VERSION}", *_HEAD.splitlines()]
     lines += [f"| {int(state)} | {state.name.lower()} |" for state in State]
     for table in sorted(metadata.tables.values(), key=lambda one: one.name):
+        if table is urls:
+            lines += ["", f"## {table.name}", "", *_VIEW.splitlines()]
+            continue
         lines += ["", f"## {table.name}", "", "| column | type | |", "|---|---|---|"]
         lines += [_row(column) for column in table.columns]
     return "\n".join(lines) + "\n"

@@ -11,17 +11,17 @@ from sqlalchemy import Connection, bindparam, select, update
 from canonry.storage.records import ALIAS, ORDINARY
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks
-from canonry.storage.sql.schema import State, aliases, hosts, urls
+from canonry.storage.sql.schema import State, aliases, hosts, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Standing, Transition
 
-_rows = urls.c.id.in_(bindparam("rows", expanding=True))
+_rows = url_rows.c.id.in_(bindparam("rows", expanding=True))
 _CHANGE = (
-    update(urls)
-    .where(_rows, urls.c.priority == bindparam("before"))
+    update(url_rows)
+    .where(_rows, url_rows.c.priority == bindparam("before"))
     .values(priority=bindparam("after"))
 )
-_DEFERRED = select(urls.c.id, urls.c.host_id, urls.c.depth).where(
-    _rows, urls.c.state == State.QUEUED
+_DEFERRED = select(url_rows.c.id, url_rows.c.host_id, url_rows.c.depth).where(
+    _rows, url_rows.c.state == State.QUEUED
 )
 _LEAD = (
     update(aliases)

@@ -35,12 +35,14 @@ class PastHop(NamedTuple):
 
 def index(connection: Connection) -> None:
     """Make the index that finds the URLs of a host, unless it is there."""
-    connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS urls_by_host ON urls (host_id, id)")
+    connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS urls_by_host ON url_rows (host_id, id)")
 
 
 def has_index(connection: Connection) -> bool:
     """Return True if the index that finds the URLs of a host is there; it is made when needed."""
-    return any(found["name"] == "urls_by_host" for found in inspect(connection).get_indexes("urls"))
+    return any(
+        found["name"] == "urls_by_host" for found in inspect(connection).get_indexes("url_rows")
+    )
 
 
 def answers_of(connection: Connection, host: str) -> Iterator[PastAnswer]:

@@ -18,8 +18,10 @@ from canonry.storage.sql.schema import (
     keys,
     members,
     meta,
+    url_rows,
     urls,
 )
+from canonry.storage.sql.url_tails import tail_of
 
 _BATCH = 10_000
 
@@ -55,23 +57,23 @@ SELECT one, depth, hops, source_id, earliest, first FROM (
 ) AS ranked WHERE place = 1
 """
 _TAKE_BEST = """
-UPDATE urls SET depth = rekey_best.depth, hops = rekey_best.hops,
+UPDATE url_rows SET depth = rekey_best.depth, hops = rekey_best.hops,
     source_id = rekey_best.source_id, found_at = rekey_best.found_at,
-    priority = CASE WHEN urls.state = 0 THEN coalesce(rekey_best.priority, urls.priority)
-        ELSE urls.priority END
-FROM rekey_best WHERE rekey_best.one = urls.id
+    priority = CASE WHEN url_rows.state = 0 THEN coalesce(rekey_best.priority, url_rows.priority)
+        ELSE url_rows.priority END
+FROM rekey_best WHERE rekey_best.one = url_rows.id
 """
 _CLEAN = (
     "DELETE FROM pages WHERE url_id IN (SELECT old_id FROM rekey_merged)",
-    """UPDATE urls SET source_id = (SELECT new_id FROM rekey_merged WHERE old_id = source_id)
+    """UPDATE url_rows SET source_id = (SELECT new_id FROM rekey_merged WHERE old_id = source_id)
     WHERE source_id IN (SELECT old_id FROM rekey_merged)""",
-    "UPDATE urls SET source_id = NULL WHERE source_id = id",
-    "DELETE FROM urls WHERE id IN (SELECT old_id FROM rekey_merged)",
+    "UPDATE url_rows SET source_id = NULL WHERE source_id = id",
+    "DELETE FROM url_rows WHERE id IN (SELECT old_id FROM rekey_merged)",
 )
 _KEYS = """
-INSERT INTO keys (id, key, url_id)
-SELECT row_number() OVER (ORDER BY key), key, url_id FROM rekey_urls
-WHERE url_id NOT IN (SELECT old_id FROM rekey_merged)
+INSERT INTO keys (key, url_id)
+SELECT key, url_id FROM rekey_urls
+WHERE url_id NOT IN (SELECT old_id FROM rekey_merged) ORDER BY key
 """
 
 
@@ -133,14 +135,14 @@ def _add(connection: Connection, found: Sequence[Row[*tuple[Any, ...]]], read: R
         rows += connection.execute(query.where(aliases.c.id.in_(some))).all()
     new = [(row, read(row.located)) for row in rows]
     ids = host_ids(connection, dict.fromkeys(target.host for _row, target in new))
-    first = next_id(connection, urls)
+    first = next_id(connection, url_rows)
     values, new_rows = [], []
     for at, (row, target) in enumerate(new, first):
         redirected = row.kind == "redirect"
         values.append(
             (
                 at,
-                target.url,
+                tail_of(target.url, target.host),
                 None if target.url == row.located else row.located,
                 ids[target.host],
                 int(State.QUEUED if target.held is None else State.HELD),
@@ -155,7 +157,7 @@ def _add(connection: Connection, found: Sequence[Row[*tuple[Any, ...]]], read: R
             )
         )
         new_rows.append((at, by_alias[row.id]))
-    insert_rows(connection, urls, COLUMNS, values)
+    insert_rows(connection, url_rows, COLUMNS, values)
     insert_rows(connection, worktables.new_keys, ("url_id", "key"), new_rows)
     return len(new)
 

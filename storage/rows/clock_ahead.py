@@ -16,7 +16,7 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.sql.schema import State, aliases, hosts, jobs, pages, robots, rules, urls
+from canonry.storage.sql.schema import State, aliases, hosts, jobs, pages, robots, rules, url_rows
 
 _NOTICED = 60.0  # seconds; clocks of several machines differ by less
 
@@ -37,7 +37,7 @@ class Waits(NamedTuple):
 _PAST: tuple[tuple[Table, Column[float]], ...] = (
     (jobs, jobs.c.started_at),
     (jobs, jobs.c.ended_at),
-    (urls, urls.c.found_at),
+    (url_rows, url_rows.c.found_at),
     (pages, pages.c.fetched_at),
     (aliases, aliases.c.first_seen),
     (aliases, aliases.c.last_seen),
@@ -48,7 +48,7 @@ _PAST: tuple[tuple[Table, Column[float]], ...] = (
     (rules, rules.c.verified_at),
 )
 _WAITS: tuple[tuple[Table, Column[float]], ...] = (
-    (urls, urls.c.due),
+    (url_rows, url_rows.c.due),
     (hosts, hosts.c.ready_at),
 )
 
@@ -80,7 +80,7 @@ def _latest_event(connection: Connection, lease: float) -> float:
     latest = [
         select(func.max(jobs.c.started_at)),
         select(func.max(jobs.c.ended_at)),
-        select(urls.c.found_at).order_by(urls.c.id.desc()).limit(1),
+        select(url_rows.c.found_at).order_by(url_rows.c.id.desc()).limit(1),
         select(func.max(hosts.c.lease_until) - lease),
     ]
     return max(connection.scalar(one) or 0.0 for one in latest)
@@ -88,8 +88,8 @@ def _latest_event(connection: Connection, lease: float) -> float:
 
 def _set_back(connection: Connection, now: float, ahead: float) -> None:
     """Shorten all waits, and let no event be in the future."""
-    settled = and_(urls.c.state != State.QUEUED, urls.c.due > now)
-    connection.execute(update(urls).where(settled).values(due=now))
+    settled = and_(url_rows.c.state != State.QUEUED, url_rows.c.due > now)
+    connection.execute(update(url_rows).where(settled).values(due=now))
     for table, column in _WAITS:
         sooner = {column.name: column - ahead}
         connection.execute(update(table).where(column > now).values(sooner))
@@ -106,14 +106,14 @@ def _limit(connection: Connection, now: float, waits: Waits) -> None:
     )
     from_future = robots.c.expires_at > now + waits.robots
     connection.execute(update(robots).where(from_future).values(expires_at=0.0))
-    queued = urls.c.state == State.QUEUED
-    asked = and_(queued, func.coalesce(urls.c.reason, "").endswith(waits.asked_suffix))
+    queued = url_rows.c.state == State.QUEUED
+    asked = and_(queued, func.coalesce(url_rows.c.reason, "").endswith(waits.asked_suffix))
     connection.execute(
-        update(urls)
-        .where(queued, _beyond(urls.c.due, now, waits.retry, asked, waits.asked))
+        update(url_rows)
+        .where(queued, _beyond(url_rows.c.due, now, waits.retry, asked, waits.asked))
         .values(due=0.0)
     )
-    waits_as_asked = exists().where(asked, urls.c.host_id == hosts.c.id, urls.c.due > now)
+    waits_as_asked = exists().where(asked, url_rows.c.host_id == hosts.c.id, url_rows.c.due > now)
     connection.execute(
         update(hosts)
         .where(_beyond(hosts.c.ready_at, now, waits.pause, waits_as_asked, waits.asked))

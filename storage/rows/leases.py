@@ -69,7 +69,7 @@ def lease(
         in_memory = loaded.get(name, ())
         queue = (
             select(*_QUEUED_COLUMNS)
-            .join_from(urls, pages, isouter=True)
+            .join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
             .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
             .where(or_(urls.c.due <= now, urls.c.due > far))
             .order_by(urls.c.priority, urls.c.depth, urls.c.id)

@@ -1,6 +1,8 @@
 """Merges: which rules made a link the same as a known URL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
+from operator import itemgetter, not_
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, select
@@ -14,6 +16,7 @@ from canonry.storage.sql.schema import merge_examples
 # From two spellings of one identity to the rules that merge them; "" when they are spelled alike.
 MergingRules = Callable[[str, str], str]
 
+_SPELLING = itemgetter(1)
 _REMEMBERED = 1 << 17
 _EXAMPLES = 8  # the latest, of each set of rules
 _LONGEST = 4_096  # characters of a link that is kept as an example
@@ -66,11 +69,13 @@ class MergeCounter:
         times: dict[str, int] = {}
         rows: dict[str, int] = {}
         sources: dict[str, int | None] = {}
-        for candidate, (row, new, _replaces) in zip(candidates, admissions, strict=True):
+        # A spelling is new before it is known: so all that are new can be taken at once.
+        new = [admission[1] for admission in admissions]
+        names.update(dict.fromkeys(map(_SPELLING, compress(candidates, new)), ""))
+        known = zip(candidates, admissions, strict=True)
+        for candidate, (row, _new, _replaces) in compress(known, map(not_, new)):
             spelling = candidate[1]
-            if new:
-                names[spelling] = ""
-            elif names.get(spelling) != "":
+            if names.get(spelling) != "":
                 times[spelling] = times.get(spelling, 0) + 1
                 rows[spelling] = row
                 sources[spelling] = candidate[6]

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, se
 
 from canonry.storage.rows.urls import GIVEN
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.schema import State, urls
+from canonry.storage.sql.schema import State, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, standing
 
 _REVIEWED = 20_000  # URLs in memory at once while all are checked
@@ -44,8 +44,8 @@ def queue_again(connection: Connection, which: ColumnElement[bool]) -> int:
         for host_id, depth, state, reason, number in found
     }
     connection.execute(
-        update(urls)
-        .where(which)
+        update(url_rows)
+        .where(url_rows.c.id.in_(select(urls.c.id).where(which)))
         .values(state=State.QUEUED, reason=None, attempts=0, due=0.0, priority=GIVEN)
     )
     transitions.count(connection, moved)

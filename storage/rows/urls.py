@@ -2,6 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from operator import itemgetter
+from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
@@ -27,13 +30,14 @@ from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import transitions, write_locks
 from canonry.storage.sql.bulk import chunks, insert_rows, next_id, rows_of
-from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, standing
+from canonry.storage.sql.url_tails import tails_of
 
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 COLUMNS = (
     "id",
-    "url",
+    "tail",
     "spelling",
     "host_id",
     "state",
@@ -46,12 +50,14 @@ COLUMNS = (
     "due",
     "found_at",
 )
+_HOST = itemgetter(Candidate._fields.index("host"))
+_COUNTED = itemgetter(*map(COLUMNS.index, ("host_id", "depth", "reason")))
 # Built once: building a statement takes longer than running it.
-_here = urls.c.id == bindparam("row")
+_here = url_rows.c.id == bindparam("row")
 _POSTPONE = (
-    update(urls)
+    update(url_rows)
     .where(_here)
-    .values(due=bindparam("at"), reason=bindparam("why"), attempts=urls.c.attempts + 1)
+    .values(due=bindparam("at"), reason=bindparam("why"), attempts=url_rows.c.attempts + 1)
 )
 # A URL may be held by a learned rule, or by people, while it is fetched; its outcome counts all the
 # same.
@@ -66,11 +72,11 @@ _FAIL = (
     .where(hosts.c.id == bindparam("row"))
     .values(error=bindparam("why"), error_at=bindparam("at"))
 )
-GIVEN = -(func.abs(urls.c.priority) % 2)  # the priority before any promotion
+GIVEN = -(func.abs(url_rows.c.priority) % 2)  # the priority before any promotion
 _PROMOTE = (
-    update(urls)
-    .where(urls.c.id.in_(bindparam("rows", expanding=True)))
-    .where(urls.c.state == State.QUEUED, urls.c.priority > bindparam("to"))
+    update(url_rows)
+    .where(url_rows.c.id.in_(bindparam("rows", expanding=True)))
+    .where(url_rows.c.state == State.QUEUED, url_rows.c.priority > bindparam("to"))
     .values(priority=GIVEN + bindparam("to"))
 )
 
@@ -95,7 +101,7 @@ def admit(
         _take_turn(connection, rules)
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
-        ids = host_ids(connection, dict.fromkeys(c.host for c, _row in new))
+        ids = host_ids(connection, dict.fromkeys(map(_HOST, map(itemgetter(0), new))))
         new = _without_blocked(connection, new, ids)
         placed = Placement([], set(), [])
         if rules is not None:
@@ -108,30 +114,10 @@ def admit(
             for at, reason in zip(free, over, strict=True):
                 if reason is not None:
                     new[at] = (new[at][0]._replace(held=reason), new[at][1])
-        rows = [
-            (
-                row,
-                url,
-                None if spelling == url else spelling.replace("\0", "%00"),
-                ids[host],
-                _QUEUED if held is None else _HELD,
-                held,
-                depth,
-                hops,
-                source,
-                priority,
-                0,
-                0.0,
-                now,
-            )
-            for (
-                (url, spelling, _key, host, depth, hops, source, held, _listed, priority),
-                row,
-            ) in new
-        ]
-        insert_rows(connection, urls, COLUMNS, rows)
+        rows = _rows(new, ids, now)
+        insert_rows(connection, url_rows, COLUMNS, rows)
         write_locks.take_turn(connection)
-        added = Counter((row[3], row[6], row[5]) for row in rows)
+        added = Counter(map(_COUNTED, rows))
         transitions.count(
             connection,
             {
@@ -152,6 +138,35 @@ def admit(
             )
     write_locks.take_turn(connection)
     return claims
+
+
+def _rows(
+    new: Sequence[tuple[Candidate, int]], ids: Mapping[str, int], now: float
+) -> list[tuple[Any, ...]]:
+    """Return the rows of new URLs. Columns are made one after the other: so most need no loop."""
+    candidates, numbers = zip(*new, strict=True)
+    columns = zip(*candidates, strict=True)
+    texts, spellings, _keys, names, depths, hops, sources, held, _listed, priorities = columns
+    return list(
+        zip(
+            numbers,
+            tails_of(texts, names),
+            [
+                None if spelling == text else spelling.replace("\0", "%00")
+                for text, spelling in zip(texts, spellings, strict=True)
+            ],
+            map(ids.__getitem__, names),
+            [_QUEUED if reason is None else _HELD for reason in held],
+            held,
+            depths,
+            hops,
+            sources,
+            priorities,
+            repeat(0),
+            repeat(0.0),
+            repeat(now),
+        )
+    )
 
 
 def _take_turn(connection: Connection, rules: RuleSource | None) -> None:

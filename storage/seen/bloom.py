@@ -22,9 +22,14 @@ _HALVES = struct.Struct("<QQ")
 _WORD = (1 << 64) - 1  # NumPy's sums have 64 bits, too
 
 
+def loads_numpy(number: int) -> bool:
+    """Return True if so many keys are worth it that NumPy is loaded, or if it is."""
+    return number >= _MANY or "numpy" in sys.modules
+
+
 def _bulk(number: int) -> ModuleType | None:
     """Return the module that computes in bulk; None if these few keys need not load NumPy."""
-    if number < _MANY and "numpy" not in sys.modules:
+    if not loads_numpy(number):
         return None
     from canonry.storage.seen import bloom_bulk  # noqa: PLC0415 - loads NumPy
 

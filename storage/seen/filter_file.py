@@ -2,7 +2,7 @@
 
 A file is trusted only if the store knows it. Each save has a random id, which the store holds
 before the file appears. A store that was restored from a backup does not know the files that were
-saved later, whatever their generation: its keys may have other numbers by now.
+saved later, whatever their generation: its URLs may have other numbers by now.
 """
 
 import os
@@ -18,8 +18,9 @@ from canonry.storage.seen import snapshot
 from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.seen.snapshot import Snapshot
+from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import next_id, upsert
-from canonry.storage.sql.schema import keys, meta
+from canonry.storage.sql.schema import meta, url_rows
 from canonry.storage.sql.sqlite_engine import file_of
 
 _SAVES = "filter_saves"  # the fact that holds the ids of the latest saves, the newest last
@@ -50,12 +51,13 @@ class FilterFile:
         A file that cannot be used is deleted at once: if this process is killed, the next one must
         not find it and take it for a good one.
         """
-        newest = next_id(connection, keys) - 1
+        newest = next_id(connection, url_rows) - 1
         found = self._read(connection, newest)
         if isinstance(found, str):
             self._delete()
             if newest:
-                self._notify(f"{found}; rebuilding it from {newest:,} keys")
+                number = counts.total(connection, "urls")  # each has a key
+                self._notify(f"{found}; rebuilding it from {number:,} keys")
             key_filter = KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest))
             seen = SeenSet(key_filter, 0, self._wrong)
         else:
@@ -65,7 +67,7 @@ class FilterFile:
         for n in seen.catch_up(connection):
             done += n
             if done % 1_000_000 < n:
-                self._notify(f"filter: {done:,} of {newest:,} keys")
+                self._notify(f"filter: {done:,} keys")
         return seen
 
     def _read(self, connection: Connection, newest: int) -> Snapshot | str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from canonry.storage.seen.bloom import KeyFilter
 
 _MAGIC = b"CANONRYF"
-_FORMAT = 2
+_FORMAT = 3
 _HEADER = struct.Struct("<8sH32s32sQQ16s")  # magic, format, store, save, generation, size, checksum
 
 
@@ -19,7 +19,7 @@ class Snapshot(NamedTuple):
     """A filter from disk, and what it says of itself."""
 
     filter: KeyFilter
-    generation: int  # the highest ``keys.id`` that the filter holds
+    generation: int  # the keys of all URLs up to this ``urls.id`` are in the filter
     save_id: str  # 32 hex digits, made for this one file
 
 

@@ -17,11 +17,16 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
     and_,
+    case,
+    func,
+    literal,
+    select,
     text,
 )
 from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.ddl import CreateView
 
-VERSION = 7  # increase it with every change; CONTRIBUTING has the moves
+VERSION = 8  # increase it with every change; CONTRIBUTING has the moves
 
 
 class State(IntEnum):
@@ -119,11 +124,16 @@ Index("hosts_by_name", hosts.c.name, unique=True).ddl_if(dialect="sqlite")
 # PostgreSQL's B-trees cannot hold long texts. The write lock rules out two rows of one name.
 Index("hosts_by_hash", hosts.c.name, postgresql_using="hash").ddl_if(dialect="postgresql")
 
-urls = Table(
-    "urls",
+url_rows = Table(
+    "url_rows",
     metadata,
     Column("id", RowId, primary_key=True),
-    Column("url", Text, nullable=False, comment="what to request, as first found"),
+    Column(
+        "tail",
+        Text,
+        nullable=False,
+        comment="its URL after https and the host; a colon goes before it for http; else all of it",
+    ),
     Column("spelling", Words, comment="as written in the document, if different"),
     Column("host_id", ForeignKey("hosts.id"), nullable=False),
     Column("state", SmallInteger, nullable=False, comment="see State"),
@@ -138,23 +148,23 @@ urls = Table(
         "priority", SmallInteger, nullable=False, comment="a host's URLs with smaller ones go first"
     ),
 )
-_queued = urls.c.state == State.QUEUED
-Index(
-    "urls_queue",
-    urls.c.host_id,
-    urls.c.priority,
-    urls.c.depth,
-    urls.c.id,
-    sqlite_where=_queued,
-    postgresql_where=_queued,
+_queued = url_rows.c.state == State.QUEUED
+_in_order: tuple[Column[int], ...] = (
+    url_rows.c.host_id,
+    url_rows.c.priority,
+    url_rows.c.depth,
 )
+# SQLite ends every entry of an index with the id: naming it would store it twice.
+Index("urls_queue", *_in_order, sqlite_where=_queued).ddl_if(dialect="sqlite")
+_in_order += (url_rows.c.id,)
+Index("urls_queue", *_in_order, postgresql_where=_queued).ddl_if(dialect="postgresql")
 
 _retried = text("state = 0 AND reason IS NOT NULL")
 # The queued URLs of a host that wait for a retry: few of many.
 Index(
     "urls_retried",
-    urls.c.host_id,
-    urls.c.due,
+    url_rows.c.host_id,
+    url_rows.c.due,
     sqlite_where=_retried,
     postgresql_where=_retried,
 )
@@ -162,28 +172,47 @@ _refused = text("state > 2")
 # What is held or has failed, by reason: examples, and what a release puts back.
 Index(
     "urls_refused",
-    urls.c.state,
-    urls.c.reason,
-    urls.c.id,
+    url_rows.c.state,
+    url_rows.c.reason,
+    url_rows.c.id,
     sqlite_where=_refused,
     postgresql_where=_refused,
 )
 
-_led_to = and_(urls.c.depth == 0, urls.c.hops > 0)
-Index("urls_led_to", urls.c.id, sqlite_where=_led_to, postgresql_where=_led_to)
+_led_to = and_(url_rows.c.depth == 0, url_rows.c.hops > 0)
+Index("urls_led_to", url_rows.c.id, sqlite_where=_led_to, postgresql_where=_led_to)
+
+_name = select(hosts.c.name).where(hosts.c.id == url_rows.c.host_id).scalar_subquery()
+_tail = url_rows.c.tail
+_text = case(
+    (func.substr(_tail, 1, 1) == "/", literal("https://") + _name + _tail),
+    (func.substr(_tail, 1, 2) == ":/", literal("http://") + _name + func.substr(_tail, 2)),
+    else_=_tail,
+)
+# What reads: the rows with the whole URL, which is put together only where it is asked for.
+urls = CreateView(
+    select(
+        url_rows.c.id,
+        _text.label("url"),
+        *(column for column in url_rows.c if column.name not in {"id", "tail"}),
+    ),
+    "urls",
+    metadata=metadata,
+).table
+
 
 keys = Table(
     "keys",
     metadata,
-    Column("id", RowId, primary_key=True, comment="counts up; the filter's snapshot refers to it"),
-    Column("key", LargeBinary(16), nullable=False, unique=True, comment="of an identity, 16 bytes"),
-    Column("url_id", ForeignKey("urls.id"), nullable=False, comment="the URL that has it"),
+    Column("key", LargeBinary(16), primary_key=True, comment="of an identity, 16 bytes"),
+    Column("url_id", ForeignKey("url_rows.id"), nullable=False, comment="the URL that has it"),
+    sqlite_with_rowid=False,  # the rows are the index: a second copy would be as large
 )
 
 pages = Table(
     "pages",
     metadata,
-    Column("url_id", ForeignKey("urls.id"), primary_key=True, autoincrement=False),
+    Column("url_id", ForeignKey("url_rows.id"), primary_key=True, autoincrement=False),
     Column("status", SmallInteger, nullable=False, comment="HTTP status"),
     Column("fetched_at", Float, nullable=False, comment="seconds since 1970, UTC"),
     Column("elapsed", Float, nullable=False, comment="seconds from request to end of body"),
@@ -205,8 +234,10 @@ aliases = Table(
     "aliases",
     metadata,
     Column("id", RowId, primary_key=True),
-    Column("from_id", ForeignKey("urls.id"), nullable=False, comment="the URL that was fetched"),
-    Column("to_id", ForeignKey("urls.id"), nullable=False, comment="the URL that it names"),
+    Column(
+        "from_id", ForeignKey("url_rows.id"), nullable=False, comment="the URL that was fetched"
+    ),
+    Column("to_id", ForeignKey("url_rows.id"), nullable=False, comment="the URL that it names"),
     Column("kind", Text, nullable=False, comment="redirect, canonical or rule"),
     Column("status", SmallInteger, nullable=False, comment="HTTP status; 0 for a rule"),
     Column("located", Words, nullable=False, comment="the target as given, resolved"),
@@ -266,7 +297,7 @@ classes = Table(
     "classes",
     metadata,
     Column("key", LargeBinary(16), primary_key=True, comment="of the identity under learned rules"),
-    Column("url_id", ForeignKey("urls.id"), nullable=False, comment="the URL that is fetched"),
+    Column("url_id", ForeignKey("url_rows.id"), nullable=False, comment="the URL that is fetched"),
     Column("host_id", ForeignKey("hosts.id"), nullable=False, comment="the host of that URL"),
     Index("classes_by_host", "host_id"),
 )

@@ -51,6 +51,8 @@ def open_sqlite(url: URL, *, read_only: bool) -> Engine:
             _execute_patiently(cursor, "PRAGMA journal_mode = WAL")
             cursor.execute("PRAGMA synchronous = NORMAL")
             cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+            # One large transaction must not leave a large log behind for as long as we run.
+            cursor.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_BYTES}")
             cursor.execute("PRAGMA foreign_keys = OFF")  # ids are made under the write lock
         cursor.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         cursor.close()

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from sqlalchemy import Connection, bindparam, func, update
 
 from canonry.storage.sql import counts
-from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.sql.schema import State, hosts, url_rows
 
 Standing: TypeAlias = tuple[State, str | None]  # a state, and the reason if held or failed
 QUEUED: Standing = (State.QUEUED, None)
@@ -29,12 +29,12 @@ class Transition(NamedTuple):
 
 # Built once: building a statement takes longer than running it.
 _WRITE = (
-    update(urls)
-    .where(urls.c.id == bindparam("row"))
+    update(url_rows)
+    .where(url_rows.c.id == bindparam("row"))
     .values(
         state=bindparam("now"),
         reason=bindparam("why"),
-        due=func.coalesce(bindparam("at"), urls.c.due),
+        due=func.coalesce(bindparam("at"), url_rows.c.due),
     )
 )
 _ADD_PENDING = (
@@ -55,7 +55,7 @@ def move(
 
     Args:
         connection: in a writing transaction.
-        moved: the transition of each row of ``urls``.
+        moved: the transition of each row of ``url_rows``.
         due: the new value of that column; None leaves it as it is.
     """
     if not moved:

@@ -66,6 +66,8 @@ def shape(folder: Path) -> Shape:
         )
         for table in found.get_table_names()
     }
+    for view in found.get_view_names():
+        shapes[view] = (" ".join(str(found.get_view_definition(view)).replace('"', "").split()),)
     engine.dispose()
     if "hosts" in shapes and engine.dialect.name == "sqlite":
         columns, key, _unique, indexes = shapes["hosts"]
@@ -111,6 +113,63 @@ def test_an_old_store_is_refused_then_upgraded_and_works(
     assert {host.name for host in lease(store)} == {"a.example", "c.example", "new.example"}
     store.close()
     assert migrations.upgrade(url_of(old), notices.append) == VERSION
+
+
+_ODD = """
+INSERT INTO hosts (id, name, pending, ready_at, lease_until) VALUES
+    (91, 'a.test', 0, 0, 0), (92, '', 0, 0, 0), (93, 'ü.test', 0, 0, 0);
+INSERT INTO urls (id, url, host_id, state, depth, hops, attempts, due, found_at, priority)
+SELECT 900 + length(url), url, host_id, 4, 1, 2, 3, 4.5, 5.5, -2 FROM (
+    SELECT 'https://a.test/' AS url, 91 AS host_id UNION ALL SELECT 'http://a.test/b2', 91
+    UNION ALL SELECT 'https://a.test:8/', 91 UNION ALL SELECT 'https://a.test.org/', 91
+    UNION ALL SELECT 'urn:x', 92 UNION ALL SELECT 'https://ü.test/é/a', 93
+    UNION ALL SELECT 'https://A.test/with/more', 91 UNION ALL SELECT 'ftp://a.test/1234567890', 99
+) AS odd;
+CREATE INDEX urls_by_host ON urls (host_id, id);
+"""
+
+
+def everything(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return all that a store holds of URLs, keys and hosts."""
+    engine = open_engine(url_of(folder))
+    columns = "id, url, spelling, host_id, state, reason, depth, hops, source_id, attempts, due"
+    questions = (
+        f"SELECT {columns}, found_at, priority FROM urls ORDER BY id",  # noqa: S608 - our names
+        "SELECT key, url_id FROM keys ORDER BY key",
+        "SELECT * FROM hosts ORDER BY id",
+    )
+    with engine.begin() as connection:
+        found = {
+            question: [tuple(row) for row in connection.exec_driver_sql(question)]
+            for question in questions
+        }
+    engine.dispose()
+    return found
+
+
+def test_urls_and_keys_of_schema_7_stay_as_they_are(tmp_path: Path) -> None:
+    make(tmp_path, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("canonry.storage.migrations.upgrades.VERSION", 7)
+        migrations.upgrade(url_of(tmp_path), lambda _message: None)
+    engine = open_engine(url_of(tmp_path))
+    with engine.begin() as connection:
+        for statement in _ODD.split(";")[:-1]:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+    before = everything(tmp_path)
+    assert [len(rows) for rows in before.values()] == [15, 7, 6]
+    migrations.upgrade(url_of(tmp_path), lambda _message: None)
+    assert everything(tmp_path) == before
+    assert "urls_by_host" in {index["name"] for index in inspect(engine).get_indexes("url_rows")}
+    with engine.begin() as connection:
+        query = "SELECT tail FROM url_rows WHERE id > 900 ORDER BY id"
+        tails = connection.exec_driver_sql(query).scalars().all()
+    engine.dispose()
+    assert tails == [
+        *("urn:x", "/", ":/b2", "https://a.test:8/", "/é/a", "https://a.test.org/"),
+        *("ftp://a.test/1234567890", "https://A.test/with/more"),
+    ]
 
 
 _WITH_ANOTHER_SCHEMA = """

@@ -14,7 +14,7 @@ from canonry.storage.rows.redirect_chains import ChainEnd, chains
 from canonry.storage.rows.requeueing import queue_again
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks
-from canonry.storage.sql.schema import jobs, urls
+from canonry.storage.sql.schema import jobs, url_rows, urls
 
 # Their server could not be reached, so it has not said anything about these URLs.
 _UNREACHED = frozenset(
@@ -74,7 +74,7 @@ def try_again(connection: Connection, rows: Sequence[int]) -> None:
         elif has_ended and _failure(end) is not None:
             again.add(end.row)
     for part in chunks(sorted(held)):
-        connection.execute(update(urls).where(urls.c.id.in_(part)).values(depth=0, hops=0))
+        connection.execute(update(url_rows).where(url_rows.c.id.in_(part)).values(depth=0, hops=0))
     for part in chunks(sorted(again | held)):
         queue_again(connection, urls.c.id.in_(part))
     reasons = [reason for _state, reason, _count in counts.read(connection, "urls")]

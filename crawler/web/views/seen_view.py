@@ -1,14 +1,13 @@
 """The seen set: how many keys, how good its filter is, how fast claims come."""
 
 import msgspec
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from canonry.crawler.observe.pace import SPAN
 from canonry.crawler.web.panel import Asked
 from canonry.storage.growth import samples
 from canonry.storage.seen.bloom import ERROR_RATE
 from canonry.storage.sql import counts
-from canonry.storage.sql.schema import keys
 
 _RECENT = 3 * SPAN  # seconds; what is older is not "now"
 
@@ -32,7 +31,7 @@ def view(connection: Connection, asked: Asked) -> SeenKeys:
     found = {name: number for name, _reason, number in counts.read(connection, "seen")}
     passed, wrong = found.get("passed", 0), found.get("wrong", 0)
     return SeenKeys(
-        keys=connection.scalar(select(func.max(keys.c.id))) or 0,  # ids count up from 1
+        keys=counts.total(connection, "urls"),  # each has one
         claims=found.get("claims", 0),
         new=passed + wrong,
         claims_per_second=_rate(connection, asked.now),

@@ -203,7 +203,9 @@ def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_pa
         job["settings"]["learn"] = {"enabled": "a value that was allowed"}
         job["settings"]["traps"]["max_repeats"] = 7
         database.execute("UPDATE jobs SET settings = ?", (json.dumps(job),))
-        database.execute("UPDATE urls SET state = 4, reason = 'host-budget' WHERE url LIKE '%/old'")
+        database.execute(
+            "UPDATE url_rows SET state = 4, reason = 'host-budget' WHERE tail LIKE '%/old'"
+        )
     database.close()
     found = asked(store, f"{SEED}old")
     [_, budget] = found.budgets

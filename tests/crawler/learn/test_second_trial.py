@@ -45,7 +45,9 @@ def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
         assert max(everything) - min(everything) > 60, "from all over the host"
         assert_counts_are_right(connection)
         assert trials.undecided(connection, [rule]) == [], "some have not answered"
-        connection.exec_driver_sql("UPDATE urls SET state = 1 WHERE state = 0 AND url LIKE '%/'")
+        connection.exec_driver_sql(
+            "UPDATE url_rows SET state = 1 WHERE state = 0 AND tail LIKE '%/'"
+        )
         assert trials.undecided(connection, [rule]) == [rule]
         rule.enter("active", 4.0)
         assert trials.undecided(connection, [rule]) == []
@@ -53,6 +55,8 @@ def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
         rule.enter("suspended", 5.0)
         trials.clear()
         assert len(released()) == 5
-        connection.exec_driver_sql("UPDATE urls SET state = 1 WHERE state = 0 AND url LIKE '%/'")
+        connection.exec_driver_sql(
+            "UPDATE url_rows SET state = 1 WHERE state = 0 AND tail LIKE '%/'"
+        )
         assert len(released()) == 5, "answers that say nothing do not end the trial"
     store.close()

@@ -94,7 +94,7 @@ def test_waits_that_no_crawl_makes_keep_nobody_waiting(
     site.crawl(tmp_path, max_pages=1)
     then = time.time() + ahead
     with sqlite3.connect(tmp_path / "s.db") as database:
-        database.execute("UPDATE urls SET due = ? WHERE state = 0", (then,))
+        database.execute("UPDATE url_rows SET due = ? WHERE state = 0", (then,))
         database.execute("UPDATE hosts SET ready_at = ?", (then,))
         if leased:
             until = then + 60

@@ -91,7 +91,7 @@ def test_a_recrawl_that_was_stopped_resumes(tmp_path: Path) -> None:
     site = Site()
     crawl(tmp_path, site.answer, retries=0)
     with sqlite3.connect(tmp_path / "store.db") as connection:  # a day goes by
-        connection.execute("UPDATE urls SET due = due - 86400")
+        connection.execute("UPDATE url_rows SET due = due - 86400")
     connection.close()
     before = site.requested.copy()
     crawl(tmp_path, site.answer, retries=0, recrawl_after="12h", max_pages=2)

@@ -22,7 +22,7 @@ def test_each_chain_is_followed_to_its_end(tmp_path: Path) -> None:
     moved = State.REDIRECTED
     store.record([visited(rows[0], moved, hops=to(5))], 1.0)  # later it leads elsewhere
     with store.transaction() as connection:
-        connection.exec_driver_sql("UPDATE urls SET state = 0 WHERE url = 'http://a.example/0'")
+        connection.exec_driver_sql("UPDATE url_rows SET state = 0 WHERE tail = ':/0'")
     outcomes = [
         visited(rows[0], moved, hops=to(1)),
         visited(rows[1], moved, hops=to(2)),

@@ -5,17 +5,20 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 from support.stores import admit, candidate, open_store
 from support.strategies import tries
 
 from canonry.storage import Store
 from canonry.storage.seen.seen_set import Recent
+from canonry.storage.sql.schema import keys
 
 pytestmark = pytest.mark.every_database
 
@@ -115,6 +118,48 @@ def test_two_stores_on_one_file_see_each_others_claims(tmp_path: Path) -> None:
         assert answers[0].row == answers[1].row
     one.close()
     other.close()
+
+
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.integers(0, 2),  # which store
+            st.sampled_from(["claim", "claim", "claim alone", "fail", "reopen"]),
+            st.lists(st.integers(0, 25), min_size=1, max_size=6),
+        ),
+        max_size=14,
+    )
+)
+@settings(max_examples=tries(0.02), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_filter_lacks_no_key_up_to_its_mark(
+    tmp_path: Path, steps: list[tuple[int, str, list[int]]]
+) -> None:
+    example = next(_EXAMPLES)
+    notices: list[str] = []
+    stores = [open_store(tmp_path, notify=notices) for _ in range(3)]
+    known: set[str] = set()
+    for place, step, numbers in steps:
+        store = stores[place]
+        urls = [f"http://b.example/{example}/{n}" for n in numbers]
+        if step == "reopen":
+            store.close()
+            stores[place] = open_store(tmp_path, notify=notices)
+            continue
+        way = store.claiming if step == "claim" else store.transaction
+        with suppress(RuntimeError), way() as connection:
+            answers = store.admit_in(connection, [candidate(url) for url in urls], 0.0)
+            expected = [url not in known and url not in urls[:at] for at, url in enumerate(urls)]
+            assert [answer.new for answer in answers] == expected
+            if step == "fail":
+                raise RuntimeError
+        known.update(() if step == "fail" else urls)
+        with store.transaction() as connection:
+            rows = connection.execute(select(keys.c.key, keys.c.url_id)).all()
+        for seen in (one.seen for one in stores):
+            assert all(seen.filter.perhaps([key for key, row in rows if row <= seen.known_up_to]))
+    for store in stores:
+        store.close()
+    assert not any("lacks" in notice for notice in notices)
 
 
 def test_of_several_processes_exactly_one_wins_each_key(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ WRITERS = (
     f"crawl {SEED}",
 )
 _CHANGE = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '{}', '{}')"
-_WITHOUT_NOT_NULL = _CHANGE.format('"key" BLOB NOT NULL', '"key" BLOB')
-_WITH_NOT_NULL = _CHANGE.format('"key" BLOB', '"key" BLOB NOT NULL')
+_WITHOUT_NOT_NULL = _CHANGE.format("value TEXT NOT NULL", "value TEXT")
+_WITH_NOT_NULL = _CHANGE.format("value TEXT", "value TEXT NOT NULL")
 RULES = '{"format": "canonry-rules", "version": 1, "policy": "web/1", "rules": []}'
 
 
@@ -146,7 +146,7 @@ def test_values_that_no_column_holds(store: Path) -> None:
         connection.executescript(_WITHOUT_NOT_NULL)
     connection.close()
     with sqlite3.connect(store) as connection:
-        connection.execute("UPDATE keys SET key = NULL WHERE id = 7")
+        connection.execute("UPDATE meta SET value = NULL WHERE name = 'schema'")
         connection.executescript(_WITH_NOT_NULL)
     connection.close()
     refused(f"crawl {SEED}", "sqlite3 store.db .recover")
