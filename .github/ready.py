@@ -25,6 +25,8 @@ def missing_for(tag: str) -> list[str]:
         for name, url in project["urls"].items()
         if re.search(r"//[^/]*\.example(/|$)", url)
     ]
+    if "OWNER/NAME" in (ROOT / "SECURITY.md").read_text(encoding="utf-8"):
+        said.append("SECURITY.md says OWNER/NAME, where the repository's name belongs")
     return said
 
 
