@@ -16,7 +16,7 @@ from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.batch.results import DistinctLines, Results
+from canonry.crawler.batch.results import DistinctLines, Results, map_row
 from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files import blocks
 from canonry.crawler.files.lines import Cut, Line
@@ -129,7 +129,7 @@ def dedup(plan: Plan, claims: Claims, results: Results) -> Summary:
             for source, lines in groupby(first, key=lambda line: line.source):
                 here = list(lines)
                 results.distinct.write(source, [n.number for n in here], [n.text for n in here])
-        results.map(some)
+        results.map(map(map_row, some))
     results.close()
     return summary
 

@@ -19,6 +19,7 @@ from canonry.crawler.settings import SettingsError
 LINE_CONTENTS = ("url", "canonical", "key")  # what a line of text may be
 DISTINCT_COLUMNS = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
 MAP_COLUMNS = {"url": str, "same_as": str, "rules": str}
+MapRow = tuple[str, str, str]  # a line, the first line of its resource, and the reason
 GROUP_COLUMNS = {"url": str, "spelling": str, "lines": int}
 
 
@@ -164,8 +165,8 @@ def as_read(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def map_row(answer: Answer) -> tuple[str, str, str]:
-    """Return an answer as a row of a map: the line, its representative, and the reason.
+def map_row(answer: Answer) -> MapRow:
+    """Return an answer as a row of a map.
 
     The third column is ``first``, ``repeated``, the rules that merged the line, ``seen`` if the
     resource was seen before, or ``refused:`` and the reason.
@@ -193,10 +194,10 @@ class Results:
         """Return True if lines are handed on as they are decided, and cannot be taken back."""
         return self.distinct is not None and self.distinct.live
 
-    def map(self, answers: Iterable[Answer]) -> None:
+    def map(self, rows: Iterable[MapRow]) -> None:
         """Write the fates of lines."""
         if self.mapped is not None:
-            self.mapped.write(map(map_row, answers))
+            self.mapped.write(rows)
 
     def close(self) -> None:
         """Write what is left; the files stay open."""

@@ -17,6 +17,7 @@ from canonry.storage.timestamps import text_of
 
 Row = Sequence[Any]
 _ROW_GROUP = 50_000
+_LOOKED_AT = 256  # rows; escaping takes as long as all the rest, and few have anything to escape
 _SEQUENCES = (list, Sequence)
 _ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
@@ -51,9 +52,19 @@ class _Text(_Rows):
     """Columns separated by tabs; tabs, line ends and backslashes in them are escaped."""
 
     def write(self, rows: Iterable[Row]) -> None:
-        shown = ((str(_plain(value)).translate(_ESCAPES) for value in row) for row in rows)
-        lines = ("\t".join(row) + "\n" for row in shown)
-        write_all(self._file, "".join(lines).encode("utf-8", "surrogateescape"))
+        stream = iter(rows)
+        lines: list[str] = []
+        while some := list(islice(stream, _LOOKED_AT)):
+            shown = [
+                value if type(value) is str else str(_plain(value)) for row in some for value in row
+            ]
+            whole = "\n".join(shown)
+            if whole.count("\n") >= len(shown) or any(sign in whole for sign in "\\\t\r"):
+                shown = [value.translate(_ESCAPES) for value in shown]
+            columns = len(some[0])
+            lines += ["\t".join(row) for row in zip(*[iter(shown)] * columns, strict=True)]
+        lines.append("")
+        write_all(self._file, "\n".join(lines).encode("utf-8", "surrogateescape"))
 
 
 class _JSONL(_Rows):

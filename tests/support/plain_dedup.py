@@ -48,5 +48,7 @@ def deduplicate(
         if answer.same_as is None and answer.refused is None and not answer.seen
     ]
     mapped = io.BytesIO()
-    results.Results(mapped=tables.table(mapped, "text", results.MAP_COLUMNS)).map(answers)
+    results.Results(mapped=tables.table(mapped, "text", results.MAP_COLUMNS)).map(
+        map(results.map_row, answers)
+    )
     return b"".join(kept), mapped.getvalue(), summary

@@ -16,11 +16,10 @@ from canonry.crawler.batch import keying
 from canonry.crawler.batch.key_set import chosen
 from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.batch.results import Results
-from canonry.crawler.batch.summary import NOT_EXAMINED, Answer, Summary
+from canonry.crawler.batch.results import MapRow, Results, as_read
+from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.lines import Line
 
 Kinds = npt.NDArray[np.uint8]  # one for each line
 FIRST, ALIKE, MERGED, REFUSED, BLANK, SEEN = range(6)
@@ -69,31 +68,30 @@ class PartWriter:
         if results.distinct is not None:
             results.distinct.write_block(part.block, is_first)
         if self._plan.mapped:
-            results.map(self._answers(part))
+            results.map(self._map(part))
         else:
             self._merge(part)
 
-    def _answers(self, part: Part) -> Iterator[Answer]:
-        """Yield what became of each line of a block that is not blank."""
+    def _map(self, part: Part) -> Iterator[MapRow]:
+        """Yield what became of each line of a block that is not blank, as `map_row` has it."""
         block = part.block
         refused: dict[int, str] = {}
         merges = self._merge(part)
         merged = zip(merges.lines, merges.firsts, merges.rules, strict=True)
         kinds = (part.kinds & ~np.uint8(NEEDED)).tolist()
-        for n, (text, kind) in enumerate(zip(block.lines(), kinds, strict=True)):
-            line = Line(block.source, block.first + n, text)
+        for n, (text, kind) in enumerate(zip(as_read(block.data).split("\n"), kinds, strict=True)):
             if kind == FIRST:
-                yield Answer(line, None, "")
+                yield text, text, "first"
+            elif kind == ALIKE:
+                yield text, to_text(text), "repeated"
+            elif kind == MERGED:
+                line, first, rules = next(merged)
+                yield text, self._first_text(line, first), rules or "repeated"
+            elif kind == SEEN:
+                yield text, "", "seen"
             elif kind == REFUSED:
                 refused = refused or dict(keying.keyed(block, self._plan.canonicalizer).refused)
-                yield Answer(line, None, "", refused[n])
-            elif kind == SEEN:
-                yield Answer(line, None, "", seen=True)
-            elif kind == ALIKE:
-                yield Answer(line, to_text(text), "")
-            elif kind == MERGED:
-                _, first, rules = next(merged)
-                yield Answer(line, self._first_text(text, first), rules)
+                yield text, "", f"refused: {refused[n]}"
 
     def _merge(self, part: Part) -> "_Merges":
         """Count the merged lines of a block by their rules, and return them."""
