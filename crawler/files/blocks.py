@@ -18,7 +18,7 @@ from canonry.crawler.files.formats import (
     LineFormat,
     first_line,
 )
-from canonry.crawler.files.line_formats import Pick
+from canonry.crawler.files.line_formats import Picks
 from canonry.crawler.files.lines import LONGEST, Cut, Line
 from canonry.crawler.files.read_ahead import ahead
 from canonry.crawler.files.row_blocks import RowBlock, Rows, csv_rows, parquet_rows
@@ -176,13 +176,13 @@ def _of_file(
         else:
             yield from _of_records(reads.read(stream, found.column))
         return
-    pick, has_names = reads.pick(first_line(head), found.column)
+    picks = reads.pick(first_line(head), found.column)
     blocks = _blocks(stream, arrives)
     if reads.is_plain:
         yield from blocks
         return
     kept = found.name if input_format.keep_rows else None
-    yield from _picked(blocks, pick, kept, has_names=has_names)
+    yield from _picked(blocks, picks, kept)
 
 
 def _row_blocks(found: FoundFormat, stream: Stream, arrives: _Arrived | None) -> Iterator[RowBlock]:
@@ -218,17 +218,20 @@ def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
         yield b"\n".join(lines), refused, rows
 
 
-def _picked(
-    blocks: Iterable[_Some], pick: Pick, kept: str | None, *, has_names: bool
-) -> Iterator[_Some]:
+def _picked(blocks: Iterable[_Some], picks: Picks, kept: str | None) -> Iterator[_Some]:
     """Yield the URL of each line; a first line of column names becomes a blank one.
 
     With the name of a format, the lines are kept as rows.
     """
-    header = b""
+    header, has_names = b"", picks.has_names
     for data, cut, _rows in blocks:
+        if picks.all is not None and not cut:
+            picked = picks.all(data, _size(data))
+            if picked is not None and len(picked) < LONGEST:
+                yield picked, _NONE, Rows(kept, header, data) if kept is not None else None
+                continue
         lines = data.split(b"\n")
-        values = [b"" if n in cut else pick(line) for n, line in enumerate(lines)]
+        values = [b"" if n in cut else picks.one(line) for n, line in enumerate(lines)]
         if has_names:
             values[0], header, has_names = b"", lines[0], False
         rows = Rows(kept, header, data) if kept is not None else None

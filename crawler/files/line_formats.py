@@ -1,19 +1,22 @@
 """Formats of which every line is a record: each function here finds the URL of a line.
 
 Each takes a file's first line and the column that was asked for, and returns a function from a line
-to its URL, and whether the first line holds column names only.
+to its URL, whether the first line holds column names only, and perhaps a faster function for many.
 """
 
 import difflib
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from canonry.crawler.files.sniffing import named_like_a_url
 
 Pick = Callable[[bytes], bytes | None]  # from a line to its URL; None: it has none, or is broken
+PickAll = Callable[
+    [bytes, int], bytes | None
+]  # from lines, so many, to their URLs; None: one by one
 
 CDX_LEGEND = re.compile(rb"(?P<mark>[ \t])CDX(?P<letters>(?:(?P=mark)[a-zA-Z])+)\s*")
 
@@ -44,12 +47,20 @@ def as_bytes(text: str) -> bytes | None:
         return None
 
 
-def of_lines(_first: bytes, _column: str | None) -> tuple[Pick, bool]:
+class Picks(NamedTuple):
+    """How to find URLs in lines."""
+
+    one: Pick
+    has_names: bool = False  # the first line holds column names only
+    all: PickAll | None = None
+
+
+def of_lines(_first: bytes, _column: str | None) -> Picks:
     """Take the whole line."""
-    return (lambda line: line), False
+    return Picks(lambda line: line)
 
 
-def of_tsv(first: bytes, column: str | None) -> tuple[Pick, bool]:
+def of_tsv(first: bytes, column: str | None) -> Picks:
     """Take a column, by its number or by its name in the first line."""
     wanted = column or "1"
     named = not wanted.isdecimal()
@@ -60,16 +71,17 @@ def of_tsv(first: bytes, column: str | None) -> tuple[Pick, bool]:
         fields = line.split(b"\t", place + 1)
         return fields[place] if place < len(fields) else (None if line else b"")
 
-    return pick, named
+    return Picks(pick, named)
 
 
-def of_jsonl(_first: bytes, column: str | None) -> tuple[Pick, bool]:
+def of_jsonl(_first: bytes, column: str | None) -> Picks:
     """Take the value of a key; ``a.b`` is the key ``b`` of the object ``a``."""
     *outer, last = (column or "url").split(".")
-    inner: type = msgspec.defstruct("Record", [("url", str)], rename={"url": last})
+    inner: type = msgspec.defstruct("Record", [("url", str)], rename={"url": last}, gc=False)
     for name in reversed(outer):
-        inner = msgspec.defstruct("Record", [("url", inner)], rename={"url": name})
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(inner).decode
+        inner = msgspec.defstruct("Record", [("url", inner)], rename={"url": name}, gc=False)
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(inner)
+    decode = decoder.decode
 
     def pick(line: bytes) -> bytes | None:
         if not line or line.isspace():
@@ -82,10 +94,23 @@ def of_jsonl(_first: bytes, column: str | None) -> tuple[Pick, bool]:
             return None
         return as_bytes(found)
 
-    return pick, False
+    def pick_all(lines: bytes, count: int) -> bytes | None:
+        # Where "}" and "{" meet at each line end, no record goes on in the next line.
+        if lines[:1] != b"{" or lines[-1:] != b"}" or lines.count(b"}\n{") != count - 1:
+            return None
+        try:
+            found = decoder.decode_lines(lines)
+            for _ in outer:
+                found = [one.url for one in found]
+            urls = "\n".join([one.url for one in found]).encode()
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return None
+        return urls if len(found) == count and urls.count(b"\n") == count - 1 else None
+
+    return Picks(pick, all=pick_all)
 
 
-def of_cdx(first: bytes, _column: str | None) -> tuple[Pick, bool]:
+def of_cdx(first: bytes, _column: str | None) -> Picks:
     """Take the original URL: the field "a" of the legend, or the third field without a legend."""
     legend = CDX_LEGEND.fullmatch(first)
     mark, place = b" ", 2
@@ -102,12 +127,12 @@ def of_cdx(first: bytes, _column: str | None) -> tuple[Pick, bool]:
         fields = line.split(mark, place + 1)
         return fields[place] if place < len(fields) else (None if line else b"")
 
-    return pick, legend is not None
+    return Picks(pick, legend is not None)
 
 
-def of_cdxj(_first: bytes, _column: str | None) -> tuple[Pick, bool]:
+def of_cdxj(_first: bytes, _column: str | None) -> Picks:
     """Take the key "url" of the JSON after a line's key and timestamp."""
-    of_json = of_jsonl(b"", None)[0]
+    of_json = of_jsonl(b"", None).one
 
     def pick(line: bytes) -> bytes | None:
         if line.startswith(b"!"):  # !OpenWayback-CDXJ 1.0, !meta
@@ -115,4 +140,4 @@ def of_cdxj(_first: bytes, _column: str | None) -> tuple[Pick, bool]:
         start = line.find(b" {")
         return of_json(line[start + 1 :]) if start >= 0 else (None if line else b"")
 
-    return pick, False
+    return Picks(pick)
