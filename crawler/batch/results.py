@@ -19,7 +19,7 @@ from canonry.crawler.settings import SettingsError
 LINE_CONTENTS = ("url", "canonical", "key")  # what a line of text may be
 DISTINCT_COLUMNS = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
 MAP_COLUMNS = {"url": str, "same_as": str, "rules": str}
-MapRow = tuple[str, str, str]  # a line, the first line of its resource, and the reason
+Fate = tuple[str, str, str]  # a line, the first line of its resource, and the reason
 GROUP_COLUMNS = {"url": str, "spelling": str, "lines": int}
 
 
@@ -165,7 +165,7 @@ def as_read(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def map_row(answer: Answer) -> MapRow:
+def map_row(answer: Answer) -> Fate:
     """Return an answer as a row of a map.
 
     The third column is ``first``, ``repeated``, the rules that merged the line, ``seen`` if the
@@ -194,7 +194,7 @@ class Results:
         """Return True if lines are handed on as they are decided, and cannot be taken back."""
         return self.distinct is not None and self.distinct.live
 
-    def map(self, rows: Iterable[MapRow]) -> None:
+    def map(self, rows: Iterable[Fate]) -> None:
         """Write the fates of lines."""
         if self.mapped is not None:
             self.mapped.write(rows)

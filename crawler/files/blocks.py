@@ -18,7 +18,7 @@ from canonry.crawler.files.formats import (
     LineFormat,
     first_line,
 )
-from canonry.crawler.files.line_formats import Picks
+from canonry.crawler.files.line_formats import LinePicks
 from canonry.crawler.files.lines import LONGEST, Cut, Line
 from canonry.crawler.files.read_ahead import ahead
 from canonry.crawler.files.row_blocks import RowBlock, Rows, csv_rows, parquet_rows
@@ -218,7 +218,7 @@ def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
         yield b"\n".join(lines), refused, rows
 
 
-def _picked(blocks: Iterable[_Some], picks: Picks, kept: str | None) -> Iterator[_Some]:
+def _picked(blocks: Iterable[_Some], picks: LinePicks, kept: str | None) -> Iterator[_Some]:
     """Yield the URL of each line; a first line of column names becomes a blank one.
 
     With the name of a format, the lines are kept as rows.

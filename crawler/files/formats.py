@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import line_formats, record_formats
-from canonry.crawler.files.line_formats import Picks
+from canonry.crawler.files.line_formats import LinePicks
 from canonry.crawler.files.sniffing import DELIMITERS, Sniffed, delimiter_for, missing_key, sniff
 from canonry.crawler.settings import SettingsError
 
@@ -23,7 +23,7 @@ class LineFormat(NamedTuple):
     """A format of which every line is a record."""
 
     detect: Callable[[bytes], bool]  # from a file's first bytes
-    pick: Callable[[bytes, str | None], Picks]  # see `line_formats`
+    pick: Callable[[bytes, str | None], LinePicks]  # see `line_formats`
     takes_column: bool = False
     needs_column: bool = False  # it is detected only where a column was asked for
     is_plain: bool = False  # the line is the URL

@@ -47,7 +47,7 @@ def as_bytes(text: str) -> bytes | None:
         return None
 
 
-class Picks(NamedTuple):
+class LinePicks(NamedTuple):
     """How to find URLs in lines."""
 
     one: Pick
@@ -55,12 +55,12 @@ class Picks(NamedTuple):
     all: PickAll | None = None
 
 
-def of_lines(_first: bytes, _column: str | None) -> Picks:
+def of_lines(_first: bytes, _column: str | None) -> LinePicks:
     """Take the whole line."""
-    return Picks(lambda line: line)
+    return LinePicks(lambda line: line)
 
 
-def of_tsv(first: bytes, column: str | None) -> Picks:
+def of_tsv(first: bytes, column: str | None) -> LinePicks:
     """Take a column, by its number or by its name in the first line."""
     wanted = column or "1"
     named = not wanted.isdecimal()
@@ -71,10 +71,10 @@ def of_tsv(first: bytes, column: str | None) -> Picks:
         fields = line.split(b"\t", place + 1)
         return fields[place] if place < len(fields) else (None if line else b"")
 
-    return Picks(pick, named)
+    return LinePicks(pick, named)
 
 
-def of_jsonl(_first: bytes, column: str | None) -> Picks:
+def of_jsonl(_first: bytes, column: str | None) -> LinePicks:
     """Take the value of a key; ``a.b`` is the key ``b`` of the object ``a``."""
     *outer, last = (column or "url").split(".")
     inner: type = msgspec.defstruct("Record", [("url", str)], rename={"url": last}, gc=False)
@@ -107,10 +107,10 @@ def of_jsonl(_first: bytes, column: str | None) -> Picks:
             return None
         return urls if len(found) == count and urls.count(b"\n") == count - 1 else None
 
-    return Picks(pick, all=pick_all)
+    return LinePicks(pick, all=pick_all)
 
 
-def of_cdx(first: bytes, _column: str | None) -> Picks:
+def of_cdx(first: bytes, _column: str | None) -> LinePicks:
     """Take the original URL: the field "a" of the legend, or the third field without a legend."""
     legend = CDX_LEGEND.fullmatch(first)
     mark, place = b" ", 2
@@ -127,10 +127,10 @@ def of_cdx(first: bytes, _column: str | None) -> Picks:
         fields = line.split(mark, place + 1)
         return fields[place] if place < len(fields) else (None if line else b"")
 
-    return Picks(pick, legend is not None)
+    return LinePicks(pick, legend is not None)
 
 
-def of_cdxj(_first: bytes, _column: str | None) -> Picks:
+def of_cdxj(_first: bytes, _column: str | None) -> LinePicks:
     """Take the key "url" of the JSON after a line's key and timestamp."""
     of_json = of_jsonl(b"", None).one
 
@@ -140,4 +140,4 @@ def of_cdxj(_first: bytes, _column: str | None) -> Picks:
         start = line.find(b" {")
         return of_json(line[start + 1 :]) if start >= 0 else (None if line else b"")
 
-    return Picks(pick)
+    return LinePicks(pick)

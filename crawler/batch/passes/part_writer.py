@@ -16,7 +16,7 @@ from canonry.crawler.batch import keying
 from canonry.crawler.batch.key_set import chosen
 from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.batch.results import MapRow, Results, as_read
+from canonry.crawler.batch.results import Fate, Results, as_read
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
@@ -72,7 +72,7 @@ class PartWriter:
         else:
             self._merge(part)
 
-    def _map(self, part: Part) -> Iterator[MapRow]:
+    def _map(self, part: Part) -> Iterator[Fate]:
         """Yield what became of each line of a block that is not blank, as `map_row` has it."""
         block = part.block
         refused: dict[int, str] = {}
