@@ -6,10 +6,11 @@ With ``--top 20``, SQLite is filled to twenty million URLs; its size and the mem
 
 import os
 import random
+import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -191,7 +192,7 @@ def filter_alone(count: int) -> dict[str, float]:
     added = time.perf_counter() - begun
     hits, begun = 0, time.perf_counter()
     for start in range(0, len(others), _BATCH):
-        hits += int(alone.perhaps(others[start : start + _BATCH]).sum())
+        hits += sum(alone.perhaps(others[start : start + _BATCH]))
     checked = time.perf_counter() - begun
     return {
         "adds": count / added,
@@ -204,6 +205,13 @@ def filter_alone(count: int) -> dict[str, float]:
 def size_of(folder: Path) -> int:
     """Return the bytes of all files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def merged(file: Path) -> int:
+    """Return the bytes of a SQLite file, after its log was merged into it."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return file.stat().st_size
 
 
 def memory() -> int:
@@ -243,8 +251,7 @@ def main() -> None:
                 size = size_of(Path(folder)) / there
                 point = {"millions": there / 1e6, "rate": rate, "bytes a URL": size}
                 if name == "sqlite":
-                    file = (Path(folder) / "store.db").stat().st_size
-                    point["bytes a URL, file alone"] = file / there
+                    point["bytes a URL, file alone"] = merged(Path(folder) / "store.db") / there
                     curve.append({**point, "MiB": memory() / 2**20})
                 print(name, point, f"{memory() / 2**20:.0f} MiB", flush=True)
             store.close()
