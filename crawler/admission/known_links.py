@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from canonry.crawler.admission.url_filter import directory_of, shortest_base
 
-_REMEMBERED = 1 << 16  # links
+_REMEMBERED = 1 << 15  # links: some 10 MiB
 
 
 class KnownLinks:

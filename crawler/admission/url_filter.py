@@ -21,7 +21,7 @@ from canonry.storage.records import FIRST, ORDINARY, Budget
 
 _FETCHED = ("http://", "https://")
 _ANY_BASE = "http://any.invalid/"
-_REMEMBERED = 32_768  # targets of links: most links are on many pages of a site
+_REMEMBERED = 8_192  # targets of links, some 6 MiB: most are on many pages of a site
 _CANDIDATE = partial(tuple.__new__, Candidate)  # takes a third of the time of calling the class
 # A base's authority, and its path up to the last slash (RFC 3986 section 5.2.3).
 _BASE = re.compile(r"(https?://[^/?#\\]+)(/(?:[^?#\\]*/)?)[^/?#\\]*(?:[?#].*)?", re.DOTALL)

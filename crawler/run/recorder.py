@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
+from canonry.crawler.run.freed_memory import FreedMemory
 from canonry.crawler.run.queue.scheduler import Scheduler
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.storage import Admission, Outcome, State
@@ -41,6 +42,7 @@ class Recorder:
         self._waiting: list[Outcome] = []
         self._arrived = asyncio.Event()
         self._closing = False
+        self._freed = FreedMemory()
         self.progress = Progress()
 
     def put(self, outcome: Outcome) -> None:
@@ -92,6 +94,7 @@ class Recorder:
         progress = self.progress
         if outcome.page is not None:
             progress.bytes += outcome.page.size
+            self._freed.done_with(outcome.page.size)
             progress.waited += outcome.page.elapsed
         if outcome.retry_at is not None:
             progress.retries += 1

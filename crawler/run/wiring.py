@@ -38,9 +38,11 @@ from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage import Store, StoreError
+from canonry.storage.sql.sqlite_engine import limit_cache
 from canonry.storage.sql.writer import Writer
 
 _LOOKUPS = 64  # of names at a time
+_STORE_CACHE_KIB = 16 * 1024  # for SQLite, besides the system's own cache of the file
 
 
 class CrawlResult(NamedTuple):
@@ -131,6 +133,7 @@ async def crawl(
         prepare(store, url_filter, settings, job, opened.notify)
         rows = [admission.row for admission in store.admit(candidates, time.time())]
         with store.transaction() as connection:
+            limit_cache(connection, _STORE_CACHE_KIB)
             seed_results.try_again(connection, rows)
         number = store.begin_job("crawl", signed(job, worker), time.time())
         try:

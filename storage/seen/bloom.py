@@ -17,7 +17,7 @@ from pybloom_live import BloomFilter
 FIRST_CAPACITY = 1 << 20
 ERROR_RATE = 0.01  # share of unknown keys for which the answer may be "perhaps"
 _REST = 0.05  # share of the error budget for all filters after the first
-_MANY = 1_000  # keys at once for which loading NumPy, a tenth of a second, is worth it
+_MANY = 4_096  # keys at once for which loading NumPy, a tenth of a second, is worth it
 _HALVES = struct.Struct("<QQ")
 _WORD = (1 << 64) - 1  # NumPy's sums have 64 bits, too
 

@@ -61,6 +61,12 @@ def open_sqlite(url: URL, *, read_only: bool) -> Engine:
     return engine
 
 
+def limit_cache(connection: Connection, kib: int) -> None:
+    """Let SQLite keep less of its file in memory, on this connection; other databases ignore it."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(f"PRAGMA cache_size = -{kib}")
+
+
 def _execute_patiently(cursor: sqlite3.Cursor, statement: str) -> None:
     """Execute a statement; retry while another process holds the file, up to the lock timeout.
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,25 @@ TREES = {
         ("",), ("libjsoup-java-doc",), listings=True,
     ),
 }  # fmt: skip
+# Trees with pages of up to 10 MB. They take minutes, so they are only crawled when they are named.
+LARGE = {
+    "lilypond": Tree(
+        "texinfo, with a page of 7 MB", "usr/share/doc/lilypond/html/Documentation",
+        ("notation-big-page.html",), ("lilypond-doc-html",),
+    ),
+    "libstdc++": Tree(
+        "doxygen, served as HTML, with a page of 4 MB", "usr/share/doc/gcc-12-base/libstdc++",
+        ("index.html", "user/index.html"), ("libstdc++-12-doc",),
+    ),
+    "jdk": Tree(
+        "javadoc, with pages of 5 MB", "usr/share/doc/openjdk-17-jre-headless/api",
+        ("index.html",), ("openjdk-17-doc",),
+    ),
+    "rust": Tree(
+        "rustdoc, with pages of 10 MB", "usr/share/doc/rust-doc/html",
+        ("index.html", "std/index.html"), ("rust-doc",),
+    ),
+}  # fmt: skip
 
 
 class Served(NamedTuple):
@@ -75,7 +95,7 @@ class Served(NamedTuple):
 def main() -> int:
     """Run the trial, print a line for each tree, and write the raw results; return 1 on a loss."""
     given = _arguments()
-    chosen = {name: TREES[name] for name in given.trees}
+    chosen = {name: (TREES | LARGE)[name] for name in given.trees}
     packages = [package for tree in chosen.values() for package in tree.packages]
     versions = manuals.unpacked([*webserver.PACKAGES, *_APACHE, *packages], given.cache)
     root = given.cache.resolve() / "root"
@@ -101,8 +121,8 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--trees", nargs="+", choices=TREES, default=list(TREES), metavar="NAME",
-        help=f"of {', '.join(TREES)}; all by default",
+        "--trees", nargs="+", choices=[*TREES, *LARGE], default=list(TREES), metavar="NAME",
+        help=f"of {', '.join(TREES)}, which are the default; and {', '.join(LARGE)}",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the raw results as JSON")
     cache = Path.home() / ".cache/canonry-trials"
@@ -118,7 +138,7 @@ def _compared(name: str, tree: Tree, served: Served, folder: Path) -> dict[str, 
     between = time.monotonic()
     store = ["--store", f"sqlite:///{folder}/crawl.db"]
     words = ["crawl", *seeds, *store, "--delay", "0", "--allow-private", "--json"]
-    run = _canonry(*words, "--connect-to", f"::127.0.0.1:{served.port}")
+    run, peak = _canonry(*words, "--connect-to", f"::127.0.0.1:{served.port}")
     took = time.monotonic() - between
     logged = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines()]
     for row in logged:
@@ -157,23 +177,39 @@ def _compared(name: str, tree: Tree, served: Served, folder: Path) -> dict[str, 
         "finished": json.loads(run)["finished"],
         "seconds": round(took, 1),
         "their_seconds": round(between - start, 1),
+        "peak_mib": round(peak),
     }
 
 
 def _why(url: str, store: list[str]) -> str:
     """Return what the command says of a URL that it did not request."""
-    lines = _canonry("why", url, *store).splitlines()
-    return " | ".join(line.strip() for line in lines if line.strip())
+    said, _peak = _canonry("why", url, *store)
+    return " | ".join(line.strip() for line in said.splitlines() if line.strip())
 
 
-def _canonry(*words: str) -> str:
-    """Run the command; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "canonry", *words], capture_output=True, text=True, check=False
-    )
-    if not done.stdout:
-        raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
-    return done.stdout
+def _canonry(*words: str) -> tuple[str, float]:
+    """Run the command; return what it prints, and its peak of memory in MiB."""
+    peak = 0.0
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as told:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "canonry", *words], stdout=out, stderr=told
+        )
+        while process.poll() is None:  # afterwards the system tells the peak of its parent, too
+            peak = max(peak, _peak_of(process.pid))
+            time.sleep(0.05)
+        out.seek(0)
+        told.seek(0)
+        said = out.read().decode()
+        if not said:
+            raise RuntimeError(f"{' '.join(words)}: {told.read().decode()}")
+    return said, peak
+
+
+def _peak_of(process: int) -> float:
+    """Return the peak of a running process in MiB; 0 if it has just ended."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    return int(found[1]) / 1024 if found else 0.0
 
 
 @contextmanager
@@ -254,7 +290,8 @@ def _print(name: str, row: dict[str, Any]) -> None:
     print(
         f"{name}: {row['urls']:,} URLs, {row['files']:,} files; {row['requests']:,} requests, "
         f"{row['lost']} files lost, {row['more_files']} more; only theirs "
-        f"{row['only_theirs_in_all']}, only ours {row['only_ours_in_all']}; {row['seconds']} s",
+        f"{row['only_theirs_in_all']}, only ours {row['only_ours_in_all']}; {row['seconds']} s, "
+        f"{row['peak_mib']} MiB",
         flush=True,
     )
 
