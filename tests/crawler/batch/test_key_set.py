@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
 
-from canonry.crawler.batch import _key_set, key_set
+from canonry.crawler.batch import key_set
 from canonry.crawler.batch.passes.part_writer import ALIKE, FIRST, MERGED, NEEDED
 from canonry.crawler.files.blocks import Block
+
+_key_set = pytest.importorskip("canonry.crawler.batch._key_set", reason="needs the compiled kernel")
 
 _KEYS = st.integers(0, 40).map(lambda n: n.to_bytes(8) * 2)
 _ROWS = st.lists(st.tuples(_KEYS, st.integers(0, 2)), max_size=200)
