@@ -10,7 +10,8 @@ from typing import Any
 from measure import arguments, keep
 
 import canonry
-from canonry.crawler.opening import find_policy, open_store
+from canonry.crawler.named_policies import find_policy
+from canonry.crawler.opening import open_store
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.schema import State, aliases, keys, pages, url_rows
 from canonry.storage.sql.url_tails import tail_of

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer, Policy, PolicyError
 from canonry.canon.pipeline import merging_rules
-from canonry.crawler import opening
+from canonry.crawler import named_policies, opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.hold_reason import HoldReason
@@ -49,7 +49,7 @@ def made_under(store: str) -> str:
 def newer_than(made: str) -> str:
     """Return the current version of a preset that has changed since; "" if there is none."""
     with suppress(StoreError, PolicyError):
-        return opening.newer_version(opening.policy_of_label(made, None))
+        return named_policies.newer_version(opening.policy_of_label(made, None))
     return ""
 
 

@@ -6,9 +6,10 @@ from sqlalchemy import Connection, insert, inspect, select
 
 from canonry.canon.policies import released
 from canonry.storage.sql.database_faults import explaining
-from canonry.storage.sql.engine import StoreError, StoreURLError, open_engine
+from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import VERSION, meta, metadata
+from canonry.storage.sql.store_errors import StoreError, StoreURLError
 
 _POLICY = Prepared(select(meta.c.value).where(meta.c.name == "policy"))
 _NAMES = frozenset({"schema", "policy", "fingerprint", "id"})

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from canonry.storage.records import NOT_A_PAGE, UNREAD
 from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
-from canonry.storage.sql.engine import StoreError, open_engine, shown
+from canonry.storage.sql.engine import open_engine, shown
 from canonry.storage.sql.schema import (
     State,
     aliases,
@@ -30,6 +30,7 @@ from canonry.storage.sql.schema import (
     urls,
 )
 from canonry.storage.sql.sqlite_engine import standing
+from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.timestamps import iso, utc
 
@@ -115,25 +116,6 @@ def _job(row: RowMapping) -> dict[str, Any]:
         "ended_at": iso(ended),
         "seconds": None if ended is None else round(ended - row["started_at"], 3),
     }
-
-
-def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return how many links each single rule merged, the largest count first.
-
-    Args:
-        merged: as `status` returns it: each row has the rules that merged its links, joined by
-            " + ". A link that needed several rules counts for each of them.
-
-    Returns:
-        Rows of the same shape, with one rule each. The example is one that needed few rules.
-    """
-    links: Counter[str] = Counter()
-    example: dict[str, Mapping[str, Any]] = {}
-    for row in sorted(merged, key=lambda row: row["rules"].count("+")):
-        for rule in row["rules"].split(" + "):
-            links[rule] += row["links"]
-            example.setdefault(rule, row)
-    return [{**example[rule], "rules": rule, "links": n} for rule, n in links.most_common()]
 
 
 _SOURCE = urls.alias("source")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from canonry.canon import Canonicalizer
-from canonry.crawler.batch import against_store, html_report, local, results
+from canonry.crawler.batch import html_report, local, results
 from canonry.crawler.batch.checkpoint import Workplace, fingerprint, workplace
 from canonry.crawler.batch.dedup_job import Job
 from canonry.crawler.batch.html_report import About
@@ -96,6 +96,8 @@ def run(
         return _on_cluster(job, plan)
     if job.store is None:
         return _local(job, plan)
+    from canonry.crawler.batch import against_store  # noqa: PLC0415 - loads SQLAlchemy
+
     with ExitStack() as stack:
         claims = stack.enter_context(against_store.claims_in(job.store, canonicalizer, notify))
         summary = against_store.dedup(plan, claims, _results(job, canonicalizer, stack))

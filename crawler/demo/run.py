@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from canonry.crawler import opening
+from canonry.crawler import named_policies
 from canonry.crawler.demo.server import Served, serving
 from canonry.crawler.demo.site import SEED, build
 from canonry.crawler.run import wiring
@@ -116,7 +116,7 @@ def _compare(
     )
     repeated = sum(len(targets) - len(set(targets)) for targets in served.pages.values())
     missed = tuple(r.url for r in expected if r not in served.pages)
-    rules = opening.find_policy(policy).practice
+    rules = named_policies.find_policy(policy).practice
     return Result(
         policy=policy,
         resources=len(expected),

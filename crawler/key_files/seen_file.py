@@ -14,7 +14,7 @@ from canonry.canon.policies import released
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import KeyFile, KeyHeader, KeyState, opened_keys
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, merged
-from canonry.crawler.opening import DEFAULT_POLICY, find_policy, newer_version
+from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version
 from canonry.crawler.settings import SettingsError
 
 _HELD = 24  # bytes for each key in memory

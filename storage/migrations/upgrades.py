@@ -9,8 +9,9 @@ from sqlalchemy import Connection, update
 from canonry.storage.facts import read_facts, schema_of
 from canonry.storage.migrations import from_1, from_2, from_3, from_4, from_5, from_6, from_7
 from canonry.storage.sql.database_faults import explaining, naming
-from canonry.storage.sql.engine import StoreError, open_engine
+from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION, meta
+from canonry.storage.sql.store_errors import StoreError
 
 # The step from each schema to the next.
 _STEPS: dict[int, Callable[[Connection, Operations], None]] = {

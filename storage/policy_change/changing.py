@@ -20,8 +20,9 @@ from canonry.storage.policy_change.new_keys import Policies, fill, fill_links, f
 from canonry.storage.rows import pages
 from canonry.storage.seen.filter_file import discard
 from canonry.storage.sql.database_faults import explaining, naming
-from canonry.storage.sql.engine import StoreError, open_engine
+from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import urls
+from canonry.storage.sql.store_errors import StoreError
 
 _Fill = Callable[[Connection, Connection, Policies], int]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from sqlalchemy import URL, Engine
 from sqlalchemy.exc import DBAPIError
 
-from canonry.storage.sql.engine import StoreError, shown
+from canonry.storage.sql.engine import shown
 from canonry.storage.sql.sqlite_engine import WRITING, file_of
+from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import undecodable
 
 _PLAIN = frozenset({"builtins", "msgspec", "struct"})  # modules of errors that nobody planned

@@ -11,6 +11,7 @@ from canonry.canon import redaction
 from canonry.extras import MissingExtraError, require
 from canonry.storage.sql import write_locks
 from canonry.storage.sql.sqlite_engine import WRITING, file_of, is_writable, open_sqlite
+from canonry.storage.sql.store_errors import StoreError, StoreURLError
 
 _IS_URL = re.compile(r"[a-z][a-z0-9+.\-]*://|(?:sqlite|postgres)[a-z0-9+]*:", re.IGNORECASE)
 _IS_PATH = re.compile(r"[./\\]")
@@ -21,18 +22,6 @@ _ALLOWED = (
 _SQLITE = frozenset({"sqlite", "sqlite+pysqlite"})
 _POSTGRESQL = frozenset({"postgresql", "postgresql+psycopg", "postgres"})
 _LAST_PORT = 65_535
-
-
-class StoreError(Exception):
-    """A store that cannot be used; the message says what to do, and has no passwords."""
-
-    def __str__(self) -> str:
-        """Return the message; what the database's library says may name a password."""
-        return redaction.redact_message(super().__str__())
-
-
-class StoreURLError(StoreError):
-    """A text that names no store; the message says what is allowed."""
 
 
 def shown(url: URL | str) -> str:

@@ -8,8 +8,8 @@ import msgspec
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from canonry.storage.sql.engine import StoreError
 from canonry.storage.sql.schema import metadata
+from canonry.storage.sql.store_errors import StoreError
 
 _NO_TEXT = re.compile(r"Could not decode to UTF-8 column '(\w+)'")  # sqlite3's words
 

@@ -12,8 +12,8 @@ from canonry.storage.records import HOST_BLOCKED
 from canonry.storage.rows.requeueing import queue_again
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks
-from canonry.storage.sql.engine import StoreError
 from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.transitions import QUEUED, Transition
 from canonry.storage.steering.short_steps import STEP, ShortSteps
 

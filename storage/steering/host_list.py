@@ -7,8 +7,8 @@ from sqlalchemy import Column, Connection, Select, TextClause, func, select, tex
 
 from canonry.storage.rows.waiting import reason_of
 from canonry.storage.sql.bulk import rows_of
-from canonry.storage.sql.engine import StoreError
 from canonry.storage.sql.schema import hosts
+from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.steering.pages_of_rows import InOrder, PageOfRows, page_of, page_with
 
 _COLUMNS = (

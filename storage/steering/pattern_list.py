@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select, text, tuple_
 
-from canonry.storage.sql.engine import StoreError
 from canonry.storage.sql.schema import LARGE, budgets
+from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.steering.pages_of_rows import (
     LOOKED_AT,
     InOrder,

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, select, text
 
 from canonry.storage.rows.requeueing import queue_again
 from canonry.storage.sql.bulk import chunks
-from canonry.storage.sql.engine import StoreError
 from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.steering.short_steps import STEP, ShortSteps
 
 _HERE = text("state > 2")  # as the index says it

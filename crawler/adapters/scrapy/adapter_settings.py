@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from scrapy.settings import BaseSettings
 
-from canonry.crawler.opening import DEFAULT_POLICY, find_policy, read_rules
+from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, read_rules
 from canonry.crawler.settings import SettingsError
-from canonry.storage.sql.engine import StoreURLError, read_url
+from canonry.storage.sql.engine import read_url
+from canonry.storage.sql.store_errors import StoreURLError
 
 _NAMES = ("CANONRY_ENABLED", "CANONRY_LEARN", "CANONRY_POLICY", "CANONRY_RULES", "CANONRY_STORE")
 _FILE = "canonry.db"

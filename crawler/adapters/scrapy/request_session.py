@@ -23,7 +23,8 @@ from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.in_force import StoredRules
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
-from canonry.crawler.opening import find_rules, open_store, policy_for
+from canonry.crawler.named_policies import find_rules
+from canonry.crawler.opening import open_store, policy_for
 from canonry.storage import State
 from canonry.storage.learned import rule_rows
 from canonry.storage.rows import request_queue

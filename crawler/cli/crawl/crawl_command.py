@@ -21,9 +21,10 @@ from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.printed.store_json import CrawlJSON, program
 from canonry.crawler.cli.terminal import last_words, live, render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.named_policies import find_policy, warnings_for
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.opening import find_policy, preset_of_store, warnings_for
+from canonry.crawler.opening import preset_of_store
 from canonry.crawler.run import unread_pages, workers
 from canonry.crawler.settings import Settings, is_given, load
 from canonry.crawler.web import serving

@@ -16,7 +16,7 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files.lines import Cut
 from canonry.crawler.files.seed_lists import ListedSeed, read_seed_lists
-from canonry.crawler.opening import find_policy
+from canonry.crawler.named_policies import find_policy
 from canonry.crawler.run.job.preparation import read_seeds
 from canonry.crawler.settings import load
 

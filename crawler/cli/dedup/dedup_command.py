@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from canonry.canon import Canonicalizer
-from canonry.crawler import opening
+from canonry.crawler import named_policies
 from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
@@ -191,10 +191,12 @@ def dedup(
     if seen is not None and rules_file is None:
         canonicalizer = Canonicalizer(policy_of_keys(seen, policy, render.notify))
     elif store is None:
-        canonicalizer = opening.canonicalizer(policy, rules_file, render.notify)
+        canonicalizer = named_policies.canonicalizer(policy, rules_file, render.notify)
     else:
+        from canonry.crawler import opening  # noqa: PLC0415 - loads SQLAlchemy
+
         canonicalizer = Canonicalizer(opening.policy_for(store, policy, render.notify))
-    for sentence in opening.warnings_for(canonicalizer.policy):
+    for sentence in named_policies.warnings_for(canonicalizer.policy):
         render.notify(f"canonry: {sentence}")
     start = time.monotonic()
     with render.byte_progress(dedup_job.bytes_to_read(todo), "dedup") as advance:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from canonry.canon import Refused
-from canonry.crawler import opening
+from canonry.crawler import named_policies
 from canonry.crawler.adapters.compat import OLD_KEYS, MapRow, map_keys
 from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
@@ -66,7 +66,7 @@ def migrate(
 
     With --json, standard output gets the summary, and the map is written only to -o.
     """
-    canonicalizer = opening.canonicalizer(policy, rules_file)
+    canonicalizer = named_policies.canonicalizer(policy, rules_file)
     refused: Counter[str] = Counter()
     count = 0
     cut: list[str] = []

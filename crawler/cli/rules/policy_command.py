@@ -15,7 +15,7 @@ from canonry.crawler.cli.options import json_option
 from canonry.crawler.cli.printed.rule_json import CheckedPolicyJSON, DifferenceJSON, PolicyJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
-from canonry.crawler.opening import find_policy
+from canonry.crawler.named_policies import find_policy
 
 
 @click.group(cls=DescribedGroup)

@@ -9,7 +9,7 @@ import click
 
 from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import RULE_STATES
-from canonry.crawler import opening
+from canonry.crawler import named_policies, opening
 from canonry.crawler.cli.described import Described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, out_option, policy_option, store_option
@@ -71,7 +71,7 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
     With --trial they start on probation: they spare no fetch until their predictions hold.
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-        given = opening.find_rules(file, canonicalizer.policy)
+        given = named_policies.find_rules(file, canonicalizer.policy)
         done = rule_store.import_rules(
             connection, given.rules, canonicalizer, time.time(), trial=trial
         )
@@ -110,7 +110,7 @@ def mine_rules(
     became of it. In a store they spare no fetch until a crawl has verified their predictions.
     """
     if store is None:
-        canonicalizer = opening.canonicalizer(policy, None)
+        canonicalizer = named_policies.canonicalizer(policy, None)
     else:  # opened below, it says what there is to say
         found_policy = opening.policy_for(store, policy, lambda _message: None)
         canonicalizer = Canonicalizer(found_policy)
@@ -157,7 +157,7 @@ def convert_rules(
 
     The rules are active: 'canonry rules import --trial' puts them on probation first.
     """
-    label = opening.find_policy(policy or opening.DEFAULT_POLICY).label
+    label = named_policies.find_policy(policy or named_policies.DEFAULT_POLICY).label
     found = [convert(Path(file).read_bytes(), file) for file in files]
     made = {rule.rewrite: rule for conversion in found for rule in conversion.rules}
     if as_json:

@@ -27,7 +27,7 @@ from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
-from canonry.crawler.opening import find_policy
+from canonry.crawler.named_policies import find_policy
 from canonry.crawler.run import unread_pages
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.settings import SettingsError

@@ -1,7 +1,8 @@
 """Print the results of whole commands: what a store holds, a rule, a dedup, a change of policy."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -10,10 +11,11 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import counted, moment, notify, out, table
-from canonry.storage import report
-from canonry.storage.learned.tracked_rule import TrackedRule
-from canonry.storage.policy_change import Forecast
 from canonry.storage.timestamps import iso
+
+if TYPE_CHECKING:
+    from canonry.storage.learned.tracked_rule import TrackedRule
+    from canonry.storage.policy_change import Forecast
 
 _NARROW = 72  # characters of a URL in a table
 
@@ -59,7 +61,7 @@ def status(found: Mapping[str, Any]) -> None:
         console.print(f"{links} {about}\n", soft_wrap=False)
 
 
-def rule(rule: TrackedRule, says: str, experience: str) -> None:
+def rule(rule: "TrackedRule", says: str, experience: str) -> None:
     """Print a learned rule and its evidence, and how experience with other hosts counted."""
     console = out()
     console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}")
@@ -88,10 +90,29 @@ def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) ->
         ("rule", "links", "link", "is the same as"),
         [
             (row["rules"], row["links"], _short(row["link"]), _short(row["same_as"]))
-            for row in report.merged_by_rule(rows)
+            for row in merged_by_rule(rows)
         ],
         console=console,
     )
+
+
+def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return how many links each single rule merged, the largest count first.
+
+    Args:
+        merged: as `canonry.storage.report.status` returns it: each row has the rules that merged
+            its links, joined by " + ". A link that needed several rules counts for each of them.
+
+    Returns:
+        Rows of the same shape, with one rule each. The example is one that needed few rules.
+    """
+    links: Counter[str] = Counter()
+    example: dict[str, Mapping[str, Any]] = {}
+    for row in sorted(merged, key=lambda row: row["rules"].count("+")):
+        for rule in row["rules"].split(" + "):
+            links[rule] += row["links"]
+            example.setdefault(rule, row)
+    return [{**example[rule], "rules": rule, "links": n} for rule, n in links.most_common()]
 
 
 def _short(text: str) -> str:
@@ -135,7 +156,7 @@ def _dedup_tables(summary: Summary) -> None:
     )
 
 
-def forecast(made: str, label: str, found: Forecast) -> None:
+def forecast(made: str, label: str, found: "Forecast") -> None:
     """Show what a change of a store's policy would do."""
     stay = found.urls - found.merged + found.split
     out().print(f"{made} -> {label}: {found.urls:,} URLs would be {stay:,}; nothing was changed")

@@ -3,15 +3,17 @@
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon import extract as canon_extract
-from canonry.crawler import opening
+from canonry.crawler import named_policies
 from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
@@ -28,8 +30,10 @@ from canonry.crawler.compression import Stream
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
 from canonry.crawler.files.text_streams import in_utf8
-from canonry.crawler.inquiry.ask import ask
-from canonry.storage import report
+from canonry.crawler.settings import SettingsError
+
+if TYPE_CHECKING:
+    from canonry.crawler.learn.lookup import Lookup
 
 _known_store = click.option(
     "--store", metavar="FILE|URL", help="Also use what this store has learned."
@@ -78,7 +82,7 @@ def canon(
     """
     given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
     refused = 0
-    with opening.open_canonicalizer(policy, rules_file, store, render.notify) as canonicalizer:
+    with _opened(policy, rules_file, store) as canonicalizer:
         surt = Canonicalizer(canonicalizer.policy).surt
         for result in canonicalizer.many(given, base):
             if isinstance(result, Refused):
@@ -91,6 +95,22 @@ def canon(
             else:
                 click.echo(surt(result.identity) if output_format == "surt" else result.identity)
     return FAILED if refused and given is urls else 0
+
+
+@contextmanager
+def _opened(
+    policy: str | None, rules_file: str | None, store: str | None
+) -> Iterator["Canonicalizer | Lookup"]:
+    """Open what makes canonical forms: a policy, and rules from a file or from a store."""
+    if store is None:
+        yield named_policies.canonicalizer(policy, rules_file, render.notify)
+        return
+    if rules_file is not None:
+        raise SettingsError("--rules and --store: a store has rules of its own; give one of them")
+    from canonry.crawler import opening  # noqa: PLC0415 - loads SQLAlchemy
+
+    with opening.open_lookup(store, policy, render.notify) as lookup:
+        yield lookup
 
 
 def _record(result: Canonical | Refused) -> CanonicalJSON | RefusedJSON:
@@ -134,10 +154,13 @@ def explain(
     For a learned rule, it also shows the evidence for the rule. With --store, it shows what the
     store knows of the URL, too, as 'canonry why' does.
     """
-    with opening.open_canonicalizer(policy, rules_file, store, render.notify) as canonicalizer:
+    with _opened(policy, rules_file, store) as canonicalizer:
         trace = canonicalizer.explain(url, base)
     answer = None
     if store is not None:
+        from canonry.crawler.inquiry.ask import ask  # noqa: PLC0415 - loads SQLAlchemy
+        from canonry.storage import report  # noqa: PLC0415 - the same
+
         with report.reading(store) as connection:
             answer = ask(connection, trace.url, time.time(), policy)
     if as_json:

@@ -452,6 +452,34 @@ def test_a_crawl_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     assert loaded.isdisjoint({"jinja2", "numpy", "pyarrow", "warcio"})
 
 
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        (["dedup", "urls.txt"], {"numpy"}),
+        (["canon", "http://a.example/"], set()),
+        (["explain", "http://a.example/"], set()),
+    ],
+    ids=lambda words: words[0] if isinstance(words, list) else "",
+)
+def test_what_uses_no_store_imports_no_database(
+    tmp_path: Path, words: list[str], more: set[str]
+) -> None:
+    """Most of these jobs are small, and their start is all that they take."""
+    (tmp_path / "urls.txt").write_text("http://a.example/\nhttp://A.example/\n")
+    code = (
+        "import sys; from canonry.crawler.cli.commands import main\n"
+        f"try: main({words!r})\n"
+        "except SystemExit as end: print(end.code, *sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=True
+    )
+    code, *loaded = done.stderr.decode().splitlines()[-1].split()
+    assert code == "0"
+    assert more | {"canonry.canon"} <= set(loaded)
+    assert {"aiohttp", "asyncio", "pyarrow", "sqlalchemy", "sqlite3"}.isdisjoint(loaded)
+
+
 def test_the_version_tells_whether_the_kernel_is_compiled(tmp_path: Path) -> None:
     said = run_command("--version", folder=tmp_path).stdout.decode()
     assert re.fullmatch(r"canonry, version [0-9.]+, compiled\n", said)

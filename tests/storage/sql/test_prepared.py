@@ -8,8 +8,8 @@ from sqlalchemy.exc import IntegrityError, ProgrammingError
 from support.stores import open_store
 
 from canonry.storage.rows.request_tables import create_tables, requests
-from canonry.storage.sql.engine import StoreError
 from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.store_errors import StoreError
 
 pytestmark = pytest.mark.every_database
 _c = requests.c

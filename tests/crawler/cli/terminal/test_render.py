@@ -6,7 +6,6 @@ import pytest
 from rich.console import Console
 
 from canonry.crawler.cli.terminal import render, summaries
-from canonry.storage import report
 
 MERGED = [
     {"rules": "host-case + fragment", "links": 5, "link": "HTTP://A/#x", "same_as": "http://a/"},
@@ -23,7 +22,7 @@ def test_counts_have_their_noun(count: int, text: str) -> None:
 
 
 def test_a_link_counts_for_each_rule_that_it_needed() -> None:
-    rows = report.merged_by_rule(MERGED)
+    rows = summaries.merged_by_rule(MERGED)
     assert [(row["rules"], row["links"]) for row in rows] == [
         ("fragment", 7),
         ("host-case", 5),
