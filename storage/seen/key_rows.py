@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from canonry.storage.seen.key_order import in_order
+from canonry.storage.seen.key_order import places_in_order
 from canonry.storage.sql.bulk import insert_rows, rows_of
 from canonry.storage.sql.schema import keys
 from canonry.storage.sql.write_locks import is_beside
@@ -36,8 +36,9 @@ def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[byte
             before.
         given: by key the row of its URL, at least one.
     """
-    ordered = in_order(list(given))
-    rows = list(map(given.__getitem__, ordered))
+    names, numbers = list(given), list(given.values())
+    places = places_in_order(names)
+    ordered, rows = list(map(names.__getitem__, places)), list(map(numbers.__getitem__, places))
     if connection.dialect.name != "postgresql":
         done = connection.exec_driver_sql(_INSERT, list(zip(ordered, rows, strict=True)))
     elif not is_beside(connection) and _copied(connection, ordered, rows):

@@ -132,9 +132,9 @@ class SeenSet:
             known.update(others)
             for key in others:
                 del won[key]
-        found = zip(
-            map(known.__getitem__, wanted), _first_of(wanted, won), repeat(None), strict=False
-        )
+        # If all are new, their ids are in the order of the keys already.
+        ids = won.values() if len(won) == len(wanted) else map(known.__getitem__, wanted)
+        found = zip(ids, _first_of(wanted, won), repeat(None), strict=False)
         answers = list(map(_ADMISSION, found))
         if len(self._fresh) > _RECENT:  # the table has them, even before the commit
             self._fresh.clear()
