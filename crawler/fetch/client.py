@@ -2,7 +2,6 @@
 
 import asyncio
 import ssl
-import time
 from collections.abc import Mapping, MutableMapping
 from functools import partial
 from types import TracebackType
@@ -19,7 +18,8 @@ from canonry.canon import parse
 from canonry.canon.syntax import to_text
 from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
-from canonry.crawler.fetch.bodies import BodyReader
+from canonry.crawler.fetch.bodies.body_reader import BodyReader
+from canonry.crawler.fetch.bodies.request_time import RequestTime
 from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, pace
@@ -96,9 +96,7 @@ class Client:
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(
-                total=self._fetch.timeout, sock_connect=self._fetch.connect_timeout
-            ),
+            timeout=aiohttp.ClientTimeout(sock_connect=self._fetch.connect_timeout),
             headers=self._headers,
             request_class=PacedRequest,
             response_class=_AddressedResponse,
@@ -162,31 +160,30 @@ class Client:
     ) -> Response:
         """Request one URL; read the whole body, or the beginning of it."""
         await self._pacer.turn(url)  # no time limit counts this wait
-        start = time.monotonic()
         sent = self._request_headers.of(url, cookies, headers)
         exact = _exact(url)
         target = self._pin(exact, sent)
         try:
             proxy = await self._routes.of(url, exact.host or "", exact.port or 0)
             pace(self._pacer, url)
-            async with (self._session if proxy is None else self._proxied).get(
-                target,
-                allow_redirects=False,
-                headers=sent,
-                **by_way_of(proxy, exact.scheme, sent),
-            ) as response:
+            session = self._session if proxy is None else self._proxied
+            way = by_way_of(proxy, exact.scheme, sent)
+            async with (
+                RequestTime(self._fetch.timeout) as time,
+                session.get(target, allow_redirects=False, headers=sent, **way) as response,
+            ):
                 self._pacer.arrived(url)
                 if proxy is not None and response.status == PASSWORD_WANTED:
                     raise FetchError(Fault.PROXY, f"status {response.status}")
                 exchange = _exchange(response, proxied=proxy is not None)
-                body, unread = await self._bodies.read(response, cut)
+                body, unread = await self._bodies.read(response, cut, time)
                 return Response(
                     url,
                     response.status,
                     _clean(response.headers),
                     {name: morsel.value for name, morsel in response.cookies.items()},
                     body,
-                    time.monotonic() - start,
+                    time.elapsed,
                     exchange,
                     unread,
                 )

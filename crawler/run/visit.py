@@ -8,6 +8,7 @@ from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.fetch.bodies.body_room import BodyRoom
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
@@ -56,6 +57,7 @@ class Visitor:
         self._settings = settings.fetch
         self._links = LinkFinder(url_filter, settings)
         self._fingerprints = Fingerprints()
+        self._room = BodyRoom()
         self._reads_sitemaps = settings.crawl.sitemaps
         self._listed: set[str] = set()  # origins whose sitemaps were added to an outcome
         self._clock = clock
@@ -76,7 +78,8 @@ class Visitor:
         try:
             if not await self._is_allowed(queued.url, slow_down):
                 return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, asked=asks)
-            return self._with_sitemaps(await self._follow(queued))
+            with self._room.visit():
+                return self._with_sitemaps(await self._follow(queued))
         except FetchError as error:
             return self._failed(queued, error)
 
@@ -89,7 +92,9 @@ class Visitor:
         try:
             if not await self._is_allowed(probe.url, slow_down):
                 return None
-            outcome = await self._follow(Queued(_NO_ROW, probe.url, depth=1, hops=0, attempts=0))
+            with self._room.visit():
+                row = Queued(_NO_ROW, probe.url, depth=1, hops=0, attempts=0)
+                outcome = await self._follow(row)
         except FetchError:
             return None
         page = outcome.page

@@ -1,8 +1,12 @@
 """Bodies of responses: which are read, and how far."""
 
+from io import BytesIO
+
 import aiohttp
 
 from canonry.canon.syntax import to_text
+from canonry.crawler.fetch.bodies.body_room import make_room
+from canonry.crawler.fetch.bodies.request_time import RequestTime
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.response import Unread
 from canonry.crawler.hold_reason import HoldReason
@@ -20,7 +24,7 @@ class BodyReader:
         self._types = MediaTypes(fetch.only_types)
 
     async def read(
-        self, response: aiohttp.ClientResponse, cut: int | None
+        self, response: aiohttp.ClientResponse, cut: int | None, time: RequestTime
     ) -> tuple[bytes, Unread | None]:
         """Read the body of a response; limits count decompressed bytes.
 
@@ -28,6 +32,7 @@ class BodyReader:
             response: of which the head was read.
             cut: read no more than the beginning of any body: one that was cut has more than so many
                 bytes. None reads the whole body, if it is wanted and not too long.
+            time: of the request; it does not count how long a large body waits for room.
 
         Returns:
             The body; and why it was not read, or None.
@@ -35,18 +40,26 @@ class BodyReader:
         if cut is None and (unread := self._unwanted(response)) is not None:
             response.close()
             return b"", unread
-        parts: list[bytes] = []  # most bodies come in one, which is then not copied
-        size = 0
+        body, size = b"", 0
+        whole: BytesIO | None = None  # most bodies come in one piece, which is then not copied
         while part := await response.content.readany():
-            parts.append(part)
             size += len(part)
-            if cut is not None and size > cut:
-                response.close()
-                break
             if cut is None and size > self._longest:
                 response.close()
                 return b"", Unread(Fault.TOO_LARGE.label, f"over {self._longest:,} bytes")
-        return b"".join(parts), None
+            if size == len(part):
+                body = part
+            elif whole is None:
+                whole = BytesIO()
+                whole.writelines((body, part))
+                body = b""
+            else:
+                whole.write(part)
+            if cut is not None and size > cut:
+                response.close()
+                break
+            await make_room(size, len(part), time)
+        return body if whole is None else whole.getvalue(), None  # it shares the bytes
 
     def _unwanted(self, response: aiohttp.ClientResponse) -> Unread | None:
         """Return why a body need not be read, as far as the headers tell."""
