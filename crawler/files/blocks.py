@@ -173,6 +173,8 @@ def _of_file(
     if not isinstance(reads, LineFormat):
         if input_format.keep_rows:
             yield from _of_rows(_row_blocks(found, stream, arrives))
+        elif found.name == "csv" and found.delimiter.isascii():
+            yield from _without_rows(_of_rows(_row_blocks(found, stream, arrives)))
         else:
             yield from _of_records(reads.read(stream, found.column))
         return
@@ -216,6 +218,13 @@ def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
             continue
         lines, refused = _as_lines(values)
         yield b"\n".join(lines), refused, rows
+
+
+def _without_rows(blocks: Iterable[_Some]) -> Iterator[_Some]:
+    """Yield the URLs of rows alone; a header without rows has none."""
+    for data, refused, rows in blocks:
+        if rows is None or rows.data:
+            yield data, refused, None
 
 
 def _picked(blocks: Iterable[_Some], picks: LinePicks, kept: str | None) -> Iterator[_Some]:

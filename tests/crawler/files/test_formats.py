@@ -145,6 +145,30 @@ def test_standard_input_is_read_in_the_same_way(tmp_path: Path, name: str) -> No
     assert done.stdout.decode().splitlines() == [A, B, C]
 
 
+def test_csv_without_its_rows_is_read_in_the_same_way(tmp_path: Path) -> None:
+    """Only a reader of text knows a delimiter beyond ASCII; a header alone has no line."""
+    csv_of = ("csv", "url")
+    (tmp_path / "x").write_text(f"nþurl\n1þ{A}\n2þ{B}\n", "utf-8")
+    found = read(tmp_path / "x", InputFormat(*csv_of, "þ"))[0]
+    assert [line.text.decode() for line in found] == [A, B]
+    (tmp_path / "x").write_text(f'n;url\n1;{A}\n"2;\n";"{B}"\n3\n4;"{A[:9]}\n{A[9:]}"\n')
+    found = read(tmp_path / "x", InputFormat(*csv_of, ";"))[0]
+    assert [(line.number, line.text.decode()) for line in found] == [
+        (1, A),
+        (2, B),
+        (3, ""),
+        (4, A),
+    ]
+    assert [line.refused for line in found] == [None, None, "record", None]
+    (tmp_path / "x").write_text("n,url\n")
+    assert list(blocks.read([str(tmp_path / "x")], input_format=InputFormat(*csv_of))) == []
+    assert [
+        one.rows is None
+        for one in blocks.read([str(tmp_path / "x")], input_format=InputFormat("csv", "1"))
+        if not isinstance(one, Cut)
+    ] == [True]
+
+
 def test_every_format_can_be_named(tmp_path: Path) -> None:
     """A name goes before detection; every row of the table has one of `CASES`."""
     assert {name.partition(" ")[0].rstrip(",") for name in CASES} == INPUT_FORMATS.keys()
