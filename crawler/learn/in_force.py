@@ -1,6 +1,7 @@
 """The rules in force in a store: what they make of URLs, for all who admit URLs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, select
@@ -20,6 +21,7 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.sql.schema import hosts
 
+Changes: TypeAlias = Sequence[tuple[LearnedRule, str, str]]  # rule, before, after
 SOURCE = "the rules of the store"  # what errors call them
 
 
@@ -101,6 +103,12 @@ class RulesInForce:
         """Return what active and suspended rules make of a URL; None as in `rewrite`."""
         return self._rewrite(self._active_or_suspended, url)
 
+    def change(self, url: str) -> Rewritten | None:
+        """Return what the active rules make of a URL if they change it: `rewrite`, but for that."""
+        plain = self._canonicalizer.identity(url)
+        identity, changes = follow(self.active, plain, self._canonicalizer.identity)
+        return self._rewritten(plain, identity, changes) if changes else None
+
     def concern(self, identity: str) -> bool:
         """Return True if rules are about an identity's site, or move other hosts to it."""
         rules = self._active_or_suspended
@@ -114,6 +122,9 @@ class RulesInForce:
         identity, changes = follow(rules, plain, self._canonicalizer.identity)
         if not changes:
             return Rewritten(plain, own_key, (), plain) if self.concern(plain) else None
+        return self._rewritten(plain, identity, changes)
+
+    def _rewritten(self, plain: str, identity: str, changes: Changes) -> Rewritten:
         used = tuple(dict.fromkeys([rule.id for rule, _before, _after in changes]))
         return Rewritten(identity, self._canonicalizer.key_of(identity), used, plain)
 

@@ -64,7 +64,7 @@ def publish(
     done = rekeying.rekey(
         connection,
         names,
-        in_force.rewrite,
+        in_force.change,
         in_force.rewrite_held,
         now,
         partial(is_verified, in_force),

@@ -1,7 +1,7 @@
 """Rekeying: what a change of rules does to the URLs that the store knows."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, delete, select
@@ -20,7 +20,7 @@ from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import chunks, insert_rows
+from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
 from canonry.storage.sql.schema import State, classes, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 
@@ -61,8 +61,9 @@ class _KnownURL(NamedTuple):
         return self.state == State.QUEUED and is_ordinary and self.source is not None
 
 
-_COLUMNS = tuple(urls.c[name] for name in ("id", "host_id", "url", "state", "reason"))
-_KNOWN = select(*_COLUMNS, urls.c.depth, urls.c.priority, urls.c.source_id)
+_COLUMNS = ("id", "host_id", "url", "state", "reason", "depth", "priority", "source_id")
+_KNOWN = select(*(urls.c[name] for name in _COLUMNS))
+_KNOWN_BY_ROW = f"SELECT {', '.join(_COLUMNS)} FROM urls WHERE id"  # noqa: S608 - our names
 
 
 def _rows_of_hosts(
@@ -102,22 +103,23 @@ def rekey(
 
     Args:
         connection: in a transaction that holds the write lock.
-        names: the hosts.
-        rewrite: what the active rules make of a URL.
+        names: the hosts, with all that the rules join to them.
+        rewrite: what the active rules make of a URL; it may be None if they do not change it.
         rewrite_held: what active and suspended rules make of it; a URL that they hold stays held.
         now: seconds since 1970.
         is_verified: returns True for queued URLs that are to be fetched all the same.
     """
     _clear(connection, names)
     known_urls = map(_KnownURL._make, _rows_of_hosts(connection, names, _KNOWN))
-    members, waiting, free = _by_class(known_urls, rewrite, rewrite_held)
+    members, free = _by_class(known_urls, rewrite, rewrite_held)
     plain: dict[bytes, int] = rows_of_keys(connection, list(members))
-    answered = {known.row for key in waiting for known in _fetched(members.get(key, ()))}
+    waiting = _waiting(connection, members, plain, rewrite)
+    answered = {known.row for key in waiting for known in _fetched(members[key])}
     alive = alive_among(connection, answered.union(plain.values()))
-    for key in waiting.keys() & members.keys():
+    for key, own in waiting.items():
         if any(known.row in alive for known in _fetched(members[key])):
             del plain[key]  # its page is known already, under another name
-            members[key].append(waiting[key])
+            members[key].append(own)
     dead = answered - alive.keys()
 
     def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
@@ -160,29 +162,51 @@ def _by_class(
     known_urls: Iterable[_KnownURL],
     rewrite: Callable[[str], Rewritten | None],
     rewrite_held: Callable[[str], Rewritten | None],
-) -> tuple[
-    dict[bytes, list[tuple[_KnownURL, Rewritten]]],
-    dict[bytes, tuple[_KnownURL, Rewritten]],
-    list[int],
-]:
+) -> tuple[dict[bytes, list[tuple[_KnownURL, Rewritten]]], list[int]]:
     """Sort known URLs.
 
     Returns:
-        By key, the URLs that rules change or hold; by key, the queued URLs that rules may make of
-        others; and the rows that no rule holds any more.
+        By key, the URLs that rules change or hold; and the rows that no rule holds any more.
     """
     members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
-    waiting: dict[bytes, tuple[_KnownURL, Rewritten]] = {}
     free: list[int] = []
     for known in known_urls:
-        found = rewrite_held(known.url) if known.is_held else rewrite(known.url)
-        if found is not None and (found.rules or known.is_held):
+        is_held = known.is_held
+        found = rewrite_held(known.url) if is_held else rewrite(known.url)
+        if found is not None and (found.rules or is_held):
             members.setdefault(found.key, []).append((known, found))
-        elif known.is_held:
+        elif is_held:
             free.append(known.row)
-        elif found is not None and known.may_wait and known.priority == ORDINARY:
-            waiting[found.key] = known, found
-    return members, waiting, free
+    return members, free
+
+
+def _waiting(
+    connection: Connection,
+    members: Mapping[bytes, Sequence[tuple[_KnownURL, Rewritten]]],
+    plain: Mapping[bytes, int],
+    rewrite: Callable[[str], Rewritten | None],
+) -> dict[bytes, tuple[_KnownURL, Rewritten]]:
+    """Return by key the queued URLs whose page was fetched under a name that rules change.
+
+    No rule changes these URLs themselves.
+
+    Args:
+        connection: of the store.
+        members: by key, the URLs that rules change or hold.
+        plain: by key, the row of the URL with that identity.
+        rewrite: what the active rules make of a URL.
+    """
+    keys = {row: key for key, row in plain.items() if any(True for _ in _fetched(members[key]))}
+    waiting = {}
+    for known in map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ROW, list(keys))):
+        if not known.may_wait or known.priority != ORDINARY:
+            continue
+        changed = rewrite(known.url)
+        if changed is None or not changed.rules:
+            key = keys[known.row]
+            identity = members[key][0][1].identity
+            waiting[key] = known, Rewritten(identity, key, (), identity)
+    return waiting
 
 
 def _fetched(group: Iterable[tuple[_KnownURL, Rewritten]]) -> Iterator[_KnownURL]:
