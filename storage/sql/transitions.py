@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, bindparam, func, update
+from sqlalchemy import Connection, bindparam, update
 
 from canonry.storage.sql import counts
-from canonry.storage.sql.schema import State, hosts, url_rows
+from canonry.storage.sql.schema import State, hosts
 
 Standing: TypeAlias = tuple[State, str | None]  # a state, and the reason if held or failed
 QUEUED: Standing = (State.QUEUED, None)
@@ -27,16 +27,9 @@ class Transition(NamedTuple):
     after: Standing
 
 
-# Built once: building a statement takes longer than running it.
-_WRITE = (
-    update(url_rows)
-    .where(url_rows.c.id == bindparam("row"))
-    .values(
-        state=bindparam("now"),
-        reason=bindparam("why"),
-        due=func.coalesce(bindparam("at"), url_rows.c.due),
-    )
-)
+# Without SQLAlchemy's work for each parameter.
+_WRITE = "UPDATE url_rows SET state = {0}, reason = {0}, due = coalesce({0}, due) WHERE id = {0}"
+_WRITES = {"sqlite": _WRITE.format("?"), "postgresql": _WRITE.format("%s")}
 _ADD_PENDING = (
     update(hosts)
     .where(hosts.c.id == bindparam("host"))
@@ -60,11 +53,8 @@ def move(
     """
     if not moved:
         return
-    rows = [
-        {"row": row, "now": change.after[0], "why": change.after[1], "at": due}
-        for row, change in moved.items()
-    ]
-    connection.execute(_WRITE, rows)
+    rows = [(int(to), why, due, row) for row, (_host, _depth, _before, (to, why)) in moved.items()]
+    connection.exec_driver_sql(_WRITES[connection.dialect.name], rows)
     count(connection, Counter(moved.values()))
 
 
