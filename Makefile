@@ -73,6 +73,7 @@ test-lowest:
 # Not part of the tests: it needs GCC, and takes minutes.
 test-sanitized: $(READY)
 	$(BIN)/python tests/sanitized.py
+	$(BIN)/python tests/sanitized.py --threads
 
 # Not part of the tests: it downloads packages of Debian, and takes minutes.
 trial-learning: $(READY)

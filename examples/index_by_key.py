@@ -33,6 +33,7 @@ def main() -> None:
     print(f"{count} documents")
     for url, body in table.execute("SELECT url, body FROM document ORDER BY url"):
         print(f"{url}: {body}")
+    table.close()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,10 @@ The kernels are compiled with GCC's address and undefined-behaviour sanitizers i
 of an object, each use of freed memory and each undefined operation ends the run. Memory comes from
 malloc, since the sanitizer cannot see into Python's own arenas.
 
+``--threads`` compiles them with the thread sanitizer instead, and runs the tests in which threads
+share a kernel: a write that another thread's read or write does not wait for ends the run. It sees
+who holds Python's lock, so what it finds lies in code that runs without it.
+
 ``python tests/sanitized.py tests/canon/test_columns.py -k many`` runs these tests instead.
 """
 
@@ -17,8 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _BUILT = ROOT / "build" / "sanitized"
-_CHECKS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
-_TESTS = (
+_MEMORY = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+_THREADS = "-fsanitize=thread -fno-omit-frame-pointer"
+_MEMORY_TESTS = (
     "tests/canon/pipeline/test_native.py",
     "tests/canon/pipeline/test_threads.py",
     "tests/canon/test_arrow_columns.py",
@@ -26,18 +31,19 @@ _TESTS = (
     "tests/crawler/content/test_native_sketch.py",
     "tests/crawler/documents/test_native_tags.py",
 )
+_THREADS_TESTS = (
+    "tests/canon/pipeline/test_threads.py",
+    "tests/crawler/batch/test_key_set.py",
+    "tests/crawler/batch/test_dedup.py",
+)
 
 
 def main() -> int:
     """Build, and run the tests; return their exit code."""
-    shutil.rmtree(_BUILT, ignore_errors=True)
-    flags = {"CC": "gcc", "CFLAGS": f"-O1 -g {_CHECKS}", "LDFLAGS": _CHECKS}
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(_BUILT)]
-    subprocess.run(build, cwd=ROOT, env={**os.environ, **flags}, check=True)
-    [wheel] = _BUILT.glob("*.whl")
-    site = _BUILT / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
+    words = sys.argv[1:]
+    for_threads = "--threads" in words
+    words = [word for word in words if word != "--threads"]
+    site = _built(_THREADS if for_threads else _MEMORY)
     kernels = sorted(path.name.partition(".")[0] for path in site.rglob("*.so"))
     print(f"sanitized: {', '.join(kernels) or 'nothing: there is no GCC'}", flush=True)
     if not kernels:
@@ -47,15 +53,29 @@ def main() -> int:
         "PYTHONPATH": str(site),
         "PYTHONSAFEPATH": "1",  # the checkout's own kernels are not these
         "PYTHONMALLOC": "malloc",
-        "LD_PRELOAD": _library("libasan.so"),
+        "LD_PRELOAD": _library("libtsan.so" if for_threads else "libasan.so"),
         # Python itself leaves memory to the end of the process.
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:detect_stack_use_after_return=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
+        "TSAN_OPTIONS": "halt_on_error=1:ignore_noninstrumented_modules=1",
     }
     run = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
     run += ["--capture=sys", "--hypothesis-profile=fast", "--timeout=600"]
-    tests = sys.argv[1:] or _TESTS
+    tests = words or (_THREADS_TESTS if for_threads else _MEMORY_TESTS)
     return subprocess.run([*run, *tests], cwd=ROOT, env=env, check=False).returncode
+
+
+def _built(checks: str) -> Path:
+    """Build a wheel whose kernels are compiled with checks; return the folder that imports find."""
+    shutil.rmtree(_BUILT, ignore_errors=True)
+    flags = {"CC": "gcc", "CFLAGS": f"-O1 -g {checks}", "LDFLAGS": checks}
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(_BUILT)]
+    subprocess.run(build, cwd=ROOT, env={**os.environ, **flags}, check=True)
+    [wheel] = _BUILT.glob("*.whl")
+    site = _BUILT / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return site
 
 
 def _library(name: str) -> str:

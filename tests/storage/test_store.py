@@ -293,7 +293,7 @@ def test_a_file_that_is_no_store_is_refused_and_unchanged(tmp_path: Path) -> Non
         open_store(tmp_path)
     assert path.read_bytes() == b"this is no database" * 100
     path.unlink()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()
     with pytest.raises(StoreError, match="has tables, but none of Canonry's"):

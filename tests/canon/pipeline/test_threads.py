@@ -75,3 +75,21 @@ def test_a_list_may_change_while_the_kernel_reads_it() -> None:
         for _ in range(20):
             assert all(found is None or found.key for found in web.native.canonicals(urls))
         changing.result()
+
+
+@pytest.mark.skipif(native.VERSION == 0, reason="needs the compiled kernel")
+@pytest.mark.parametrize("policy", ["web", "search", "archive"])
+def test_threads_key_blocks_of_lines_at_the_same_time(policy: str) -> None:
+    shared = canonry.Canonicalizer(policy).native
+    assert shared is not None
+    urls = [url for url in URLS if url.isascii()] * 40
+    block = "\n".join(urls).encode()
+    alone = shared.lines(block, len(urls))
+    start = Barrier(THREADS)
+
+    def work(_turn: int) -> tuple[bytes, ...]:
+        start.wait()
+        return shared.lines(block, len(urls))
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        assert list(threads.map(work, range(THREADS))) == [alone] * THREADS

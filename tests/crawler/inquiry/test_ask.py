@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -196,7 +197,7 @@ def test_a_pattern_that_keeps_a_url_out_is_named(tmp_path: Path) -> None:
 def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_path: Path) -> None:
     crawl(tmp_path, answer, retries=0)
     store = f"sqlite:///{tmp_path / 'store.db'}"
-    with sqlite3.connect(tmp_path / "store.db") as database:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as database, database:
         job = json.loads(database.execute("SELECT settings FROM jobs").fetchone()[0])
         table = {"max_pages": 1, "basic_auth": "***", "headers": ["X: ***"], "unheard-of": 1}
         job["settings"] |= {"hosts": {"a.example": table}, "new": {"x": 1}}

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_waits_that_no_crawl_makes_keep_nobody_waiting(
     site = Site()
     site.crawl(tmp_path, max_pages=1)
     then = time.time() + ahead
-    with sqlite3.connect(tmp_path / "s.db") as database:
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
         database.execute("UPDATE url_rows SET due = ? WHERE state = 0", (then,))
         database.execute("UPDATE hosts SET ready_at = ?", (then,))
         if leased:
@@ -114,7 +115,7 @@ def test_a_host_that_asked_for_time_gets_it_from_the_resumed_crawl(
     site.retry_after = str(5 * 3_600)
 
     def times(column: str, table: str) -> float:
-        with sqlite3.connect(tmp_path / "s.db") as database:
+        with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
             [[found]] = database.execute(f"SELECT max({column}) FROM {table}")  # noqa: S608
         database.close()
         return float(found) - right()

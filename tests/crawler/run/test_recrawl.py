@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def exported_pages(folder: Path) -> list[dict[str, object]]:
 def test_a_recrawl_that_was_stopped_resumes(tmp_path: Path) -> None:
     site = Site()
     crawl(tmp_path, site.answer, retries=0)
-    with sqlite3.connect(tmp_path / "store.db") as connection:  # a day goes by
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:  # a day goes by
         connection.execute("UPDATE url_rows SET due = due - 86400")
     connection.close()
     before = site.requested.copy()
@@ -150,7 +151,7 @@ def test_a_recrawl_asks_for_what_a_robots_txt_held_before(tmp_path: Path) -> Non
     status, _ = crawl(tmp_path, answer)
     assert status["held"] == {"robots": 1}
     answers["/robots.txt"] = ok(b"")
-    with sqlite3.connect(tmp_path / "store.db") as connection:  # a day goes by
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:  # a day goes by
         connection.execute("UPDATE robots SET expires_at = 0")
     connection.close()
     status, pages = crawl(tmp_path, answer, recrawl_after="0")

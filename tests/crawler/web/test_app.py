@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,7 @@ def test_a_store_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_store_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
     crawl(tmp_path, lambda _head: page())
-    with sqlite3.connect(tmp_path / "store.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
         connection.execute("UPDATE meta SET value = '3' WHERE name = 'schema'")
     connection.close()
     with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:

@@ -1,6 +1,7 @@
 """Errors of a database, and errors that a damaged one causes."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_an_error_that_a_damaged_file_causes_names_the_file(engine: Engine, tmp_
 def test_a_store_that_is_damaged_while_it_is_open(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, URLS)
-    with sqlite3.connect(tmp_path / "store.db") as other:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as other, other:
         other.execute("INSERT INTO meta VALUES ('other', 'fact')")  # SQLite forgets what it read
     other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     other.close()

@@ -1,6 +1,7 @@
 """A damaged text in a column: the error names the table and the row."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ RULE = TrackedRule(Rewrite("a.example", "trailing-slash", new="slash"), state="a
 
 def damage(folder: Path, table: str, column: str, old: bytes, new: bytes) -> None:
     """Change a text as a broken disk would."""
-    with sqlite3.connect(folder / "store.db") as connection:
+    with closing(sqlite3.connect(folder / "store.db")) as connection, connection:
         connection.text_factory = bytes
         rows = connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall()  # noqa: S608
         for row, text in rows:

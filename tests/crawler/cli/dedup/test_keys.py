@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_store_knows_the_keys_of_a_file(folder: Path) -> None:
     known = {canonry.key(url).hex() for url in URLS[:15] + URLS[17:20]}
     assert unknown == {f"urn:canonry:key:{key}" for key in known}
     assert {row["reason"] for row in rows if row["url"] in unknown} == {"scheme"}
-    with sqlite3.connect(folder / "s.db") as connection:
+    with closing(sqlite3.connect(folder / "s.db")) as connection, connection:
         assert connection.execute("SELECT count(*) FROM merges").fetchone() == (0,)
     connection.close()
 

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -142,10 +143,10 @@ def test_a_damaged_store(store: Path, damage: Callable[[bytearray], None]) -> No
 
 
 def test_values_that_no_column_holds(store: Path) -> None:
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.executescript(_WITHOUT_NOT_NULL)
     connection.close()
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE meta SET value = NULL WHERE name = 'schema'")
         connection.executescript(_WITH_NOT_NULL)
     connection.close()
@@ -162,7 +163,7 @@ def test_values_that_no_column_holds(store: Path) -> None:
     ],
 )
 def test_a_store_of_somebody_else(store: Path, change: str, said: str) -> None:
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute(change)
     connection.close()
     for command in (*READERS, *WRITERS):

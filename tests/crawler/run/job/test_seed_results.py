@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_a_crawl_that_was_interrupted_goes_on_without_asking_again_for_what_it_k
     tmp_path: Path,
 ) -> None:
     crawl(tmp_path, lambda _head: ok(b"", status="404 Not Found"))
-    with sqlite3.connect(tmp_path / "s.db") as database:
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
         database.execute("UPDATE jobs SET state = 'interrupted'")
     database.close()
     result = crawl(tmp_path, lambda _head: page())
