@@ -295,7 +295,6 @@ def test_a_file_that_is_no_store_is_refused_and_unchanged(tmp_path: Path) -> Non
     path.unlink()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE theirs (x)")
-    connection.close()
     with pytest.raises(StoreError, match="has tables, but none of Canonry's"):
         open_store(tmp_path)
 

@@ -102,7 +102,6 @@ def test_waits_that_no_crawl_makes_keep_nobody_waiting(
             database.execute("UPDATE hosts SET lease_owner = 'away:1:x', lease_until = ?", (until,))
         database.execute("UPDATE robots SET expires_at = ?", (then + DAY,))
         database.execute("UPDATE jobs SET started_at = started_at - 60, ended_at = NULL")
-    database.close()
     site.crawl(tmp_path)
     assert site.requested["/3"] == 1
     assert site.requested["/robots.txt"] == 2, "a file that was fetched in the future is old"
@@ -117,7 +116,6 @@ def test_a_host_that_asked_for_time_gets_it_from_the_resumed_crawl(
     def times(column: str, table: str) -> float:
         with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
             [[found]] = database.execute(f"SELECT max({column}) FROM {table}")  # noqa: S608
-        database.close()
         return float(found) - right()
 
     with monkeypatch.context() as patch:

@@ -93,7 +93,6 @@ def test_a_recrawl_that_was_stopped_resumes(tmp_path: Path) -> None:
     crawl(tmp_path, site.answer, retries=0)
     with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:  # a day goes by
         connection.execute("UPDATE url_rows SET due = due - 86400")
-    connection.close()
     before = site.requested.copy()
     crawl(tmp_path, site.answer, retries=0, recrawl_after="12h", max_pages=2)
     crawl(tmp_path, site.answer, retries=0, recrawl_after="12h")
@@ -153,6 +152,5 @@ def test_a_recrawl_asks_for_what_a_robots_txt_held_before(tmp_path: Path) -> Non
     answers["/robots.txt"] = ok(b"")
     with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:  # a day goes by
         connection.execute("UPDATE robots SET expires_at = 0")
-    connection.close()
     status, pages = crawl(tmp_path, answer, recrawl_after="0")
     assert (status["held"], len(pages)) == ({}, 2)

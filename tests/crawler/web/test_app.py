@@ -123,7 +123,6 @@ def test_a_store_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
     crawl(tmp_path, lambda _head: page())
     with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
         connection.execute("UPDATE meta SET value = '3' WHERE name = 'schema'")
-    connection.close()
     with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:
         reply = viewer.get("/strip.json")
         assert reply.status == 503

@@ -211,7 +211,6 @@ def test_the_answer_about_a_url_is_that_of_the_command(looking: Viewer, known: s
 def test_a_url_can_be_asked_by_its_row(looking: Viewer, known: str) -> None:
     with closing(sqlite3.connect(known.removeprefix("sqlite:///"))) as connection, connection:
         rows = dict(connection.execute("SELECT url, id FROM urls").fetchall())
-    connection.close()
     [long] = [url for url in rows if len(url) > 9_000]
     found = looking.json(f"/why?row={rows[long]}")
     assert (found["state"], found["reason"], found["url"]) == ("held", "too-long", long)

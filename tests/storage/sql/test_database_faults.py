@@ -49,10 +49,9 @@ def test_an_error_that_a_damaged_file_causes_names_the_file(engine: Engine, tmp_
 def test_a_store_that_is_damaged_while_it_is_open(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, URLS)
-    with closing(sqlite3.connect(tmp_path / "store.db")) as other, other:
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
         other.execute("INSERT INTO meta VALUES ('other', 'fact')")  # SQLite forgets what it read
-    other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    other.close()
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     damage(tmp_path / "store.db")
     with pytest.raises(StoreError, match=r"the file is damaged: .*; nothing of the last step was"):
         admit(store, [f"{url}/more" for url in URLS])

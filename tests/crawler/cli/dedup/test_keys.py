@@ -106,7 +106,6 @@ def test_a_store_knows_the_keys_of_a_file(folder: Path) -> None:
     assert {row["reason"] for row in rows if row["url"] in unknown} == {"scheme"}
     with closing(sqlite3.connect(folder / "s.db")) as connection, connection:
         assert connection.execute("SELECT count(*) FROM merges").fetchone() == (0,)
-    connection.close()
 
 
 def test_a_file_has_the_keys_of_a_store(folder: Path) -> None:

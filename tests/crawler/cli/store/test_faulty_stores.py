@@ -145,11 +145,9 @@ def test_a_damaged_store(store: Path, damage: Callable[[bytearray], None]) -> No
 def test_values_that_no_column_holds(store: Path) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.executescript(_WITHOUT_NOT_NULL)
-    connection.close()
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE meta SET value = NULL WHERE name = 'schema'")
         connection.executescript(_WITH_NOT_NULL)
-    connection.close()
     refused(f"crawl {SEED}", "sqlite3 store.db .recover")
 
 
@@ -165,7 +163,6 @@ def test_values_that_no_column_holds(store: Path) -> None:
 def test_a_store_of_somebody_else(store: Path, change: str, said: str) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute(change)
-    connection.close()
     for command in (*READERS, *WRITERS):
         refused(command, said)
         assert "canonry: store sqlite:///store.db: " in run(command).stderr

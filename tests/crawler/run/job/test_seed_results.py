@@ -96,7 +96,6 @@ def test_a_crawl_that_was_interrupted_goes_on_without_asking_again_for_what_it_k
     crawl(tmp_path, lambda _head: ok(b"", status="404 Not Found"))
     with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
         database.execute("UPDATE jobs SET state = 'interrupted'")
-    database.close()
     result = crawl(tmp_path, lambda _head: page())
     assert result.failed_seeds == (FailedSeed(SEED, "status 404"),)
     assert crawl(tmp_path, lambda _head: page()).failed_seeds == (), "that run came to its end"
