@@ -11,6 +11,9 @@ class GoneNames:
 
     A name that is gone does not represent others, since they may lead to the page all the same. But
     where each link has a fresh session id, a page that is not there has a name in every link.
+
+    Each process counts for itself, and starts anew with each crawl: of a page that is not there,
+    several workers together may ask for so many names each. That costs requests, never a page.
     """
 
     def __init__(self) -> None:
