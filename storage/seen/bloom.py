@@ -18,6 +18,8 @@ FIRST_CAPACITY = 1 << 20
 ERROR_RATE = 0.01  # share of unknown keys for which the answer may be "perhaps"
 _REST = 0.05  # share of the error budget for all filters after the first
 _MANY = 4_096  # keys at once for which loading NumPy, a tenth of a second, is worth it
+_SOME = 1_000  # keys at once that count: it is worth it, too, once there were so many batches ...
+_OFTEN = 1 << 15  # ... that they had so many keys: one at a time, these take as long
 _HALVES = struct.Struct("<QQ")
 _WORD = (1 << 64) - 1  # NumPy's sums have 64 bits, too
 
@@ -27,9 +29,14 @@ def loads_numpy(number: int) -> bool:
     return number >= _MANY or "numpy" in sys.modules
 
 
-def _bulk(number: int) -> ModuleType | None:
-    """Return the module that computes in bulk; None if these few keys need not load NumPy."""
-    if not loads_numpy(number):
+def _bulk(number: int, passed: int) -> ModuleType | None:
+    """Return the module that computes in bulk; None if these few keys need not load NumPy.
+
+    Args:
+        number: of the keys at once.
+        passed: how many keys there were in large batches until now.
+    """
+    if passed < _OFTEN and not loads_numpy(number):
         return None
     from canonry.storage.seen import bloom_bulk  # noqa: PLC0415 - loads NumPy
 
@@ -59,6 +66,7 @@ class KeyFilter:
         self.error_rate = error_rate
         self.first_capacity = first_capacity
         self._chain: list[BloomFilter] = []
+        self._passed = 0  # keys, in batches of some
 
     @property
     def count(self) -> int:
@@ -79,7 +87,8 @@ class KeyFilter:
         """Return for each key False if it was surely not added, and True if it perhaps was."""
         if not keys or not self._chain:
             return [False] * len(keys)
-        if (bulk := _bulk(len(keys))) is not None:
+        self._passed += len(keys) if len(keys) >= _SOME else 0
+        if (bulk := _bulk(len(keys), self._passed)) is not None:
             found: Sequence[bool] = bulk.contained(self._chain, keys)
             return found
         return [any(_contains(link, key) for link in self._chain) for key in keys]
@@ -92,7 +101,7 @@ class KeyFilter:
                 self._grow()
             link = self._chain[-1]
             part = keys[start : start + link.capacity - link.count]
-            _add(link, part)
+            _add(link, part, self._passed)
             link.count += len(part)
             start += len(part)
 
@@ -145,9 +154,9 @@ def _contains(link: BloomFilter, key: bytes) -> bool:
     return all(bits[at] for at in _positions(link, key))
 
 
-def _add(link: BloomFilter, keys: Sequence[bytes]) -> None:
+def _add(link: BloomFilter, keys: Sequence[bytes], passed: int) -> None:
     """Set all bits of each key."""
-    if (bulk := _bulk(len(keys))) is not None:
+    if (bulk := _bulk(len(keys), passed)) is not None:
         bulk.add(link, keys)
         return
     bits = link.bitarray

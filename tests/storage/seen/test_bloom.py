@@ -1,6 +1,8 @@
 """The filter: "surely not" is never wrong, and "perhaps" no more often than allowed."""
 
 import hashlib
+import subprocess
+import sys
 from io import BytesIO
 
 import pytest
@@ -36,11 +38,30 @@ def test_few_keys_have_the_same_bits_without_numpy(added: list[bytes], asked: li
     bulk, alone = KeyFilter(first_capacity=8), KeyFilter(first_capacity=8)
     bulk.add(added)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bloom, "_bulk", lambda _number: None)
+        patch.setattr(bloom, "_bulk", lambda _number, _passed: None)
         alone.add(added)
         answers = alone.perhaps(asked + added)
     assert alone.dumps() == bulk.dumps()
     assert answers == bulk.perhaps(asked + added)
+
+
+def test_numpy_is_loaded_once_batches_of_some_keys_came_often() -> None:
+    program = """
+import os, sys
+from canonry.storage.seen.bloom import KeyFilter
+found, kept = KeyFilter(), []
+for size in (500,) * 70 + (1000,) * 34:
+    batch = [os.urandom(16) for _ in range(size)]
+    found.perhaps(batch)
+    found.add(batch)
+    kept += batch
+    if len(kept) in (35_000, 69_000):
+        print("numpy" in sys.modules, all(found.perhaps(kept[:10] + kept[-10:])))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["False", "True", "True", "True"], "small batches do not count"
 
 
 def test_keys_of_only_zeros_or_only_ones_work() -> None:
