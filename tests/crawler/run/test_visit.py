@@ -9,6 +9,8 @@ import canonry
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.fetch.bodies.body_room import make_room
+from canonry.crawler.fetch.bodies.request_time import RequestTime
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker
@@ -104,3 +106,34 @@ def test_a_seed_that_is_redirected_extends_the_scope() -> None:
     assert (outcome.row, outcome.state, outcome.elapsed) == (1, State.REDIRECTED, 0.5)
     assert [hop.target.held for hop in outcome.hops] == [None]
     assert site.filter.reason_to_hold(AWAY, 0, 0) is None
+
+
+def test_visits_and_probes_share_the_room_for_large_bodies() -> None:
+    going, leaving = asyncio.Event(), asyncio.Event()
+
+    class Large(Site):
+        """Each page takes all the room there is; the visit of the first one lasts."""
+
+        async def get(self, url: str, *given: Mapping[str, str] | None) -> Response:
+            if url.endswith("/robots.txt"):
+                return await super().get(url, *given)
+            async with RequestTime(9.0) as request_time:
+                await make_room(1 << 30, 1 << 30, request_time)
+            response = await super().get(url, *given)
+            if url == SEED:
+                going.set()
+                await leaving.wait()
+            return response
+
+    async def run() -> None:
+        site = Large()
+        visit = asyncio.create_task(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.slow_down))
+        await going.wait()
+        probe = asyncio.create_task(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down))
+        await asyncio.sleep(0.05)
+        assert site.requests == [f"{SEED}robots.txt", SEED], "the body of the probe waits"
+        leaving.set()
+        await asyncio.gather(visit, probe)
+        assert site.requests[2:] == [f"{SEED}none"]
+
+    asyncio.run(run())
