@@ -178,11 +178,12 @@ class Learner:
     def wants_missing(self, site: str) -> bool:
         """Return True, once for each site, if it should be asked for what does not exist.
 
-        Equal content is evidence only if the site does not answer everything alike.
+        Equal content is evidence only if the site does not answer everything alike. Where answers
+        come in many at a time, a rule is on probation already when that is asked for.
         """
         known = self._memory.site(site)
         if known.probed or not any(
-            rule.agree > rule.moved and rule.state == "candidate" for rule in known.rules.values()
+            rule.agree > rule.moved and rule.state in UNDECIDED for rule in known.rules.values()
         ):
             return False
         known.probed = True

@@ -152,6 +152,20 @@ def test_the_body_of_a_missing_page_is_no_evidence() -> None:
     assert not one.rules("h.example"), "nor what came before"
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 5, 9])
+def test_what_does_not_exist_is_asked_for_however_many_answers_come_at_once(at_once: int) -> None:
+    one = learner()
+    pages = [[Answered(f"{H}/p{n}{end}", b"%d" % n, n) for end in ("", "/")] for n in range(9)]
+    wanted = []
+    for first in range(0, 9, at_once):
+        for pair in pages[first : first + at_once]:
+            for page in pair:
+                one.observe(page)
+        one.decide(9.0)
+        wanted.append(one.wants_missing("h.example"))
+    assert wanted == [True] + [False] * (len(wanted) - 1)
+
+
 def test_hsts_is_strong_evidence() -> None:
     one = learner()
     news: list[Moved | Answered] = [Answered("https://h.example/", b"x", 0.0, hsts=True)]
