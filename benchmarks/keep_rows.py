@@ -6,14 +6,12 @@ The same URLs as lines, and as CSV, TSV, JSONL and Parquet with three more colum
 import csv
 import json
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pyarrow as pa
-from measure import arguments, best, corpus, keep
+from measure import arguments, corpus, keep, whole_process
 from pyarrow import parquet
 
 from canonry.canon.syntax import to_text
@@ -50,15 +48,7 @@ def main() -> None:
             words = [sys.executable, "-m", "canonry", "dedup", str(path), "--input", kind]
             words += ["-o", f"{name}/out", "--column", "url", "--keep-rows"]
             words = words[:9] if kind == "lines" else words
-
-            def run(words: list[str] = words) -> None:
-                subprocess.run(words, check=True, capture_output=True)
-
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            seconds[kind] = best(run, given.rounds)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-            processor[kind] = used / given.rounds
+            seconds[kind], processor[kind] = whole_process(words, given.rounds)
     for kind, taken in seconds.items():
         ratio, busy = seconds["lines"] / taken, processor["lines"] / processor[kind]
         print(

@@ -7,7 +7,9 @@ import importlib.util
 import json
 import platform
 import random
+import resource
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -71,6 +73,19 @@ def best(work: Callable[[], object], rounds: int) -> float:
         work()
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def whole_process(words: Sequence[str], rounds: int) -> tuple[float, float]:
+    """Return the seconds of a command's fastest run, and the processor seconds of its mean one."""
+
+    def run() -> None:
+        subprocess.run(words, check=True, capture_output=True)
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = best(run, rounds)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return seconds, used / rounds
 
 
 def is_here(peer: str, needs: str) -> bool:

@@ -7,13 +7,11 @@ Compared with the same number of lines that are spelled alike, where no rule has
 
 import os
 import random
-import resource
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from measure import arguments, best, corpus, keep
+from measure import arguments, corpus, keep, whole_process
 
 _OTHERS = 4  # spellings of each URL, besides its own
 
@@ -64,15 +62,7 @@ def main() -> None:
                 (name, command),
                 (f"{name}, map", [*command, "--map", f"{folder}/m"]),
             ):
-
-                def run(words: list[str] = words) -> None:
-                    subprocess.run(words, check=True, capture_output=True)
-
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                seconds[kind] = best(run, given.rounds)
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-                processor[kind] = used / given.rounds
+                seconds[kind], processor[kind] = whole_process(words, given.rounds)
     count = len(lines["spelled alike"])
     print(f"{count:,} lines, {len(urls):,} URLs")
     for kind, taken in seconds.items():

@@ -19,7 +19,7 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.read_ahead import ahead
+from canonry.crawler.files.streams.read_ahead import ahead
 
 _AHEAD = 3  # blocks in work for each worker
 FEW = 1 << 23  # bytes; starting workers would take longer than keying these

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from canonry.crawler.batch import key_set
 from canonry.crawler.batch.summary import Answer
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.row_blocks import Rows
+from canonry.crawler.files.rows.parquet_table import ParquetRowWriter
 from canonry.crawler.files.tables import Table, format_of, table
 from canonry.crawler.settings import SettingsError
 
@@ -103,7 +103,7 @@ class DistinctRows:
         self._file = file
         self._name = name
         self._first: tuple[str, str, bytes] | None = None  # source, format and header
-        self._writer: Any = None  # of Parquet
+        self._parquet: ParquetRowWriter | None = None
 
     def write_block(self, block: Block, mask: npt.NDArray[np.bool_]) -> None:
         """Write the rows of a block that a mask selects.
@@ -116,8 +116,9 @@ class DistinctRows:
         self._check(block.source, *(("lines", b"") if rows is None else (rows.format, rows.header)))
         if rows is None:
             write_all(self._file, key_set.selected(block, mask))
-        elif rows.format == "parquet":
-            self._write_batch(rows, mask)
+        elif rows.batch is not None:
+            self._parquet = self._parquet or ParquetRowWriter(self._file, rows, rows.batch)
+            self._parquet.write(rows.batch, mask)
         elif rows.ends:
             write_all(self._file, rows.of(mask))
         else:
@@ -142,21 +143,10 @@ class DistinctRows:
             differs = "other columns" if input_format == expected else "another format"
             raise OSError(f"--keep-rows: {source} has {differs} than {first}; give it by itself")
 
-    def _write_batch(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> None:
-        """Write rows of Parquet."""
-        import pyarrow as pa  # noqa: PLC0415 - optional
-        from pyarrow import parquet  # noqa: PLC0415 - optional
-
-        batch = pa.ipc.open_stream(rows.data).read_next_batch()
-        if self._writer is None:
-            schema = pa.ipc.read_schema(pa.py_buffer(rows.header))
-            self._writer = parquet.ParquetWriter(self._file, schema, compression="zstd")
-        self._writer.write_batch(batch.filter(pa.array(mask)))
-
     def close(self) -> None:
         """Write what is left; the file stays open."""
-        if self._writer is not None:
-            self._writer.close()
+        if self._parquet is not None:
+            self._parquet.close()
         self._file.flush()
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
+from canonry.crawler.files.rows.parquet_table import as_stream, of_stream
 
 _T = TypeVar("_T")
 _LENGTH = 8  # bytes
@@ -24,7 +25,7 @@ class BlockSpool:
         """Yield blocks with what is known of them, and keep each block."""
         with self._path.open("wb") as file:
             for block, found in blocks:
-                data = msgspec.msgpack.encode(block)
+                data = msgspec.msgpack.encode(block, enc_hook=as_stream)
                 write_all(file, len(data).to_bytes(_LENGTH) + data)
                 yield block, found
 
@@ -32,4 +33,6 @@ class BlockSpool:
         """Yield the blocks that were kept."""
         with self._path.open("rb") as file:
             while length := file.read(_LENGTH):
-                yield msgspec.msgpack.decode(file.read(int.from_bytes(length)), type=Block)
+                data = file.read(int.from_bytes(length))
+                block = msgspec.msgpack.decode(data, type=Block)
+                yield block if block.rows is None else block._replace(rows=of_stream(block.rows))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from select import select
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from canonry.crawler.compression import FAULTS, Stream, decompressed, is_stream, opened
 from canonry.crawler.files.formats import (
     ANY,
-    BOM,
     HEAD,
     FoundFormat,
     InputFormat,
@@ -19,16 +17,25 @@ from canonry.crawler.files.formats import (
     first_line,
 )
 from canonry.crawler.files.line_formats import LinePicks
-from canonry.crawler.files.lines import LONGEST, Cut, Line
-from canonry.crawler.files.read_ahead import ahead
-from canonry.crawler.files.row_blocks import RowBlock, Rows, csv_rows, parquet_rows
-from canonry.crawler.files.text_streams import in_utf8
+from canonry.crawler.files.lines import LONGEST, SAMPLE, Cut, Line
+from canonry.crawler.files.rows.csv_table import csv_rows
+from canonry.crawler.files.rows.kept_rows import RowBlock, Rows
+from canonry.crawler.files.rows.parquet_table import parquet_rows
+from canonry.crawler.files.streams.line_blocks import (
+    BLOCK,
+    Arrived,
+    WholeLines,
+    arrivals,
+    line_blocks,
+    never,
+    pieces,
+)
+from canonry.crawler.files.streams.read_ahead import ahead
+from canonry.crawler.files.streams.text_streams import in_utf8
 from canonry.crawler.hold_reason import HoldReason
 
-_BLOCK = 1 << 22  # bytes
 _MOST_RECORDS = 1 << 16  # in a block
 _LF = ord("\n")
-_SAMPLE = 200  # bytes of a line that is longer than LONGEST
 _LONE_URL = re.compile(rb"https?://[^,;|\t]*", re.IGNORECASE)  # no row of a table
 
 
@@ -70,7 +77,7 @@ def read(
         try:
             with open_(source) as file:
                 position = 0
-                arrives = _arrivals(file) if is_stream(source) else None
+                arrives = arrivals(file) if is_stream(source) else None
                 for data, refused, rows in ahead(_of_file(file, input_format, arrives)):
                     block = Block(source, number, data, _size(data), refused, rows)
                     yield block
@@ -111,7 +118,7 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
         try:
             with opened(source) as file:
                 stream = in_utf8(decompressed(file), looked_at=1)
-                for data, refused, _rows in _blocks(stream, _never):
+                for data, refused in line_blocks(stream, never):
                     block = Block(source, number, data, _size(data), refused)
                     yield from lines_of([block])
                     number += block.size
@@ -122,7 +129,7 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
 def _cut(source: str, number: int, error: BaseException) -> Cut:
     """Return where a source breaks off; the error may quote what it has read."""
     said = getattr(error, "strerror", None) or str(error)
-    reason = "".join(c if c.isprintable() else " " for c in said[:_SAMPLE]).strip()
+    reason = "".join(c if c.isprintable() else " " for c in said[:SAMPLE]).strip()
     return Cut(source, number, reason or type(error).__name__)
 
 
@@ -139,28 +146,10 @@ def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
 # Lines, the reasons of those that are refused, and the rows that they are from.
 _Some = tuple[bytes, Mapping[int, str], Rows | None]
 _NONE: Mapping[int, str] = {}
-_TOO_LONG = {0: HoldReason.TOO_LONG.label}
-
-
-_Arrived = Callable[[], bool]  # tells whether more of a pipe can be read without waiting
-
-
-def _never() -> bool:
-    """Return False: wait for nothing."""
-    return False
-
-
-def _arrivals(file: IO[bytes]) -> _Arrived | None:
-    """Return a function that tells if more of a pipe is there; None if that cannot be known."""
-    try:
-        number = file.fileno()
-    except OSError:
-        return None
-    return lambda: bool(select([number], [], [], 0)[0])
 
 
 def _of_file(
-    file: IO[bytes], input_format: InputFormat, arrives: _Arrived | None = None
+    file: IO[bytes], input_format: InputFormat, arrives: Arrived | None = None
 ) -> Iterator[_Some]:
     """Yield the URLs of a file of any format."""
     stream = decompressed(file)
@@ -179,35 +168,23 @@ def _of_file(
             yield from _of_records(reads.read(stream, found.column))
         return
     picks = reads.pick(first_line(head), found.column)
-    blocks = _blocks(stream, arrives)
+    blocks = line_blocks(stream, arrives)
     if reads.is_plain:
-        yield from blocks
+        yield from ((data, refused, None) for data, refused in blocks)
         return
     kept = found.name if input_format.keep_rows else None
     yield from _picked(blocks, picks, kept)
 
 
-def _row_blocks(found: FoundFormat, stream: Stream, arrives: _Arrived | None) -> Iterator[RowBlock]:
+def _row_blocks(found: FoundFormat, stream: Stream, arrives: Arrived | None) -> Iterator[RowBlock]:
     """Yield the rows of a file that is read as a whole."""
     if found.name == "csv":
-        return csv_rows(_pieces(stream, arrives), found.column, found.delimiter)
+        return csv_rows(pieces(stream, arrives), found.column, found.delimiter)
     if found.name == "parquet":
         return parquet_rows(stream, found.column)
     raise OSError(
         f"--keep-rows: {found.name} has no rows to keep; csv, tsv, jsonl and parquet have"
     )
-
-
-def _pieces(stream: Stream, arrives: _Arrived | None) -> Iterator[bytes]:
-    """Yield the content of a stream; what precedes a fault is yielded before it is raised."""
-    fault: BaseException | None = None
-    while fault is None:
-        parts, fault = _some(stream, arrives)
-        if not parts:
-            break
-        yield b"".join(parts)
-    if fault is not None:
-        raise fault
 
 
 def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
@@ -227,13 +204,13 @@ def _without_rows(blocks: Iterable[_Some]) -> Iterator[_Some]:
             yield data, refused, None
 
 
-def _picked(blocks: Iterable[_Some], picks: LinePicks, kept: str | None) -> Iterator[_Some]:
+def _picked(blocks: Iterable[WholeLines], picks: LinePicks, kept: str | None) -> Iterator[_Some]:
     """Yield the URL of each line; a first line of column names becomes a blank one.
 
     With the name of a format, the lines are kept as rows.
     """
     header, has_names = b"", picks.has_names
-    for data, cut, _rows in blocks:
+    for data, cut in blocks:
         if picks.all is not None and not cut:
             picked = picks.all(data, _size(data))
             if picked is not None and len(picked) < LONGEST:
@@ -246,7 +223,7 @@ def _picked(blocks: Iterable[_Some], picks: LinePicks, kept: str | None) -> Iter
         rows = Rows(kept, header, data) if kept is not None else None
         urls, refused = _as_lines(values)
         for place in refused:  # people see the whole line as the sample
-            urls[place] = lines[place][:_SAMPLE]
+            urls[place] = lines[place][:SAMPLE]
         yield b"\n".join(urls), {**refused, **cut}, rows
 
 
@@ -264,7 +241,7 @@ def _of_records(records: Iterator[bytes | None]) -> Iterator[_Some]:
             break
         values.append(value)
         size += len(value or b"")
-        if size >= _BLOCK or len(values) >= _MOST_RECORDS:
+        if size >= BLOCK or len(values) >= _MOST_RECORDS:
             lines, refused = _as_lines(values)
             yield b"\n".join(lines), refused, None
             values.clear()
@@ -295,7 +272,7 @@ def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, st
             lines.append(b"")
         elif len(value) > LONGEST:
             refused[place] = HoldReason.TOO_LONG.label
-            lines.append(value[:_SAMPLE].replace(b"\n", b""))
+            lines.append(value[:SAMPLE].replace(b"\n", b""))
         else:
             lines.append(value.replace(b"\n", b"") if b"\n" in value else value)
     return lines, refused
@@ -312,76 +289,3 @@ def _enough(stream: Stream) -> int:
         size = len(head) + 1
     head = stream.head(1)
     return len(head) if b"\n" in head and _LONE_URL.fullmatch(first_line(head)) else HEAD
-
-
-def _blocks(stream: Stream, arrives: _Arrived | None = None) -> Iterator[_Some]:
-    r"""Yield whole lines, a block at a time; lines end with ``\n`` alone.
-
-    A first line that is longer than `LONGEST` is shortened and refused. Lines that were read before
-    a fault are yielded before it is raised, up to the last whole one.
-
-    Args:
-        stream: the content of a file.
-        arrives: tells whether there is more to read now; lines are yielded if there is not. None:
-            yield lines when a block is full.
-    """
-    rest, bom = b"", BOM
-    fault: BaseException | None = None
-    while fault is None:
-        parts, fault = _some(stream, arrives)
-        if not parts:
-            break
-        whole, tail = _cut_after_lines(rest, parts)
-        if whole is None:
-            rest = tail[:LONGEST]  # enough to know that it is too long
-            continue
-        start = whole.find(b"\n")
-        cut = len(whole) >= LONGEST and (start < 0 or start >= LONGEST)
-        if cut:
-            whole = whole[:_SAMPLE] + (whole[start:] if start >= 0 else b"")
-        yield _without_returns(whole.removeprefix(bom)), _TOO_LONG if cut else _NONE, None
-        rest, bom = tail, b""
-    if fault is not None:
-        raise fault
-    rest = rest.removeprefix(bom)
-    if rest:
-        cut = len(rest) >= LONGEST
-        yield _without_returns(rest[:_SAMPLE] if cut else rest), _TOO_LONG if cut else _NONE, None
-
-
-def _cut_after_lines(rest: bytes, parts: list[bytes]) -> tuple[bytes | None, bytes]:
-    r"""Return the whole lines of some parts, without the last ``\n``, and what follows it.
-
-    Args:
-        rest: what precedes the parts.
-        parts: one at least.
-    """
-    for n in range(len(parts) - 1, -1, -1):
-        end = parts[n].rfind(b"\n")
-        if end >= 0:
-            lines = b"".join([rest, *parts[:n], memoryview(parts[n])[:end]])
-            return lines, b"".join([parts[n][end + 1 :], *parts[n + 1 :]])
-    return None, b"".join([rest, *parts])
-
-
-def _some(stream: Stream, arrives: _Arrived | None) -> tuple[list[bytes], BaseException | None]:
-    """Read a block, or what there is now, or what precedes the end or a fault; in parts."""
-    parts: list[bytes] = []
-    size = 0
-    while size < _BLOCK and (not parts or arrives is None or arrives()):
-        try:
-            part = stream.read1(_BLOCK)
-        except FAULTS as error:
-            return parts, error
-        if not part:
-            break
-        parts.append(part)
-        size += len(part)
-    return parts, None
-
-
-def _without_returns(data: bytes) -> bytes:
-    r"""Return lines without a ``\r`` at their ends."""
-    if b"\r" not in data:
-        return data
-    return b"\n".join([line.rstrip(b"\r") for line in data.split(b"\n")])

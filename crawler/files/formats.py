@@ -12,11 +12,11 @@ from typing import NamedTuple
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import line_formats, record_formats
 from canonry.crawler.files.line_formats import LinePicks
+from canonry.crawler.files.lines import BOM
 from canonry.crawler.files.sniffing import DELIMITERS, Sniffed, delimiter_for, missing_key, sniff
 from canonry.crawler.settings import SettingsError
 
 HEAD = 4096  # bytes that are looked at
-BOM = b"\xef\xbb\xbf"
 
 
 class LineFormat(NamedTuple):

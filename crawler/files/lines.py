@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 LONGEST = 1 << 24  # bytes of a line; a longer one is no URL
+SAMPLE = 200  # bytes of such a line that people see
+BOM = b"\xef\xbb\xbf"  # before the first line of some files of UTF-8
 
 
 class Line(NamedTuple):

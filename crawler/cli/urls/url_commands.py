@@ -29,7 +29,7 @@ from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.compression import Stream
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
-from canonry.crawler.files.text_streams import in_utf8
+from canonry.crawler.files.streams.text_streams import in_utf8
 from canonry.crawler.settings import SettingsError
 
 if TYPE_CHECKING:

@@ -113,6 +113,34 @@ def test_parquet_keeps_its_types_and_metadata(tmp_path: Path, more: tuple[str, .
     assert found.to_pylist() == table.take(firsts()).to_pylist()
 
 
+@pytest.mark.parametrize("codec", ["snappy", "none"])
+def test_parquet_is_compressed_and_grouped_as_it_was(tmp_path: Path, codec: str) -> None:
+    count = 140_000  # more than one batch of the reader
+    table = pa.table({"n": range(count), "url": [f"http://a.example/{n}" for n in range(count)]})
+    parquet.write_table(table, tmp_path / "in", compression=codec, row_group_size=70_000)
+    kept(tmp_path, "in", "--column", "url", "-o", "out")
+    found, given = (parquet.ParquetFile(tmp_path / name).metadata for name in ("out", "in"))
+    assert found.row_group(0).column(1).compression == given.row_group(0).column(1).compression
+    assert found.num_row_groups == given.num_row_groups == 2
+    assert parquet.read_table(tmp_path / "out").equals(table)
+
+
+def test_parquet_without_rows_keeps_its_columns(tmp_path: Path) -> None:
+    table = pa.table({"n": pa.array([], pa.int16()), "url": pa.array([], pa.string())})
+    parquet.write_table(table, tmp_path / "in")
+    kept(tmp_path, "in", "-o", "out")
+    assert parquet.read_table(tmp_path / "out").equals(table)
+
+
+def test_parquet_through_a_pipe_that_is_read_twice(tmp_path: Path) -> None:
+    table = pa.table({"n": range(len(URLS)), "url": URLS})
+    parquet.write_table(table, tmp_path / "in")
+    data = (tmp_path / "in").read_bytes()
+    kept(tmp_path, "-", "-o", "out", "--groups", "g", data=data)
+    found = parquet.read_table(tmp_path / "out")
+    assert found["n"].to_pylist() == firsts()
+
+
 def test_duckdb_finds_the_same_rows(tmp_path: Path) -> None:
     rows = made_csv(ending="\n")
     (tmp_path / "in.csv").write_bytes(b"\n".join(rows) + b"\n")

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from support.strategies import tries
 
 from canonry.crawler.compression import Stream
-from canonry.crawler.files import record_formats, row_blocks
-from canonry.crawler.files.row_blocks import RowBlock, csv_rows
+from canonry.crawler.files import record_formats
+from canonry.crawler.files.rows import csv_table
+from canonry.crawler.files.rows.csv_table import csv_rows
+from canonry.crawler.files.rows.kept_rows import RowBlock
 
 _TOKENS = [
     "a",
@@ -125,7 +127,7 @@ def test_what_precedes_a_fault_is_read() -> None:
 def test_a_quote_that_is_never_closed_does_not_fill_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(row_blocks, "LONGEST", 1000)
+    monkeypatch.setattr(csv_table, "LONGEST", 1000)
     data = b'a,"b\n' + b"http://a.example/,x\n" * 500
     found = csv_rows(pieces(data, 300), "1", ",")
     urls = [url for block in found for url in urls_of(block)]
@@ -155,7 +157,7 @@ def test_a_quote_that_is_never_closed_does_not_fill_the_memory(
 def test_rows_are_found_without_the_reader_where_they_are_plain(
     data: bytes, urls: bytes | None
 ) -> None:
-    found = row_blocks._plain_rows(data, ",", 1)  # noqa: SLF001 - else nobody could tell
+    found = csv_table._plain_rows(data, ",", 1)  # noqa: SLF001 - else nobody could tell
     assert (found and found.urls) == urls
     if found is not None:
         rows = found.rows_of(data, b"")

@@ -1,4 +1,4 @@
-"""Whole rows beside their URLs: CSV and Parquet, for outputs that keep all columns."""
+"""The rows of CSV beside their URLs."""
 
 import csv
 import io
@@ -6,44 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from canonry.crawler.compression import FAULTS, Stream
+from canonry.crawler.compression import FAULTS
 from canonry.crawler.files.line_formats import place_of
 from canonry.crawler.files.lines import LONGEST
-from canonry.crawler.files.record_formats import opened_parquet, url_column
+from canonry.crawler.files.rows.kept_rows import RowBlock, Rows
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 _LF, _QUOTE = ord("\n"), ord('"')
 _MARK = "\0\1\0"
-
-
-class Rows(NamedTuple):
-    """The rows of a block, as they were read: one for each of its URLs."""
-
-    format: str  # a row of `canonry.crawler.files.formats.INPUT_FORMATS`
-    header: bytes  # the row of names, or Parquet's schema; b"" if there is none
-    data: bytes  # lines, or with `ends`, rows that may have several lines; an Arrow stream
-    ends: bytes = b""  # of rows in the data, 8 bytes each, little-endian
-
-    def of(self, mask: npt.NDArray[np.bool_]) -> bytes:
-        """Return the rows with `ends` that a mask selects, each with a line feed."""
-        ends = np.frombuffer(self.ends, "<u8")
-        starts = np.append(np.uint64(0), ends[:-1])
-        spans = zip(starts[mask].tolist(), ends[mask].tolist(), strict=True)
-        # What precedes a row are blank lines, and what ends it is its line end.
-        return b"".join(self.data[start:end].strip(b"\r\n") + b"\n" for start, end in spans)
-
-
-class RowBlock(NamedTuple):
-    """URLs and their rows."""
-
-    urls: list[bytes | None] | bytes  # None: a row has none, or is broken; bytes: one a line
-    rows: Rows
 
 
 def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iterator[RowBlock]:
@@ -267,35 +243,3 @@ def _column(rows: list[list[str] | None], place: int) -> list[bytes | None] | by
 
 def _utf8(name: str) -> str:
     return name.encode("latin-1").decode("utf-8", "surrogateescape")
-
-
-def parquet_rows(stream: Stream, column: str | None) -> Iterator[RowBlock]:
-    """Yield the rows of a Parquet file; the column as for `record_formats.read_parquet`."""
-    with opened_parquet(stream) as table:
-        import pyarrow as pa  # noqa: PLC0415 - optional
-
-        wanted = url_column(table.schema_arrow, column)
-        header = table.schema_arrow.serialize().to_pybytes()
-        for batch in table.iter_batches():
-            urls = _joined(pa, batch.column(wanted).cast(pa.large_binary()))
-            yield RowBlock(urls, Rows("parquet", header, _as_stream(pa, batch)))
-
-
-def _joined(pa: Any, urls: Any) -> list[bytes | None] | bytes:  # noqa: ANN401 - no types
-    """Return an array of URLs as lines if they are these, else as a list."""
-    from pyarrow import compute  # noqa: PLC0415 - optional
-
-    whole = pa.LargeListArray.from_arrays(pa.array([0, len(urls)], pa.int64()), urls)
-    [text] = compute.binary_join(whole, pa.scalar(b"\n", pa.large_binary())).to_pylist()
-    if text is None or len(text) >= LONGEST or text.count(b"\n") != len(urls) - 1:
-        found: list[bytes | None] = urls.to_pylist()
-        return found
-    return bytes(text)
-
-
-def _as_stream(pa: Any, batch: Any) -> bytes:  # noqa: ANN401 - pyarrow ships no types
-    """Return a batch of rows as an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return bytes(sink.getvalue().to_pybytes())

@@ -1,0 +1,1 @@
+"""Whole rows beside their URLs: of CSV and of Parquet."""

@@ -1,0 +1,127 @@
+"""The rows of Parquet beside their URLs, read and written as Arrow data: no value is touched."""
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from canonry.crawler.compression import Stream
+from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.files.record_formats import opened_parquet, url_column
+from canonry.crawler.files.rows.kept_rows import ParquetBatch, RowBlock, Rows
+
+_WAITING = 1 << 26  # bytes of rows that wait for their row group to be full
+_CODECS = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}  # which can be written
+
+
+def parquet_rows(stream: Stream, column: str | None) -> Iterator[RowBlock]:
+    """Yield the rows of a Parquet file; the column as for `record_formats.read_parquet`.
+
+    A file without rows yields a blank URL, and its columns.
+    """
+    with opened_parquet(stream) as table:
+        import pyarrow as pa  # noqa: PLC0415 - optional
+
+        wanted = url_column(table.schema_arrow, column)
+        header = table.schema_arrow.serialize().to_pybytes()
+        codec, group = _layout(table.metadata)
+        is_empty = True
+        for batch in table.iter_batches():
+            urls = _joined(pa, batch.column(wanted).cast(pa.large_binary()))
+            rows = Rows("parquet", header, b"", batch=ParquetBatch(batch, codec, group))
+            is_empty = False
+            yield RowBlock(urls, rows)
+        if is_empty:
+            none = pa.RecordBatch.from_pylist([], table.schema_arrow)
+            yield RowBlock(
+                [b""], Rows("parquet", header, b"", batch=ParquetBatch(none, codec, group))
+            )
+
+
+def _layout(metadata: Any) -> tuple[str, int]:  # noqa: ANN401 - pyarrow ships no types
+    """Return how a file is compressed, and how many rows its first group has."""
+    if not metadata.num_row_groups:
+        return "ZSTD", 0
+    group = metadata.row_group(0)
+    codec = group.column(0).compression
+    if codec == "UNCOMPRESSED":
+        return "NONE", group.num_rows
+    return codec if codec in _CODECS else "ZSTD", group.num_rows
+
+
+def _joined(pa: Any, urls: Any) -> list[bytes | None] | bytes:  # noqa: ANN401 - no types
+    """Return an array of URLs as lines if they are these, else as a list."""
+    from pyarrow import compute  # noqa: PLC0415 - optional
+
+    whole = pa.LargeListArray.from_arrays(pa.array([0, len(urls)], pa.int64()), urls)
+    [text] = compute.binary_join(whole, pa.scalar(b"\n", pa.large_binary())).to_pylist()
+    if text is None or len(text) >= LONGEST or text.count(b"\n") != len(urls) - 1:
+        found: list[bytes | None] = urls.to_pylist()
+        return found
+    return bytes(text)
+
+
+class ParquetRowWriter:
+    """Writes rows that were read from Parquet, compressed as they were."""
+
+    def __init__(self, file: IO[bytes], rows: Rows, like: ParquetBatch) -> None:
+        """Write to a file.
+
+        Args:
+            file: open for writing.
+            rows: the first ones, for their schema.
+            like: those as a batch; the file is written as the one that they are from.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - optional
+        from pyarrow import parquet  # noqa: PLC0415 - optional
+
+        schema = pa.ipc.read_schema(pa.py_buffer(rows.header))
+        self._pa = pa
+        self._writer = parquet.ParquetWriter(file, schema, compression=like.codec)
+        self._group = like.group
+        self._waiting: list[Any] = []
+        self._rows = self._bytes = 0
+
+    def write(self, batch: ParquetBatch, mask: npt.NDArray[np.bool_]) -> None:
+        """Write the rows that a mask selects; a row group at a time, as large as in the input."""
+        if not mask.any():
+            return
+        rows = batch.rows if mask.all() else batch.rows.filter(self._pa.array(mask))
+        self._waiting.append(rows)
+        self._rows += rows.num_rows
+        self._bytes += rows.nbytes
+        if self._rows >= self._group or self._bytes >= _WAITING:
+            self._put()
+
+    def _put(self) -> None:
+        if self._waiting:
+            table = self._pa.Table.from_batches(self._waiting, self._writer.schema)
+            self._waiting.clear()
+            self._rows = self._bytes = 0
+            self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Write what waits; the file stays open."""
+        self._put()
+        self._writer.close()
+
+
+def as_stream(batch: Any) -> bytes:  # noqa: ANN401 - pyarrow ships no types
+    """Return a pyarrow.RecordBatch as an Arrow stream."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def of_stream(rows: Rows) -> Rows:
+    """Return rows whose batch is the bytes of an Arrow stream with what these hold."""
+    if rows.batch is None:
+        return rows
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    [batch] = pa.ipc.open_stream(rows.batch.rows)
+    return rows._replace(batch=rows.batch._replace(rows=batch))

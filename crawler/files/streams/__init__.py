@@ -1,0 +1,1 @@
+"""Streams of bytes: texts of other systems, whole lines, reading ahead."""
