@@ -13,7 +13,8 @@ from canonry.storage.learned.equivalences import Equivalences
 from canonry.storage.records import UNREAD
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks, rows_of
-from canonry.storage.sql.schema import aliases, merge_examples, merges, pages, urls
+from canonry.storage.sql.schema import aliases, pages, urls
+from canonry.storage.sql.tables.figure_tables import merge_examples, merges
 
 _PAGES = 400  # the latest, among which those are looked for whose body another one has
 _AT_ONCE = 20  # of those

@@ -18,20 +18,11 @@ from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine, shown
-from canonry.storage.sql.schema import (
-    State,
-    aliases,
-    hosts,
-    jobs,
-    merges,
-    pages,
-    refusals,
-    rules,
-    urls,
-)
+from canonry.storage.sql.schema import State, aliases, hosts, jobs, pages, rules, urls
 from canonry.storage.sql.sqlite_engine import standing
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
+from canonry.storage.sql.tables.figure_tables import merges, refusals
 from canonry.storage.timestamps import iso, utc
 
 

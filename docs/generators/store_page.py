@@ -6,10 +6,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from canonry.storage.sql.schema import VERSION, State, metadata, urls
 
 _HEAD = """
-`make docs` makes this page from `storage/sql/schema.py`. It is for those who want to look at a
-store with SQL. Read only: a change behind Canonry's back breaks what it promises. The tables are no
-promise, either, and may change with a release; what stays are the columns of `canonry export`, and
-that [every store can be upgraded](compatibility.md#stores).
+`make docs` makes this page from `storage/sql/schema.py` and `storage/sql/tables/`. It is for those
+who want to look at a store with SQL. Read only: a change behind Canonry's back breaks what it
+promises. The tables are no promise, either, and may change with a release; what stays are the
+columns of `canonry export`, and that [every store can be upgraded](compatibility.md#stores).
 
 Times are seconds since 1970, UTC, but where a comment says otherwise.
 Types are those of SQLite and of PostgreSQL. Keys and digests are bytes.

@@ -13,13 +13,13 @@ from sqlalchemy import Connection
 from canonry.canon import redact
 from canonry.storage.clusters.clustering import Clustering
 from canonry.storage.clusters.known_rows import Ids
+from canonry.storage.clusters.one_cluster import CONTENT
 from canonry.storage.http_status import OK
 from canonry.storage.records import UNREAD
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State
 from canonry.storage.timestamps import utc
 
-CONTENT = "content"  # the reason of members whose body is that of the representative
 NameRules = Callable[[str, str], tuple[str, ...]]  # from a URL and what it leads to
 
 

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.schema import exports, members
 from canonry.storage.sql.store_errors import StoreError
+from canonry.storage.sql.tables.figure_tables import exports, members
 
 START = "start"  # the cursor of a reader that has nothing
 _CURSOR = re.compile(r"([1-9][0-9]{0,17})-([0-9a-f]{12})")

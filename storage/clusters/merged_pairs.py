@@ -8,10 +8,11 @@ from sqlalchemy import Connection, select
 
 from canonry.canon import redact
 from canonry.storage.clusters.cluster_export import batches
-from canonry.storage.clusters.cluster_rows import CONTENT, Batch, NameRules
+from canonry.storage.clusters.cluster_rows import Batch, NameRules
 from canonry.storage.clusters.clustering import cluster
 from canonry.storage.clusters.known_rows import no_keys
-from canonry.storage.sql.schema import merges
+from canonry.storage.clusters.one_cluster import CONTENT
+from canonry.storage.sql.tables.figure_tables import merges
 from canonry.storage.timestamps import utc
 
 POLICY = "policy"  # the reason of spellings that rules of the policy merge

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.storage.clusters.cluster_rows import CONTENT
 from canonry.storage.http_status import OK
 from canonry.storage.learned.equivalences import Equivalences
 from canonry.storage.records import UNREAD
 from canonry.storage.sql.schema import State
 
+CONTENT = "content"  # the reason of members whose body is that of the representative
 _LOOKED_AT = 400  # URLs that lead to one
 _LEADING = "SELECT from_id FROM aliases WHERE to_id = {row:d} LIMIT {most:d}"
 # "+ 0" keeps SQLite from looking through all URLs of the host.

@@ -10,7 +10,8 @@ from canonry.storage.learned.classes import LEARNED
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import upsert
-from canonry.storage.sql.schema import State, merges, samples
+from canonry.storage.sql.schema import State
+from canonry.storage.sql.tables.figure_tables import merges, samples
 
 _WRITES = 100  # samples, between two times when old ones are thinned
 _REMOVE = delete(samples).where(samples.c.at == bindparam("time"))

@@ -8,7 +8,8 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 from canonry.canon import Canonicalizer, InvalidURL, redact
 from canonry.storage.policy_change.worktables import links, new_keys
 from canonry.storage.rows.urls import spellings
-from canonry.storage.sql.schema import aliases, merges
+from canonry.storage.sql.schema import aliases
+from canonry.storage.sql.tables.figure_tables import merges
 
 
 class Example(NamedTuple):

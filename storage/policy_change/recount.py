@@ -4,7 +4,8 @@ from sqlalchemy import Connection, case, delete, func, insert, select, update
 
 from canonry.storage.http_status import OK
 from canonry.storage.sql import counts as counted
-from canonry.storage.sql.schema import State, aliases, counts, hosts, pages, urls
+from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
+from canonry.storage.sql.tables.figure_tables import counts
 
 _KINDS = ("urls", "levels", "pages", "aliases", "bodies")
 

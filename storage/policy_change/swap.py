@@ -10,17 +10,8 @@ from canonry.storage.records import ORDINARY, TARGET
 from canonry.storage.rows.urls import COLUMNS, host_ids
 from canonry.storage.seen.filter_file import distrust_all
 from canonry.storage.sql.bulk import insert_rows, next_id
-from canonry.storage.sql.schema import (
-    State,
-    aliases,
-    classes,
-    exports,
-    keys,
-    members,
-    meta,
-    url_rows,
-    urls,
-)
+from canonry.storage.sql.schema import State, aliases, classes, keys, meta, url_rows, urls
+from canonry.storage.sql.tables.figure_tables import exports, members
 from canonry.storage.sql.url_tails import tail_of
 
 _BATCH = 10_000

@@ -19,7 +19,8 @@ from sqlalchemy import (
 )
 
 from canonry.storage.sql.bulk import upsert
-from canonry.storage.sql.schema import RowId, meta
+from canonry.storage.sql.schema import meta
+from canonry.storage.sql.tables.table_parts import RowId
 
 _FACT = "changing_policy"  # what the tables are for: policy and fingerprint
 

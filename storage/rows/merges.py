@@ -11,7 +11,7 @@ from canonry.storage.records import Admission, Candidate
 from canonry.storage.rows.pages import Tally
 from canonry.storage.rows.urls import spellings
 from canonry.storage.sql.bulk import insert_rows, next_id
-from canonry.storage.sql.schema import merge_examples
+from canonry.storage.sql.tables.figure_tables import merge_examples
 
 # From two spellings of one identity to the rules that merge them; "" when they are spelled alike.
 MergingRules = Callable[[str, str], str]

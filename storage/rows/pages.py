@@ -10,7 +10,8 @@ from canonry.storage.http_status import OK
 from canonry.storage.records import Hop, Page
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import Upsert, add_counts, rows_of, upsert
-from canonry.storage.sql.schema import aliases, merges, pages, refusals
+from canonry.storage.sql.schema import aliases, pages
+from canonry.storage.sql.tables.figure_tables import merges, refusals
 
 _REMOVE = delete(pages).where(pages.c.url_id.in_(bindparam("rows", expanding=True)))
 _CONFIRM = (

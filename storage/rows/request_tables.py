@@ -16,7 +16,7 @@ from sqlalchemy import (
     Text,
 )
 
-from canonry.storage.sql.schema import RowId, Words
+from canonry.storage.sql.tables.table_parts import RowId, Words, partial_index
 
 
 class RequestState(IntEnum):
@@ -53,10 +53,9 @@ requests = Table(
 )
 _queue = (requests.c.rank, requests.c.is_start, requests.c.place)
 Index("requests_queue", requests.c.spider, requests.c.standing, *_queue)
-_known = requests.c.url_id.is_not(None)
-Index("requests_by_url", requests.c.url_id, sqlite_where=_known, postgresql_where=_known)
+partial_index(Index("requests_by_url", requests.c.url_id), requests.c.url_id.is_not(None))
 _open = requests.c.url_id.is_(None) & requests.c.key.is_not(None) & requests.c.claim.is_not(None)
-Index("requests_open", requests.c.id, sqlite_where=_open, postgresql_where=_open)
+partial_index(Index("requests_open", requests.c.id), _open)
 
 fingerprints = Table(
     "fingerprints",

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from canonry.storage.sql.bulk import add_counts
-from canonry.storage.sql.schema import State, counts
+from canonry.storage.sql.schema import State
+from canonry.storage.sql.tables.figure_tables import counts
 
 
 class Counted(NamedTuple):

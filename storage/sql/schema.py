@@ -1,4 +1,7 @@
-"""The tables. Every column has a comment, and no length limit, so that nothing is cut off."""
+"""The tables of what is crawled, and the version of all tables.
+
+Every column has a comment, and no length limit, so that nothing is cut off.
+"""
 
 from enum import IntEnum
 
@@ -10,11 +13,9 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     SmallInteger,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
     and_,
     case,
@@ -23,8 +24,10 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.ddl import CreateView
+
+from canonry.storage.sql.tables import figure_tables
+from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
 
 VERSION = 8  # increase it with every change; CONTRIBUTING has the moves
 
@@ -39,26 +42,7 @@ class State(IntEnum):
     HELD = 4  # known and not fetched, for the reason in "reason"
 
 
-class Words(TypeDecorator[str]):
-    """Text that we did not write. PostgreSQL's text has no NUL: it is stored as ``%00``."""
-
-    impl = Text
-    cache_ok = True
-
-    @property
-    def python_type(self) -> type[str]:
-        """Return the type of the values."""
-        return str
-
-    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
-        """Return the text that is stored."""
-        return None if value is None else value.replace("\0", "%00")
-
-
-metadata = MetaData()
-
-# SQLite assigns row numbers only in a column of type INTEGER.
-RowId = BigInteger().with_variant(Integer(), "sqlite")
+metadata = figure_tables.metadata
 
 meta = Table(
     "meta",
@@ -100,29 +84,14 @@ hosts = Table(
     Index("hosts_with_work", "lease_until", "ready_at"),
     Index("hosts_by_queue", "pending", "id"),
 )
-_pending = text("pending > 0")
 # The next hosts to ask, and those that wait longest.
-Index(
-    "hosts_waiting",
-    hosts.c.ready_at,
-    hosts.c.id,
-    sqlite_where=_pending,
-    postgresql_where=_pending,
-)
-_failed = text("error_at IS NOT NULL")
-Index(
-    "hosts_by_error",
-    hosts.c.error_at,
-    hosts.c.id,
-    sqlite_where=_failed,
-    postgresql_where=_failed,
-)
-_blocked = text("blocked > 0")
-Index("hosts_blocked", hosts.c.id, sqlite_where=_blocked, postgresql_where=_blocked)
+partial_index(Index("hosts_waiting", hosts.c.ready_at, hosts.c.id), text("pending > 0"))
+partial_index(Index("hosts_by_error", hosts.c.error_at, hosts.c.id), text("error_at IS NOT NULL"))
+partial_index(Index("hosts_blocked", hosts.c.id), text("blocked > 0"))
 
 Index("hosts_by_name", hosts.c.name, unique=True).ddl_if(dialect="sqlite")
 # PostgreSQL's B-trees cannot hold long texts. The write lock rules out two rows of one name.
-Index("hosts_by_hash", hosts.c.name, postgresql_using="hash").ddl_if(dialect="postgresql")
+hash_index(Index("hosts_by_hash", hosts.c.name))
 
 url_rows = Table(
     "url_rows",
@@ -155,32 +124,19 @@ _in_order: tuple[Column[int], ...] = (
     url_rows.c.depth,
 )
 # SQLite ends every entry of an index with the id: naming it would store it twice.
-Index("urls_queue", *_in_order, sqlite_where=_queued).ddl_if(dialect="sqlite")
+partial_index(Index("urls_queue", *_in_order).ddl_if(dialect="sqlite"), _queued)
 _in_order += (url_rows.c.id,)
-Index("urls_queue", *_in_order, postgresql_where=_queued).ddl_if(dialect="postgresql")
-
-_retried = text("state = 0 AND reason IS NOT NULL")
+partial_index(Index("urls_queue", *_in_order).ddl_if(dialect="postgresql"), _queued)
 # The queued URLs of a host that wait for a retry: few of many.
-Index(
-    "urls_retried",
-    url_rows.c.host_id,
-    url_rows.c.due,
-    sqlite_where=_retried,
-    postgresql_where=_retried,
+partial_index(
+    Index("urls_retried", url_rows.c.host_id, url_rows.c.due),
+    text("state = 0 AND reason IS NOT NULL"),
 )
-_refused = text("state > 2")
 # What is held or has failed, by reason: examples, and what a release puts back.
-Index(
-    "urls_refused",
-    url_rows.c.state,
-    url_rows.c.reason,
-    url_rows.c.id,
-    sqlite_where=_refused,
-    postgresql_where=_refused,
+partial_index(
+    Index("urls_refused", url_rows.c.state, url_rows.c.reason, url_rows.c.id), text("state > 2")
 )
-
-_led_to = and_(url_rows.c.depth == 0, url_rows.c.hops > 0)
-Index("urls_led_to", url_rows.c.id, sqlite_where=_led_to, postgresql_where=_led_to)
+partial_index(Index("urls_led_to", url_rows.c.id), and_(url_rows.c.depth == 0, url_rows.c.hops > 0))
 
 _name = select(hosts.c.name).where(hosts.c.id == url_rows.c.host_id).scalar_subquery()
 _tail = url_rows.c.tail
@@ -278,7 +234,7 @@ rules = Table(
     ),
 )
 Index("rules_by_host", rules.c.host).ddl_if(dialect="sqlite")
-Index("rules_by_hash", rules.c.host, postgresql_using="hash").ddl_if(dialect="postgresql")
+hash_index(Index("rules_by_hash", rules.c.host))
 # Finds those of a state that spare most.
 Index("rules_by_state", rules.c.state, rules.c.spared, rules.c.id)
 
@@ -326,83 +282,8 @@ budgets = Table(
     ),
 )
 LARGE = 100  # URLs with a pattern, from which on it is found by their number
-_large = text(f"count >= {LARGE}")
-Index("budgets_large", budgets.c.count, budgets.c.key, sqlite_where=_large, postgresql_where=_large)
-_excluded = text("excluded > 0")
-Index("budgets_excluded", budgets.c.key, sqlite_where=_excluded, postgresql_where=_excluded)
-
-counts = Table(
-    "counts",
-    metadata,
-    Column("kind", Text, primary_key=True, comment="what is counted: urls, levels, pages ..."),
-    Column("name", Text, primary_key=True, comment="their state, depth, status or kind"),
-    Column("reason", Text, primary_key=True, comment="why they are held or failed, else empty"),
-    Column("count", BigInteger, nullable=False, comment="how many; updated in every transaction"),
-)
-
-merges = Table(
-    "merges",
-    metadata,
-    Column("rules", Text, primary_key=True, comment="the rules that merged two spellings"),
-    Column("count", BigInteger, nullable=False, comment="links merged by them"),
-    Column("spelling", Words, nullable=False, comment="one such link ..."),
-    Column("same_as", Words, nullable=False, comment="... and the URL that it is the same as"),
-)
-
-merge_examples = Table(
-    "merge_examples",
-    metadata,
-    Column("id", RowId, primary_key=True, comment="counts up: the latest have the largest"),
-    Column("rules", Text, nullable=False, comment="the rules that merged two spellings"),
-    Column("spelling", Words, nullable=False, comment="a link ..."),
-    Column("url_id", BigInteger, nullable=False, comment="... and the URL that it is the same as"),
-    Column("source_id", BigInteger, comment="the URL on whose page the link stood"),
-    Column("seen_at", Float, nullable=False, comment="seconds since 1970, UTC"),
-    Index("merge_examples_by_rules", "rules", "id"),
-)
-
-refusals = Table(
-    "refusals",
-    metadata,
-    Column("reason", Text, primary_key=True, comment="reason why links could not be fetched"),
-    Column("count", BigInteger, nullable=False, comment="how many"),
-    Column("sample", Words, nullable=False, comment="one of them"),
-)
-
-samples = Table(
-    "samples",
-    metadata,
-    Column("at", Float, primary_key=True, comment="seconds since 1970, UTC"),
-    Column("fetched", BigInteger, nullable=False, comment="URLs in that state then"),
-    Column("redirected", BigInteger, nullable=False, comment="the same"),
-    Column("spared", BigInteger, nullable=False, comment="held because of a learned rule"),
-    Column("held", BigInteger, nullable=False, comment="held for any other reason"),
-    Column("failed", BigInteger, nullable=False, comment="URLs in that state then"),
-    Column("queued", BigInteger, nullable=False, comment="the same"),
-    Column("merged_links", BigInteger, nullable=False, comment="links merged until then"),
-    Column("claims", BigInteger, nullable=False, comment="keys claimed until then"),
-)
-
-exports = Table(
-    "exports",
-    metadata,
-    Column("id", RowId, primary_key=True, comment="counts up: the exports that found changes"),
-    Column("token", Text, nullable=False, comment="random; a cursor of another store differs"),
-    Column("made_at", Float, nullable=False, comment="seconds since 1970, UTC"),
-)
-
-members = Table(
-    "members",
-    metadata,
-    Column(
-        "cluster_id", BigInteger, primary_key=True, autoincrement=False, comment="row of a page"
-    ),
-    Column("url_id", BigInteger, primary_key=True, autoincrement=False, comment="row of its URL"),
-    Column("said", LargeBinary(16), nullable=False, comment="hash of what was exported of it"),
-    Column("changed", BigInteger, nullable=False, comment="the export that found it changed"),
-    Column("gone", SmallInteger, nullable=False, comment="1: it is no member any more"),
-    sqlite_with_rowid=False,
-)
+partial_index(Index("budgets_large", budgets.c.count, budgets.c.key), text(f"count >= {LARGE}"))
+partial_index(Index("budgets_excluded", budgets.c.key), text("excluded > 0"))
 
 # All ids are made under the write lock, so the database need not check references.
 for _table in metadata.tables.values():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -32,13 +32,13 @@ from canonry.crawler.run import unread_pages
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.settings import SettingsError
 from canonry.storage import report
-from canonry.storage.clusters import cluster_export, export_log, merged_pairs
-from canonry.storage.clusters.cluster_export import Reading
-from canonry.storage.clusters.cluster_rows import ClusterRow
-from canonry.storage.clusters.merged_pairs import MergedPair
+from canonry.storage.clusters import export_log
 from canonry.storage.facts import read_facts
 from canonry.storage.sql.engine import shown
 from canonry.storage.sql.schema import VERSION
+
+if TYPE_CHECKING:
+    from canonry.storage.clusters.cluster_export import Reading
 
 _OTHER_TABLES = frozenset({".tsv", ".tab", ".xls", ".xlsx", ".ods"})
 _WRITTEN = 5_000  # rows at once
@@ -147,18 +147,25 @@ def export(
 @contextmanager
 def _found(
     what: str, store: str, policy: str | None, since: str | None
-) -> Iterator[tuple[Iterable[Sequence[Any]], Mapping[str, type], Reading | None]]:
+) -> Iterator[tuple[Iterable[Sequence[Any]], Mapping[str, type], "Reading | None"]]:
     """Open a store; return the rows of an export, their columns, and what its reader has."""
     with report.reading(store) as connection:
         if what == "clusters":
-            reading = None if since is None else Reading.begin(connection, since)
+            from canonry.storage.clusters import (  # noqa: PLC0415 - loads NumPy
+                cluster_export,
+                cluster_rows,
+            )
+
+            reading = None if since is None else cluster_export.Reading.begin(connection, since)
             names = RuleNames(connection, policy)
             clusters = cluster_export.clusters(connection, names, reading)
-            yield clusters, tables.column_types(ClusterRow), reading
+            yield clusters, tables.column_types(cluster_rows.ClusterRow), reading
         elif what == "merges":
+            from canonry.storage.clusters import merged_pairs  # noqa: PLC0415 - loads NumPy
+
             names = RuleNames(connection, policy)
             pairs = merged_pairs.pairs(connection, names, names.evidence)
-            yield pairs, tables.column_types(MergedPair), None
+            yield pairs, tables.column_types(merged_pairs.MergedPair), None
         else:
             rows = (list(row.values()) for row in report.rows(connection, what))
             yield rows, report.columns(what), None

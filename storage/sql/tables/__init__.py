@@ -1,0 +1,1 @@
+"""Tables: the parts that they are made of, and those that only reports are made from."""

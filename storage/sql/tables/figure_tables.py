@@ -1,0 +1,90 @@
+"""Tables that reports are made from: counts, examples, samples, and what was exported."""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    Index,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+)
+
+from canonry.storage.sql.tables.table_parts import RowId, Words
+
+metadata = MetaData()  # of all tables, also of those in `schema`
+
+counts = Table(
+    "counts",
+    metadata,
+    Column("kind", Text, primary_key=True, comment="what is counted: urls, levels, pages ..."),
+    Column("name", Text, primary_key=True, comment="their state, depth, status or kind"),
+    Column("reason", Text, primary_key=True, comment="why they are held or failed, else empty"),
+    Column("count", BigInteger, nullable=False, comment="how many; updated in every transaction"),
+)
+
+merges = Table(
+    "merges",
+    metadata,
+    Column("rules", Text, primary_key=True, comment="the rules that merged two spellings"),
+    Column("count", BigInteger, nullable=False, comment="links merged by them"),
+    Column("spelling", Words, nullable=False, comment="one such link ..."),
+    Column("same_as", Words, nullable=False, comment="... and the URL that it is the same as"),
+)
+
+merge_examples = Table(
+    "merge_examples",
+    metadata,
+    Column("id", RowId, primary_key=True, comment="counts up: the latest have the largest"),
+    Column("rules", Text, nullable=False, comment="the rules that merged two spellings"),
+    Column("spelling", Words, nullable=False, comment="a link ..."),
+    Column("url_id", BigInteger, nullable=False, comment="... and the URL that it is the same as"),
+    Column("source_id", BigInteger, comment="the URL on whose page the link stood"),
+    Column("seen_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Index("merge_examples_by_rules", "rules", "id"),
+)
+
+refusals = Table(
+    "refusals",
+    metadata,
+    Column("reason", Text, primary_key=True, comment="reason why links could not be fetched"),
+    Column("count", BigInteger, nullable=False, comment="how many"),
+    Column("sample", Words, nullable=False, comment="one of them"),
+)
+
+samples = Table(
+    "samples",
+    metadata,
+    Column("at", Float, primary_key=True, comment="seconds since 1970, UTC"),
+    Column("fetched", BigInteger, nullable=False, comment="URLs in that state then"),
+    Column("redirected", BigInteger, nullable=False, comment="the same"),
+    Column("spared", BigInteger, nullable=False, comment="held because of a learned rule"),
+    Column("held", BigInteger, nullable=False, comment="held for any other reason"),
+    Column("failed", BigInteger, nullable=False, comment="URLs in that state then"),
+    Column("queued", BigInteger, nullable=False, comment="the same"),
+    Column("merged_links", BigInteger, nullable=False, comment="links merged until then"),
+    Column("claims", BigInteger, nullable=False, comment="keys claimed until then"),
+)
+
+exports = Table(
+    "exports",
+    metadata,
+    Column("id", RowId, primary_key=True, comment="counts up: the exports that found changes"),
+    Column("token", Text, nullable=False, comment="random; a cursor of another store differs"),
+    Column("made_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column(
+        "cluster_id", BigInteger, primary_key=True, autoincrement=False, comment="row of a page"
+    ),
+    Column("url_id", BigInteger, primary_key=True, autoincrement=False, comment="row of its URL"),
+    Column("said", LargeBinary(16), nullable=False, comment="hash of what was exported of it"),
+    Column("changed", BigInteger, nullable=False, comment="the export that found it changed"),
+    Column("gone", SmallInteger, nullable=False, comment="1: it is no member any more"),
+    sqlite_with_rowid=False,
+)

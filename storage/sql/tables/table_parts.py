@@ -1,0 +1,58 @@
+"""Parts of tables: types of columns, and indexes with what only one database knows of them."""
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Index,
+    Integer,
+    Text,
+    TextClause,
+    TypeDecorator,
+    event,
+)
+from sqlalchemy.engine import Dialect
+
+# SQLite assigns row numbers only in a column of type INTEGER.
+RowId = BigInteger().with_variant(Integer(), "sqlite")
+
+
+class Words(TypeDecorator[str]):
+    """Text that we did not write. PostgreSQL's text has no NUL: it is stored as ``%00``."""
+
+    impl = Text
+    cache_ok = True
+
+    @property
+    def python_type(self) -> type[str]:
+        """Return the type of the values."""
+        return str
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
+        """Return the text that is stored."""
+        return None if value is None else value.replace("\0", "%00")
+
+
+def partial_index(index: Index, where: ColumnElement[bool] | TextClause) -> None:
+    """Let an index hold only the rows that meet a condition."""
+    _give(index, sqlite_where=where, postgresql_where=where)
+
+
+def hash_index(index: Index) -> None:
+    """Let an index of PostgreSQL, and of no other database, hold hashes of its column."""
+    _give(index.ddl_if(dialect="postgresql"), postgresql_using="hash")
+
+
+def _give(index: Index, **options: object) -> None:
+    """Give an index its options for a database when one of that name makes it.
+
+    Given at once, they would load all that SQLAlchemy has for PostgreSQL: a tenth of the start of
+    a command that opens a store.
+    """
+
+    @event.listens_for(index, "before_create")
+    def made(_index: Index, connection: Connection, **_more: object) -> None:
+        its_own = f"{connection.dialect.name}_"
+        for name, value in options.items():
+            if name.startswith(its_own):
+                index.dialect_kwargs[name] = value
