@@ -1,6 +1,7 @@
 """Errors of a database, and errors that a damaged one causes."""
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,12 +17,14 @@ URLS = [f"http://a.example/{n}" for n in range(2000)]
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
-    """Return an engine for a store with some URLs."""
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """Open an engine for a store with some URLs."""
     store = open_store(tmp_path)
     admit(store, URLS)
     store.close()
-    return open_engine(str(tmp_path / "store.db"))
+    engine = open_engine(str(tmp_path / "store.db"))
+    yield engine
+    engine.dispose()
 
 
 def damage(file: Path) -> None:
