@@ -8,7 +8,6 @@ import doctest
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 from support import databases
+from support.ports import free_port
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(console|\w+ file=(\S+)|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -65,12 +65,6 @@ def script_of(page: Path) -> tuple[str, list[Shown]]:
                 lines += [_AWAIT] if shown.command.endswith("&") else []
                 commands.append(shown)
     return "\n".join(lines), commands
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return int(one.getsockname()[1])
 
 
 PAGES = sorted(

@@ -1,13 +1,16 @@
 """Crawls of a raw server, inside the process of the test."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.servers import Answer, ok, raw_server
 
 from canonry.crawler.run import wiring
+from canonry.crawler.run.queue.send_times import SendTimes
 from canonry.crawler.settings import load
 from canonry.storage import report
 
@@ -28,6 +31,23 @@ def page(*links: str) -> bytes:
     """Return the response with a page that has these links."""
     body = "".join(f'<a href="{link}">x</a>' for link in links).encode()
     return ok(body, "Content-Type: text/html")
+
+
+def sendings(patch: pytest.MonkeyPatch) -> list[tuple[float, str]]:
+    """Note when crawls in this process send requests, in seconds, and the URLs.
+
+    A server finds out later, and by how much depends on what else the machine does. That nothing
+    leaves before is seen in tests/crawler/run/queue/test_send_times.py.
+    """
+    noted: list[tuple[float, str]] = []
+    sent = SendTimes.sent
+
+    def note(self: SendTimes, url: str) -> None:
+        noted.append((time.monotonic(), url))
+        sent(self, url)
+
+    patch.setattr(SendTimes, "sent", note)
+    return noted
 
 
 def crawl(

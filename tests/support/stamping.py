@@ -1,11 +1,12 @@
-"""A server in a process of its own, which does nothing but to note when requests arrive.
+"""A server that knows when requests were sent: on loopback, Linux stamps their bytes then.
 
-A server inside the process of the test notes them when the process finds time for it.
+A server that looks at a clock itself, in any process, does so when its process gets a processor.
 """
 
 import json
 import selectors
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -16,10 +17,13 @@ from typing import IO, NamedTuple
 
 _HOSTS = 4
 _PAGES = 3
+_SO_TIMESTAMPNS = 35  # of Linux; the module socket does not know it
+_TIMESPEC = struct.Struct("@qq")  # seconds and nanoseconds
+_TRIES, _PAUSE = 100, 0.01  # until the kernel stamps; it begins a moment after it was asked to
 
 
 class Arrival(NamedTuple):
-    """A request that arrived: seconds since 1970, its host and its target."""
+    """A request: when it was sent, in seconds since 1970, its host and its target."""
 
     at: float
     host: str
@@ -27,11 +31,17 @@ class Arrival(NamedTuple):
 
 
 class Stamping:
-    """A running server. Its first page links to three pages on each of four hosts."""
+    """A running server. Its first page links to three pages on each of four hosts.
+
+    Attributes:
+        port: where it listens.
+        is_exact: False if this kernel stamps nothing, so that times are those of the reading.
+    """
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
-        self.port = int(_line(process.stdout))
+        port, exact = _line(process.stdout).split()
+        self.port, self.is_exact = int(port), exact == "True"
 
     def arrivals(self) -> list[Arrival]:
         """Return what arrived so far, in its order."""
@@ -83,17 +93,41 @@ def answer(host: str, target: str, cookie: bool) -> bytes:
     return ("HTTP/1.1 " + "\r\n".join(lines)).encode()
 
 
+def stamps(listener: socket.socket) -> bool:
+    """Ask the kernel to stamp what connections to a listener receive; return whether it does."""
+    if sys.platform != "linux":
+        return False
+    listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)  # connections inherit it
+    with socket.create_connection(listener.getsockname()) as there, listener.accept()[0] as here:
+        for _ in range(_TRIES):
+            there.sendall(b"x")
+            if received(here)[1] is not None:
+                return True
+            time.sleep(_PAUSE)
+    return False
+
+
+def received(connection: socket.socket) -> tuple[bytes, float | None]:
+    """Return what a connection has received, and when it was sent, if the kernel says so."""
+    data, notes, _, _ = connection.recvmsg(1 << 16, socket.CMSG_SPACE(_TIMESPEC.size))
+    for _, _, note in notes:
+        seconds, nanoseconds = _TIMESPEC.unpack(note)
+        return data, seconds + nanoseconds / 1e9
+    return data, None
+
+
 def serve() -> None:
     """Serve on a free port, which is printed; print all arrivals for each line of input."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-    print(listener.getsockname()[1], flush=True)  # noqa: T201 - to the process of the test
+    is_exact = stamps(listener)
+    port = listener.getsockname()[1]
+    print(port, is_exact, flush=True)  # noqa: T201 - to the process of the test
     waiting = selectors.DefaultSelector()
     waiting.register(listener, selectors.EVENT_READ)
     waiting.register(sys.stdin, selectors.EVENT_READ)
     arrivals = []
     while True:
         for key, _ in waiting.select():
-            now = time.time()
             if key.fileobj is sys.stdin:
                 if not sys.stdin.readline():
                     return
@@ -104,16 +138,17 @@ def serve() -> None:
                 connection = key.fileobj
                 assert isinstance(connection, socket.socket)
                 try:
-                    head = connection.recv(1 << 16).decode()
+                    data, at = received(connection)
                 except ConnectionError:
-                    head = ""
-                if not head:
+                    data = b""
+                if not data:
                     waiting.unregister(connection)
                     connection.close()
                     continue
+                head = data.decode()
                 host = head.partition("Host: ")[2].partition("\r\n")[0]
                 target = head.split(" ")[1]
-                arrivals.append((now, host, target))
+                arrivals.append((at or time.time(), host, target))
                 connection.sendall(answer(host, target, "\r\nCookie: " in head))
 
 

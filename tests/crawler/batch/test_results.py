@@ -299,8 +299,9 @@ def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None
         "P._spawn_process = lambda p: (start(p), os.kill(os.getpid(), signal.SIGINT));"
         "import canonry.crawler.cli.commands as c; c.main()"
     )
+    more = ("--policy", "rfc3986", "--workers", "2")  # else one, where there is one processor
     done = subprocess.run(
-        [sys.executable, "-c", script, "dedup", "in.txt", "-o", "out.txt", "--policy", "rfc3986"],
+        [sys.executable, "-c", script, "dedup", "in.txt", "-o", "out.txt", *more],
         cwd=tmp_path,
         capture_output=True,
         timeout=60,

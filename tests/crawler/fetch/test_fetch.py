@@ -30,7 +30,7 @@ def get(
 
     async def run() -> tuple[Response | FetchError, Raw]:
         async with raw_server(answer) as raw:
-            settings = {"connect_to": [f"::127.0.0.1:{raw.port}"], "timeout": 5.0, **fetch}
+            settings = {"connect_to": [f"::127.0.0.1:{raw.port}"], "timeout": 30.0, **fetch}
             async with Client(load(None, {"fetch": settings})) as client:
                 try:
                     return await client.get(url, cookies), raw
@@ -140,7 +140,7 @@ def test_what_browsers_read_is_read(answer: bytes) -> None:
     ],
 )
 def test_a_body_that_is_too_long_is_not_read(answer: Answer, unread: str) -> None:
-    found, _ = get("http://a.example/", lambda _head: answer, timeout=5.0, max_body=1_000_000)
+    found, _ = get("http://a.example/", lambda _head: answer, max_body=1_000_000)
     assert isinstance(found, Response)
     assert found.unread == Unread("too-large", unread)
 
@@ -157,7 +157,8 @@ def test_a_body_that_is_too_long_is_not_read(answer: Answer, unread: str) -> Non
     ],
 )
 def test_each_failure_has_its_fault(answer: Answer, fault: Fault) -> None:
-    found, _ = get("http://a.example/", lambda _head: answer, timeout=0.5, max_body=1_000_000)
+    timeout = 0.2 if fault is Fault.TIMEOUT else 30.0
+    found, _ = get("http://a.example/", lambda _head: answer, timeout=timeout, max_body=1_000_000)
     assert isinstance(found, FetchError)
     assert found.fault in {fault, Fault.PROTOCOL if fault is Fault.CONNECT else fault}
 

@@ -2,22 +2,27 @@
 
 import asyncio
 
+import pytest
+from support.clocks import Clock
 from support.servers import ok, raw_server
 
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.settings import load
 
+TIMEOUT = 60.0  # seconds
+
 
 class Noting:
     """A pacer that notes what happens, beside what the server gets."""
 
-    def __init__(self, events: list[str]) -> None:
+    def __init__(self, events: list[str], clock: Clock) -> None:
         self.events = events
+        self.clock = clock
 
     async def turn(self, url: str) -> None:
         """Take longer than the time limit of a request."""
         self.events.append(f"turn {url[-2:]}")
-        await asyncio.sleep(0.4 * url.endswith("1"))
+        await self.clock.forward(2 * TIMEOUT * url.endswith("1"))
 
     async def clearance(self, url: str) -> None:
         """Give the server time to get bytes that were sent too early."""
@@ -33,8 +38,11 @@ class Noting:
         self.events.append(f"arrived {url[-2:]}")
 
 
-def test_a_request_waits_for_its_turn_and_again_when_it_is_connected() -> None:
+def test_a_request_waits_for_its_turn_and_again_when_it_is_connected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     events: list[str] = []
+    pacer = Noting(events, Clock(monkeypatch))
 
     def answer(head: bytes) -> bytes:
         events.append(f"server got {head.split(b' ')[1].decode()}")
@@ -42,8 +50,8 @@ def test_a_request_waits_for_its_turn_and_again_when_it_is_connected() -> None:
 
     async def run() -> None:
         async with raw_server(answer) as raw:
-            fetch = {"connect_to": [f"::127.0.0.1:{raw.port}"], "timeout": 0.35}
-            async with Client(load(None, {"fetch": fetch}), Noting(events)) as client:
+            fetch = {"connect_to": [f"::127.0.0.1:{raw.port}"], "timeout": TIMEOUT}
+            async with Client(load(None, {"fetch": fetch}), pacer) as client:
                 for path in ("/1", "/2"):  # the second one on the same connection
                     await client.get(f"http://a.example{path}")
 
@@ -52,16 +60,19 @@ def test_a_request_waits_for_its_turn_and_again_when_it_is_connected() -> None:
     assert events == [f"{step} {path}" for path in ("/1", "/2") for step in steps]
 
 
-def test_a_request_that_is_repeated_on_a_new_connection_waits_again() -> None:
+def test_a_request_that_is_repeated_on_a_new_connection_waits_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     events: list[str] = []
+    pacer = Noting(events, Clock(monkeypatch))
 
     async def run() -> None:
         async def gone(writer: asyncio.StreamWriter) -> None:
             writer.transport.abort()
 
         async with raw_server(lambda _: ok(b"x") if len(raw.heads) != 2 else gone) as raw:
-            fetch = {"connect_to": [f"::127.0.0.1:{raw.port}"], "timeout": 5}
-            async with Client(load(None, {"fetch": fetch}), Noting(events)) as client:
+            fetch = {"connect_to": [f"::127.0.0.1:{raw.port}"], "timeout": TIMEOUT}
+            async with Client(load(None, {"fetch": fetch}), pacer) as client:
                 for path in ("/1", "/2"):
                     await client.get(f"http://a.example{path}")
             assert len(raw.heads) == 3

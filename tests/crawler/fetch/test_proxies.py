@@ -104,7 +104,7 @@ def get_through(url: str, answer: Answer, **fetch: object) -> tuple[Response | F
     async def run() -> tuple[Response | FetchError, Raw]:
         async with raw_server(lambda _head: answer) as raw:
             proxy = f"http://u%40x:p@127.0.0.1:{raw.port}"
-            settings = load(None, {"fetch": {"proxy": proxy, "timeout": 5.0, **fetch}})
+            settings = load(None, {"fetch": {"proxy": proxy, "timeout": 30.0, **fetch}})
             async with Client(settings) as client:
                 try:
                     return await client.get(url), raw
@@ -227,7 +227,7 @@ def test_https_goes_through_a_tunnel_and_the_certificate_is_checked(tmp_path: ob
 
             server = await asyncio.start_server(serve, "127.0.0.1", 0)
             proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            settings = load(None, {"fetch": {"proxy": proxy, "ca_file": file, "timeout": 5.0}})
+            settings = load(None, {"fetch": {"proxy": proxy, "ca_file": file, "timeout": 30.0}})
             async with server, Client(settings) as client:
                 try:
                     return (await client.get(f"https://{name}/x")).body, heads, inner.lines

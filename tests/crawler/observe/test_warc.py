@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from fastwarc import ArchiveIterator, WarcRecordType
 from support.servers import Answer, Raw, ok, raw_server
-from support.sites import from_thread, run_command
+from support.sites import from_thread, run_command, wait_for
 from warcio.checker import Checker
 
 from canonry.crawler.cli.commands import main
@@ -141,15 +140,13 @@ def test_a_killed_crawl_leaves_a_record_for_every_page(tmp_path: Path) -> None:
         links = "".join(f'<a href="/{number * 3 + n}">' for n in (1, 2, 3))
         return ok(f"{links} {number}".encode(), "Content-Type: text/html")
 
+    def sizes() -> int:
+        return sum(path.stat().st_size for path in (tmp_path / "kept").glob("*"))
+
     with from_thread(raw_server(endless)) as raw:
         command = [sys.executable, "-m", "canonry", *words(raw, "--warc", "kept")]
         with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
-            end = time.monotonic() + 20
-            while time.monotonic() < end:
-                kept = list((tmp_path / "kept").glob("*")) if (tmp_path / "kept").exists() else []
-                if kept and kept[0].stat().st_size > 100_000:
-                    break
-                time.sleep(0.02)
+            wait_for(lambda: sizes() > 100_000, 60)
             process.send_signal(signal.SIGKILL)
         run_command(*words(raw, "--warc", "kept", "--max-pages", "1"), folder=tmp_path)
     names = sorted(path.name for path in (tmp_path / "kept").iterdir())

@@ -6,7 +6,6 @@ import pty
 import re
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 from collections import Counter
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from support.ports import free_port
 from support.sites import crawl_words, demo_site, exported, run_command, start, wait_for
 
 from canonry.crawler.observe import metrics
@@ -72,22 +72,12 @@ def test_a_log_that_cannot_be_written_is_wrong_usage(tmp_path: Path) -> None:
 
 def scraped(port: int) -> dict[str, dict[str, float]]:
     """Scrape the metrics; return them by name and label."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
         text = answer.read().decode()
     return {
         family.name: {",".join(s.labels.values()): s.value for s in family.samples}
         for family in text_string_to_metric_families(text)
     }
-
-
-def free_port() -> int:
-    """Return a free port."""
-    import socket  # noqa: PLC0415
-
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -99,9 +89,10 @@ def test_metrics_are_served_while_a_crawl_runs(tmp_path: Path, workers: str) -> 
         nonlocal found
         try:
             found = scraped(port)
-        except urllib.error.URLError:
+        except OSError:  # nothing listens yet, or it answers late
             return False
-        return found["canonry_pages"][""] > 20
+        links_known, stored = found["canonry_links_known"][""], found["canonry_store_pages"]
+        return found["canonry_pages"][""] > 20 and links_known > 0 and "200" in stored
 
     with demo_site(pause=0.05) as served:
         words = crawl_words(served, "--metrics", str(port), "--workers", workers)

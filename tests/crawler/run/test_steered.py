@@ -1,11 +1,13 @@
 """A running crawl follows what people change in its queue, within a second."""
 
+import asyncio
 import threading
 from collections import Counter
 from pathlib import Path
 
 from support.crawls import SEED, crawl, host_of, page, target_of
 from support.servers import Answer, ok
+from support.sites import wait_for
 from support.stores import assert_counts_are_right
 
 from canonry.crawler.admission import exclusions
@@ -28,7 +30,13 @@ def test_a_running_crawl_follows_blocks_exclusions_and_releases(tmp_path: Path) 
     asked: Counter[str] = Counter()
     at_change: Counter[str] = Counter()
 
+    def out_of_scope() -> int:
+        with report.reading(store) as connection:
+            held: int = report.status(connection)["held"].get("out-of-scope", 0)
+            return held
+
     def steer() -> None:
+        wait_for(lambda: out_of_scope() == 2, 60)
         with ShortSteps(store) as opened:
             blocked_hosts.block(opened, "b.example")
             excluded_patterns.exclude(opened, exclusions.named("a.example/day/*/"))
@@ -37,6 +45,11 @@ def test_a_running_crawl_follows_blocks_exclusions_and_releases(tmp_path: Path) 
 
     steering = threading.Thread(target=steer)
 
+    async def late(writer: asyncio.StreamWriter) -> None:
+        """Answer when all is changed: a crawl that waits for nothing would have ended."""
+        await asyncio.to_thread(steering.join)
+        writer.write(page("http://d.example/"))
+
     def answer(head: bytes) -> Answer:
         host, target = host_of(head), target_of(head)
         if target == "/robots.txt":
@@ -44,6 +57,7 @@ def test_a_running_crawl_follows_blocks_exclusions_and_releases(tmp_path: Path) 
         asked[f"{host}{'/day' if target.startswith('/day') else ''}"] += 1
         if asked["b.example"] == 3 and not steering.is_alive() and not at_change:
             steering.start()
+            return late
         return (
             page(*_LINKS, "http://c.example/") if host == "a.example" else page("http://d.example/")
         )
@@ -53,11 +67,11 @@ def test_a_running_crawl_follows_blocks_exclusions_and_releases(tmp_path: Path) 
         answer,
         seeds=(SEED, "http://b.example/"),
         scope="host",
-        delay=0.1,
+        delay=0.15,
         requests_per_host=1,
+        timeout=90.0,
     )
-    steering.join()
-    soon = 16  # requests in a second, and one in flight
+    soon = 16  # requests: more than twice those of a second, and one in flight
     assert asked["b.example"] <= at_change["b.example"] + soon
     assert asked["a.example/day"] <= at_change["a.example/day"] + soon
     assert asked["c.example"] == asked["d.example"] == 1, "they were released"

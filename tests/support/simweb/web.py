@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from support.simweb.webadversaries import KINDS, adversary
-from support.simweb.websites import Doubt, Manner, Site, honest
+from support.simweb.websites import Doubt, Manner, Site, When, honest
 from support.simweb.webtexts import number_of
 
 HABITS = (
@@ -123,13 +123,15 @@ class Web:
         Args:
             given: the sites.
             log: receives a line for each request.
-            seed: of tokens, teasers and fresh links.
+            seed: of tokens, clocks, teasers and fresh links. They also depend on the URL and on how
+                often it was requested, but not on the order of other requests.
         """
         self.sites = given
         self.by_host = {host: site for site in given for host in site.hosts}
         self._log = log
-        self._rng = random.Random(seed)
-        self._turns: Counter[str] = Counter()
+        self._seed = seed
+        self._turns: Counter[str] = Counter()  # requests by site
+        self._times: Counter[str] = Counter()  # and by URL
         self._shown: dict[str, set[str]] = {site.home: {site.home} for site in given}
         self._requested: dict[str, set[str]] = {site.home: set() for site in given}
 
@@ -152,15 +154,18 @@ class Web:
         requested = self._requested[site.home]
         requested.add(url)
         self._turns[site.home] += 1
-        found = site.resolve(url, self._turns[site.home])
+        self._times[url] += 1
+        turn, asked = self._turns[site.home], self._times[url]
+        found = site.resolve(url, When(turn, asked))
+        rng = random.Random(number_of(self._seed, url, asked))
         body, before = b"", len(shown)
         if found.page is not None:
             page = found.page
             if site.spell is not None:
-                fresh = tuple(site.spell(link, self._rng) for link in page.links)
+                fresh = tuple(site.spell(link, rng) for link in page.links)
                 page = page._replace(links=fresh)
             shown.update(link for link in page.links if link not in requested)
-            body = site.frame.html(page, self._rng, now)
+            body = site.frame.html(page, rng)
         more = len(shown) - before
         resource = found.resource or "-"
         self._log(Line(now, scheme, host, target, found.status, resource, int(listed), more))

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from support.simweb.webground import Ground
 from support.simweb.webhabits import raised, slashed, unslashed, without
-from support.simweb.websites import NOTHING, SECTIONS, Found, Site
+from support.simweb.websites import NOTHING, SECTIONS, Found, Site, When
 from support.simweb.webtexts import Frame, number_of
 
 _PERMANENT, _TEMPORARY, _GONE = 301, 302, 410
 
-Answer = Callable[[Ground, str, int], Found]
+Answer = Callable[[Ground, str, When], Found]
 
 
 def _moved(url: str, target: str, status: int = _PERMANENT) -> Found:
@@ -22,7 +22,7 @@ def _moved(url: str, target: str, status: int = _PERMANENT) -> Found:
 def _if_http(target: Callable[[str], str], status: int = _PERMANENT) -> Answer:
     """Answer http with a redirect, and https with a page."""
 
-    def answer(ground: Ground, url: str, _turn: int) -> Found:
+    def answer(ground: Ground, url: str, _when: When) -> Found:
         is_http = url.startswith("http:")
         return _moved(url, target(url), status) if is_http else ground.own(url)
 
@@ -33,14 +33,14 @@ def _https(url: str) -> str:
     return url.replace("http:", "https:", 1)
 
 
-def _flapping(ground: Ground, url: str, _turn: int) -> Found:
+def _flapping(ground: Ground, url: str, when: When) -> Found:
     other = unslashed(url) if url.endswith("/") else slashed(url)
-    return _moved(url, other) if ground.rng.random() < 0.5 else ground.own(url)
+    return _moved(url, other) if ground.chance(url, when).random() < 0.5 else ground.own(url)
 
 
-def _burst(ground: Ground, url: str, turn: int) -> Found:
+def _burst(ground: Ground, url: str, when: When) -> Found:
     """Redirect to another host during an outage."""
-    away = 50 < turn < 150 and url.startswith("http:")
+    away = 50 < when.turn < 150 and url.startswith("http:")
     return _moved(url, _spare(url)) if away else ground.own(url)
 
 
@@ -48,7 +48,7 @@ def _spare(url: str) -> str:
     return url.replace("http://", "https://spare-", 1)
 
 
-def _soft404(ground: Ground, url: str, _turn: int) -> Found:
+def _soft404(ground: Ground, url: str, _when: When) -> Found:
     """Answer 200 for what does not exist, such as names with a slash."""
     if url in ground.pages:
         return ground.own(url)
@@ -58,34 +58,34 @@ def _soft404(ground: Ground, url: str, _turn: int) -> Found:
     return Found("sorry", sorry._replace(blocks=blocks))
 
 
-def _locale(ground: Ground, url: str, _turn: int) -> Found:
+def _locale(ground: Ground, url: str, _when: When) -> Found:
     """Redirect to the language of the visitor."""
     here = re.sub(r"(\.org)/(?:fr/)?", r"\1/de/", url, count=1)
     return ground.own(url) if "/de/" in url else _moved(url, here)
 
 
-def _bounce(_ground: Ground, url: str, _turn: int) -> Found:
+def _bounce(_ground: Ground, url: str, _when: When) -> Found:
     """Redirect for ever whoever keeps no cookies."""
     return _moved(url, url.removesuffix("?c=1") if url.endswith("?c=1") else f"{url}?c=1")
 
 
-def _forms(ground: Ground, url: str, _turn: int) -> Found:
+def _forms(ground: Ground, url: str, _when: When) -> Found:
     """Answer with one form everywhere in a section; elsewhere a step is a page of its own."""
     return Found("form", ground.text("form")) if "/help/" in url else ground.own(url)
 
 
-def _gone(_ground: Ground, url: str, _turn: int) -> Found:
+def _gone(_ground: Ground, url: str, _when: When) -> Found:
     """Redirect to pages that are gone."""
     return _moved(url, _https(url)) if url.startswith("http:") else Found(url, status=_GONE)
 
 
-def _selects(ground: Ground, url: str, _turn: int) -> Found:
+def _selects(ground: Ground, url: str, _when: When) -> Found:
     """Show by a parameter, on one of five pages, another page; elsewhere it means nothing."""
     core = ground.core(url)
     return ground.own(url if number_of(core) % 5 == 0 else core)
 
 
-def _variants(ground: Ground, url: str, _turn: int) -> Found:
+def _variants(ground: Ground, url: str, _when: When) -> Found:
     """Show a product's variants: the text is one, its code, price and stock are not."""
     page = ground.text(ground.core(url))
     n = number_of("code", url)
@@ -95,23 +95,23 @@ def _variants(ground: Ground, url: str, _turn: int) -> Found:
     return Found(url, page._replace(blocks=(said, *page.blocks)))
 
 
-def _pager(ground: Ground, url: str, _turn: int) -> Found:
+def _pager(ground: Ground, url: str, _when: When) -> Found:
     """Show a list in parts."""
     return ground.list_of(url, ground.items(url, number_of(url)))
 
 
-def _sorted(ground: Ground, url: str, _turn: int) -> Found:
+def _sorted(ground: Ground, url: str, _when: When) -> Found:
     """Show the same list in another order: another page, as its reader sees others first."""
     return ground.list_of(url, sorted(ground.items(url), key=lambda item: number_of(url, item)))
 
 
-def _filtered(ground: Ground, url: str, _turn: int) -> Found:
+def _filtered(ground: Ground, url: str, _when: When) -> Found:
     """Show a part of a list."""
     colour = url.partition("colour=")[2]
     return ground.list_of(url, (item for item in ground.items(url) if colour in item))
 
 
-def _printer(ground: Ground, url: str, _turn: int) -> Found:
+def _printer(ground: Ground, url: str, _when: When) -> Found:
     """Show a page without its frame.
 
     A printer page is another page: it has no links, and what a reader wants to keep of it is its
@@ -121,26 +121,26 @@ def _printer(ground: Ground, url: str, _turn: int) -> Found:
     return Found(url, page._replace(framed="print=" not in url))
 
 
-def _ab_test(ground: Ground, url: str, _turn: int) -> Found:
+def _ab_test(ground: Ground, url: str, when: When) -> Found:
     """Show one of two versions by chance, or the one that a parameter names."""
     page = ground.text(ground.core(url))
     other = ground.text(f"{ground.core(url)} b")
-    is_b = url.endswith("v=b") or ("v=" not in url and ground.rng.random() < 0.5)
+    is_b = url.endswith("v=b") or ("v=" not in url and ground.chance(url, when).random() < 0.5)
     return Found(url, page._replace(blocks=(*page.blocks, other.blocks[0])) if is_b else page)
 
 
-def _geography(ground: Ground, url: str, _turn: int) -> Found:
+def _geography(ground: Ground, url: str, when: When) -> Found:
     """Redirect to one of two countries, by chance; they have different prices."""
     if not ("/us/" in url or "/gb/" in url):
-        return _moved(url, _abroad(url, ground.rng.choice(("us", "gb"))))
-    return _variants(ground, url, 0)
+        return _moved(url, _abroad(url, ground.chance(url, when).choice(("us", "gb"))))
+    return _variants(ground, url, when)
 
 
 def _abroad(url: str, country: str) -> str:
     return url.replace(".org/", f".org/{country}/", 1)
 
 
-def _consent(ground: Ground, url: str, _turn: int) -> Found:
+def _consent(ground: Ground, url: str, _when: When) -> Found:
     """Redirect half of the sections to a question; elsewhere a view is a page of its own."""
     if "/consent?" in url:
         return Found("consent", ground.text("consent"))
@@ -152,13 +152,13 @@ def _consent(ground: Ground, url: str, _turn: int) -> Found:
     )
 
 
-def _login(ground: Ground, url: str, _turn: int) -> Found:
+def _login(ground: Ground, url: str, _when: When) -> Found:
     """Answer with a form to log in, in half of the sections; elsewhere a tab is a page."""
     walled = any(f"/{section}/" in url for section in SECTIONS[:3])
     return Found("login", ground.text("login")) if walled else ground.own(url)
 
 
-def _wall(ground: Ground, url: str, _turn: int) -> Found:
+def _wall(ground: Ground, url: str, _when: When) -> Found:
     """Redirect from http to a form to log in."""
     if "/login?" in url:
         return Found("login", ground.text("login"))
@@ -166,14 +166,14 @@ def _wall(ground: Ground, url: str, _turn: int) -> Found:
     return _moved(url, target) if url.startswith("http:") else ground.own(url)
 
 
-def _mixed_slashes(ground: Ground, url: str, _turn: int) -> Found:
+def _mixed_slashes(ground: Ground, url: str, _when: When) -> Found:
     """Redirect odd pages to the slash; even pages are two, with the slash and without."""
     if number_of(ground.core(url)) % 2 and not url.endswith("/"):
         return Found(slashed(url), location=slashed(url), status=_PERMANENT)
     return ground.own(url)
 
 
-def _cases(ground: Ground, url: str, _turn: int) -> Found:
+def _cases(ground: Ground, url: str, _when: When) -> Found:
     """Tell upper from lower case, but on a third of the pages."""
     core = ground.core(url)
     if number_of(core) % 3 == 0 and url != core:
@@ -181,12 +181,12 @@ def _cases(ground: Ground, url: str, _turn: int) -> Found:
     return ground.own(url)
 
 
-def _canonical_home(ground: Ground, url: str, _turn: int) -> Found:
+def _canonical_home(ground: Ground, url: str, _when: When) -> Found:
     """Name the home page as canonical on every page."""
     return Found(url, ground.text(url)._replace(canonical=ground.home))
 
 
-def _canonical_wrong(ground: Ground, url: str, _turn: int) -> Found:
+def _canonical_wrong(ground: Ground, url: str, _when: When) -> Found:
     """Name pages as canonical, one in twenty wrongly. ``ref`` means nothing, ``alt`` does."""
     resource = without(url, "ref")
     n = number_of("wrong", resource)
@@ -195,13 +195,13 @@ def _canonical_wrong(ground: Ground, url: str, _turn: int) -> Found:
     return Found(resource, ground.text(resource)._replace(canonical=canonical))
 
 
-def _parts(ground: Ground, url: str, _turn: int) -> Found:
+def _parts(ground: Ground, url: str, _when: When) -> Found:
     """Show the parts of a page under one heading."""
     page = ground.text(ground.core(url))
     return Found(url, page._replace(blocks=ground.text(url).blocks))
 
 
-def _strict(ground: Ground, url: str, _turn: int) -> Found:
+def _strict(ground: Ground, url: str, _when: When) -> Found:
     return ground.own(url)
 
 
@@ -271,11 +271,11 @@ def adversary(kind: str, number: int, size: int, *, dynamic: bool) -> Site:
     pages = frozenset(ground.pages)
     home = {ground.home, _https(ground.home)}
 
-    def resolve(url: str, turn: int) -> Found:
+    def resolve(url: str, when: When) -> Found:
         if url in home:
             return Found(ground.home, ground.text(ground.home)._replace(links=tuple(names)))
         known = ground.core(url) in pages or "/login?" in url or "/consent?" in url
-        return row.answer(ground, url, turn) if known or kind == "soft 404" else NOTHING
+        return row.answer(ground, url, when) if known or kind == "soft 404" else NOTHING
 
     frame = Frame(ground.home, dynamic=dynamic)
     return Site(kind, ground.home, resolve, names, frame, honest=False)

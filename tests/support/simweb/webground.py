@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterable
 
-from support.simweb.websites import SECTIONS, Found
+from support.simweb.websites import SECTIONS, Found, When
 from support.simweb.webtexts import Page, number_of, own_text, rare_words
 
 _CORE = re.compile(r"https?://(?:spare-)?([^/]+)(?:/(?:de|fr|us|gb))?(/[^?]*?)/?(?:\?.*)?")
@@ -23,6 +23,10 @@ class Ground:
 
     def _slug(self, n: int) -> str:
         return f"{self.rng.choice(SECTIONS)}/{'-'.join(rare_words(self.rng, 2))}-{n}"
+
+    def chance(self, url: str, when: When) -> random.Random:
+        """Return what chance is for a request for a URL."""
+        return random.Random(number_of("chance", url, when.asked))
 
     def core(self, url: str) -> str:
         """Return the page that a URL is another name of, or seems to be."""

@@ -23,8 +23,15 @@ class Found(NamedTuple):
     status: int = 200
 
 
+class When(NamedTuple):
+    """When a URL is requested, in numbers of requests, this one included; 0 if it is not."""
+
+    turn: int = 0  # to the site
+    asked: int = 0  # for this URL
+
+
 NOTHING = Found(None, status=404)
-Resolve = Callable[[str, int], Found]
+Resolve = Callable[[str, When], Found]
 
 
 @dataclass
@@ -34,8 +41,9 @@ class Site:
     Attributes:
         kind: the habit, or the kind of adversary.
         home: the URL of its home page, from which all others can be reached.
-        resolve: from a URL and the number of requests so far to what the site does. The resource
-            does not depend on chance; the answer may.
+        resolve: from a URL and when it is requested to what the site does. The resource does not
+            depend on chance; the answer may. Chance depends on the URL and on how often it was
+            requested, never on the order of other requests.
         names: URLs that the site links, without fresh ones.
         frame: what its pages have in common.
         spell: turns a link into a fresh one, where each link of each answer is.
@@ -61,7 +69,7 @@ class Site:
 
     def truth(self, url: str, turn: int = 0) -> str | None:
         """Return the resource that a URL means; None if there is nothing."""
-        return self.resolve(url, turn).resource
+        return self.resolve(url, When(turn)).resource
 
 
 def by_home(names: list[str], home: str) -> dict[str, list[str]]:
@@ -204,12 +212,12 @@ class _Resolver:
         self._manner = manner
         self._doubt = doubt
 
-    def __call__(self, url: str, turn: int) -> Found:
+    def __call__(self, url: str, when: When) -> Found:
         """Return what the site does with a URL."""
         page = reduce(lambda found, habit: habit.clean(found), self._used, url)
         if page not in self._pages:
             return NOTHING
-        if page not in {url, self._home} and self._is_own(url, turn):
+        if page not in {url, self._home} and self._is_own(url, when.turn):
             page = url
         if page != url and self._manner.redirects:
             return Found(page, location=page, status=301)

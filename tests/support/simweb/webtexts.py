@@ -122,19 +122,18 @@ class Frame:
         self._counts_views = rng.random() < 0.5
         self._has_form = rng.random() < 0.6
 
-    def html(self, page: Page, rng: random.Random, moment: float) -> bytes:
+    def html(self, page: Page, rng: random.Random) -> bytes:
         """Return a page as HTML; on a dynamic site no two answers are alike.
 
         Args:
             page: what it shows.
-            rng: makes tokens.
-            moment: seconds since 1970, for the clock.
+            rng: makes tokens, and sets the clock.
         """
         token = clock = teaser = views = form = ""
         if self.dynamic:
             value = "".join(rng.choices(self._alphabet, k=24))
             token = f'<meta name="request-id" content="{value}">\n'
-            seconds = int(moment) % 86_400
+            seconds = rng.randrange(86_400)
             at = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
             clock = f"<p>Served at {at}, request {value[:12]}</p>"
             teaser = f'<aside class="teaser"><p>{rng.choice(self._teasers)}</p></aside>\n'

@@ -217,9 +217,11 @@ def test_two_processes_of_a_spider_share_its_queue(site: Served, tmp_path: Path)
     assert repeated(site) <= {"shop.example/"}
 
 
-@pytest.mark.usefixtures("site")
-def test_rules_are_learned(tmp_path: Path) -> None:
-    _, _, log = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
+def test_rules_are_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a site with evidence for four rules, in whatever order its answers come."""
+    with demo_site(products=48, guides=24) as served:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{served.port}")
+        _, _, log = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
     assert "is active" in log
     assert any(rule["state"] == "active" for rule in exported(tmp_path, "rules"))
 

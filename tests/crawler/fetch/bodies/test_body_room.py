@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from support.clocks import Clock
 from support.servers import ok, raw_server
 
 from canonry.crawler.fetch.bodies.body_room import BodyRoom
@@ -13,8 +14,7 @@ from canonry.crawler.settings import load
 
 LARGE = bytes(range(256)) * 12_000  # 3 MB
 SMALL = b"small"
-TIMEOUT = 1.0  # seconds; a wait for room is longer
-WAIT = 1.2
+TIMEOUT = 60.0  # seconds
 
 
 @asynccontextmanager
@@ -50,15 +50,25 @@ class Visits:
             await self.ended[path].wait()
         return response.elapsed
 
+    async def wait_for_waiting(self, count: int) -> None:
+        """Wait until so many bodies wait for room."""
+        while len(self.room._waiting) < count:  # noqa: ASYNC110, SLF001 - it tells nobody
+            await asyncio.sleep(0.001)
 
-def test_a_large_body_waits_until_a_visit_is_over_and_its_time_does_not_run() -> None:
+
+def test_a_large_body_waits_until_a_visit_is_over_and_its_time_does_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch)
+
     async def run() -> None:
         async with a_client() as client:
             visits = Visits(client, BodyRoom(most=4_000_000))
             first = asyncio.create_task(visits.visit("first"))
             await visits.came.get()
             second = asyncio.create_task(visits.visit("second"))
-            await asyncio.sleep(WAIT)
+            await visits.wait_for_waiting(1)
+            await clock.forward(2 * TIMEOUT)
             assert visits.read == ["first"], "there is no room for both"
             small = asyncio.create_task(visits.visit("small"))
             await visits.came.get()
@@ -96,9 +106,9 @@ def test_a_visit_that_is_cancelled_leaves_its_room_and_its_turn() -> None:
             holds = asyncio.create_task(visits.visit("holds"))
             await visits.came.get()
             waits = asyncio.create_task(visits.visit("waits"))
-            await asyncio.sleep(0.1)
+            await visits.wait_for_waiting(1)
             last = asyncio.create_task(visits.visit("last"))
-            await asyncio.sleep(0.1)
+            await visits.wait_for_waiting(2)
             for task in (waits, holds):
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):

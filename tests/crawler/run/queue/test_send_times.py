@@ -24,7 +24,7 @@ from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import load
 
 DELAY = 0.1
-NOTED_LATE = 0.002  # seconds by which the server may note one request later than the next
+NOTED_LATE = 0.002  # seconds by which a clock may run differently from the kernel's
 SEED = "http://h0.example/"
 
 
@@ -54,8 +54,8 @@ def assert_polite(
 ) -> None:
     """Assert that a crawl gets every page, with the delay between any two requests to a host.
 
-    On a busy machine the server may note a request late, so a crawl may be repeated. A pause that
-    is not kept is short each time.
+    Where the kernel does not stamp requests, a server on a busy machine may note one late; there
+    the crawl may be repeated. A pause that is not kept is short each time.
     """
     pages = {(f"h{host}.example", f"/{page}") for host in hosts for page in range(3)}
     for number in range(3):
@@ -68,6 +68,8 @@ def assert_polite(
         slow = shortest.pop("h3.example")  # its robots.txt asks for that
         if min(shortest.values()) >= DELAY - NOTED_LATE and slow >= 2 * DELAY - NOTED_LATE:
             return
+        if server.is_exact:
+            break
     raise AssertionError(shortest, slow)
 
 
