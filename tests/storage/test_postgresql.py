@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psycopg
@@ -166,10 +165,8 @@ def test_leases_do_not_wait_for_a_writer(tmp_path: Path) -> None:
     admit(one, HOSTS)
     with one.transaction() as writing:
         writing.execute(select(hosts.c.id))
-        start = time.monotonic()
-        with other.leasing() as connection:
+        with other.leasing() as connection:  # waiting would end with an error: we hold the lock
             assert len(lease_names(connection, "other")) == 20
-        assert time.monotonic() - start < 5
     one.close()
     other.close()
 

@@ -452,7 +452,7 @@ def test_a_full_disk_is_reported_and_the_store_stays_intact(tmp_path: Path) -> N
 def _open_each(folder: Path, rounds: int, together: Any, notices: Any) -> None:  # noqa: ANN401 - untyped there
     """Open one new store after the other, each at the same moment as other processes."""
     for number in range(rounds):
-        together.wait(30)
+        together.wait(100)
         try:
             open_store(folder / str(number)).close()
         except StoreError as error:

@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 from support import databases
 from support.databases import url_of
+from support.sites import wait_for
 from support.stores import admit, assert_counts_are_right, candidate, open_store
 
 from canonry.storage import Store, StoreError, report
@@ -79,7 +80,7 @@ def test_a_claim_waits_for_an_earlier_one_of_its_key(stores: list[Store], fails:
         assert waiting.is_alive(), "it cannot know yet who wins"
         if fails:
             raise RuntimeError
-    waiting.join(20)
+    waiting.join(60)
     assert [answer.new for answer in answers] == [True, fails]
     if not fails:
         assert answers[1].row == first[0].row
@@ -121,18 +122,18 @@ def test_a_key_that_is_committed_late_is_known_all_the_same(tmp_path: Path) -> N
         answers = claim(self, *given)  # type: ignore[arg-type]
         if self is seen:
             has_claimed.set()
-            may_end.wait(20)
+            may_end.wait(60)
         return answers
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SeenSet, "claim", slowly)
         late = threading.Thread(target=admit, args=(one, [f"{_A}late"]))
         late.start()
-        has_claimed.wait(20)
+        assert has_claimed.wait(60)
         assert admit(other, [f"{_A}early"])[0].new  # its id is larger, and committed first
         assert not admit(third, [f"{_A}early"])[0].new
         may_end.set()
-        late.join(20)
+        late.join(60)
     [key] = _keys("late")
     assert not any(third.seen.filter.perhaps([key])), "the case that this is about"
     assert [a.new for a in admit(third, [f"{_A}late", f"{_A}new"])] == [False, True]
@@ -170,11 +171,16 @@ def test_processes_that_are_killed_lose_nothing_and_nothing_is_won_twice(tmp_pat
         words = [sys.executable, "-c", _CLAIM, tests, str(tmp_path), str(seed)]
         return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
+    def known() -> int:
+        with report.reading(url_of(tmp_path)) as connection:
+            return connection.scalar(select(func.count(urls.c.id))) or 0
+
     won: list[str] = []
     running = [started(seed) for seed in range(6)]
     for process in running:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+    wait_for(lambda: known() > 100, 60)
     for process in running:
         time.sleep(rng.uniform(0.05, 0.3))
         process.kill()
@@ -191,11 +197,11 @@ def test_processes_that_are_killed_lose_nothing_and_nothing_is_won_twice(tmp_pat
         ]
     store = open_store(tmp_path)
     with report.reading(url_of(tmp_path)) as connection:
-        known = list(connection.scalars(select(urls.c.url)))
+        there = list(connection.scalars(select(urls.c.url)))
         assert_counts_are_right(connection)
     assert len(won) == len(set(won)), "no key was won twice"
-    assert set(won) <= set(known), "what was won is there"
-    assert len(known) == len(set(known)) > 100
-    assert len(known) - len(won) <= 6 * 40, "only answers that were not given before the kill"
-    assert not any(answer.new for answer in admit(store, known))
+    assert set(won) <= set(there), "what was won is there"
+    assert len(there) == len(set(there)) > 100
+    assert len(there) - len(won) <= 6 * 40, "only answers that were not given before the kill"
+    assert not any(answer.new for answer in admit(store, there))
     store.close()
