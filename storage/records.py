@@ -77,6 +77,13 @@ NOT_A_PAGE = "not-a-page"  # the reason of links that do something else, and are
 NO_LINKS: Mapping[str, int] = MappingProxyType({})
 
 
+class EarlierLinks(NamedTuple):
+    """The links of a page that were recorded before the page was: there were many."""
+
+    links: int = 0
+    new: int = 0  # of these
+
+
 class RefusedLink(NamedTuple):
     """A link that no crawl can fetch: it is counted, and gets no row."""
 
@@ -121,6 +128,7 @@ class Outcome(NamedTuple):
     # Further links, to URLs that the store has: how many, by the rules that merge their spellings
     # with the first ones of the URLs; "" where these are equal.
     known: Mapping[str, int] = NO_LINKS
+    earlier: EarlierLinks = EarlierLinks()  # further ones, with rows of their own already
 
     @property
     def row(self) -> int:

@@ -3,7 +3,7 @@
 import gc
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from sqlalchemy import Connection, insert, update
@@ -222,15 +222,15 @@ class Store:
         self._sampler.take(connection, self.seen, now)
         return admissions
 
-    def merged_by(self, outcomes: Sequence[Outcome]) -> dict[str, str]:
-        """Return the rules that merge the links of the outcomes that were recorded last.
+    def merged_by(self, links: Iterable[Candidate]) -> dict[str, str]:
+        """Return the rules that merge those of the links that were admitted last.
 
         Returns:
             By spelling, the rules that merge it with the first spelling of its URL; "" where the
             two are equal. Once the transaction is committed, such links are known:
             `Outcome.known` may count them.
         """
-        return self._merges.names(link.spelling for o in outcomes for link in o.links)
+        return self._merges.names(link.spelling for link in links)
 
     def _count_known(self, connection: Connection, outcomes: Sequence[Outcome]) -> None:
         """Count the links to URLs that the store was known to have."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from canonry.crawler.admission.url_filter import directory_of, shortest_base
 
-_REMEMBERED = 1 << 15  # links: some 10 MiB
+_REMEMBERED = 1 << 14  # links: some 5 MiB
 
 
 class KnownLinks:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from canonry.canon import InvalidURL, redact, redaction
@@ -17,9 +17,10 @@ from canonry.crawler.fetch.response import Response
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Queued, RefusedLink
-from canonry.storage.records import NO_LINKS, NOT_A_PAGE
+from canonry.storage.records import NO_LINKS, NOT_A_PAGE, EarlierLinks
 
 _AT_ONCE = 500  # links, before other hosts get their turn
+_WAITING = 512  # links of one page in memory, if they can be recorded before the page
 # Links that run a script, write a mail, call somebody or carry their content: no site means a page.
 _NOT_PAGES = re.compile(
     r"[\x00-\x20]*(?:javascript|vbscript|mailto|tel|callto|sms|fax|skype|whatsapp|geo|data|blob|about):",
@@ -27,6 +28,10 @@ _NOT_PAGES = re.compile(
 )
 _SHOWN = 100  # characters of such a link
 _REMOVED = str.maketrans("", "", "\t\r\n")  # by browsers, anywhere in a URL
+
+
+# Records links before their page is; returns how many of them are new.
+RecordLinks = Callable[[Sequence[Candidate]], Awaitable[int]]
 
 
 class PageLinks(NamedTuple):
@@ -37,6 +42,13 @@ class PageLinks(NamedTuple):
     canonical: Candidate | None = None
     document: Document | None = None  # None: of a type that has no links
     known: Mapping[str, int] = NO_LINKS  # further links, as in `canonry.storage.Outcome`
+    earlier: EarlierLinks = EarlierLinks()  # further links, recorded already
+
+    @property
+    def total(self) -> int:
+        """How many links the page has."""
+        given = len(self.links) + len(self.refused) + self.earlier.links
+        return given + sum(self.known.values())
 
 
 class LinkFinder:
@@ -50,8 +62,17 @@ class LinkFinder:
         self._most = settings.traps.max_links
         self.known = KnownLinks()
 
-    async def find(self, queued: Queued, response: Response) -> PageLinks:
-        """Return the links in a response's document and in its ``Link`` headers."""
+    async def find(
+        self, queued: Queued, response: Response, record: RecordLinks | None = None
+    ) -> PageLinks:
+        """Return the links in a response's document and in its ``Link`` headers.
+
+        Args:
+            queued: the URL of the response.
+            response: with its body.
+            record: gets the first links of a page that has very many, so that they need not all
+                be in memory at once. None returns all of them.
+        """
         document = await reading(
             response.body,
             read_document,
@@ -78,6 +99,7 @@ class LinkFinder:
         base = document.base if document else response.url
         by_base = ((response.url, linked), (base, followed[: self._most]))
         known: Counter[str] = Counter()
+        earlier = EarlierLinks()
         for relative_to, written in by_base:
             references, counted = self.known.without(written, relative_to)
             known.update(counted)
@@ -86,6 +108,10 @@ class LinkFinder:
                     await asyncio.sleep(0)
                 found = self.one(queued, reference, relative_to)
                 if isinstance(found, Candidate):
+                    if record is not None and len(links) == _WAITING:
+                        new = await record(links)
+                        earlier = EarlierLinks(earlier.links + len(links), earlier.new + new)
+                        links = []
                     links.append(found)
                     self.known.add(reference, relative_to, found.spelling)
                 else:
@@ -103,6 +129,7 @@ class LinkFinder:
             target if isinstance(target, Candidate) else None,
             document,
             known,
+            earlier,
         )
 
     def one(self, queued: Queued, reference: str, base: str) -> Candidate | RefusedLink:

@@ -81,9 +81,9 @@ class Log:
                 line.redirect, line.status = redact(hop.target.url), hop.status
             else:
                 line.canonical = redact(hop.target.url)
-        line.new = sum(admission.new for admission in admissions)
+        line.new = sum(admission.new for admission in admissions) + outcome.earlier.new
         line.refused = sum(link.reason != NOT_A_PAGE for link in outcome.refused)
-        line.links = len(outcome.links) + sum(outcome.known.values())
+        line.links = len(outcome.links) + sum(outcome.known.values()) + outcome.earlier.links
         self._write(line)
 
     def message(self, message: str) -> None:

@@ -118,7 +118,7 @@ class Crawl:
         outcome: Outcome | None = None
         try:
             slow_down = partial(self._scheduler.slow_down, host)
-            outcome = await self._visitor.visit(queued, slow_down)
+            outcome = await self._visitor.visit(queued, slow_down, self._recorder.record_links)
             if _leads_nowhere(outcome):
                 self._tell_of_no_links(outcome)
             self._faults = 0

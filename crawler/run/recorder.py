@@ -9,7 +9,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run.freed_memory import FreedMemory
 from canonry.crawler.run.queue.scheduler import Scheduler
 from canonry.crawler.run.queue.store_session import StoreSession
-from canonry.storage import Admission, Outcome, State
+from canonry.storage import Admission, Candidate, Outcome, State
 
 _GROUP = 64  # outcomes in one transaction at most
 
@@ -67,6 +67,21 @@ class Recorder:
             while self._waiting:
                 group, self._waiting = self._waiting[:_GROUP], self._waiting[_GROUP:]
                 await self._record(group)
+
+    async def record_links(self, links: Sequence[Candidate]) -> int:
+        """Record links before their page, whose URL stays queued; return how many are new.
+
+        Raises:
+            StoreError: when the store cannot be written.
+        """
+        answer = await self._store_session.record_links(links, self._clock())
+        new = sum(admission.new for [admission] in answer.admissions)
+        self.progress.links += len(links)
+        self.progress.new += new
+        self.progress.duplicates += len(links) - new
+        self._known.learn(answer.merged_by)
+        self._scheduler.recorded((), answer, queued=bool(new))
+        return new
 
     async def _record(self, group: Sequence[Outcome]) -> None:
         """Record a group of outcomes, count and log them."""

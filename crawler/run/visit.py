@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.known_links import KnownLinks
-from canonry.crawler.admission.links import LinkFinder, PageLinks
+from canonry.crawler.admission.links import LinkFinder, PageLinks, RecordLinks
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.bodies.body_room import BodyRoom
@@ -67,19 +67,22 @@ class Visitor:
         """The links that need no claim, which the recorder learns."""
         return self._links.known
 
-    async def visit(self, queued: Queued, slow_down: SlowDown) -> Outcome:
+    async def visit(
+        self, queued: Queued, slow_down: SlowDown, record: RecordLinks | None = None
+    ) -> Outcome:
         """Fetch a URL and return the outcome. A fault of the network is an outcome, too.
 
         Args:
             queued: the URL; it is its host's turn.
             slow_down: gets the seconds between requests that the host's robots.txt asks for.
+            record: as for `LinkFinder.find`.
         """
         asks = not self._robots.is_cached(queued.url)
         try:
             if not await self._is_allowed(queued.url, slow_down):
                 return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, asked=asks)
             with self._room.visit():
-                return self._with_sitemaps(await self._follow(queued))
+                return self._with_sitemaps(await self._follow(queued, record))
         except FetchError as error:
             return self._failed(queued, error)
 
@@ -123,7 +126,7 @@ class Visitor:
                 refused.append(link)
         return outcome._replace(links=tuple(links), refused=tuple(refused))
 
-    async def _follow(self, queued: Queued) -> Outcome:
+    async def _follow(self, queued: Queued, record: RecordLinks | None = None) -> Outcome:
         """Fetch a URL, and follow redirects to the very same resource.
 
         The target of such a redirect is known, so as a link it would never be fetched.
@@ -140,7 +143,7 @@ class Visitor:
             elapsed = response.elapsed
             location = response.headers.get("Location")
             if response.status not in REDIRECTS or location is None:
-                return await self._answered(queued, response, hops)
+                return await self._answered(queued, response, hops, record)
             target = self._target(queued, location, url)
             if not isinstance(target, Candidate) or target.key != own:
                 return await self._redirected(queued, response, hops, target)
@@ -202,7 +205,13 @@ class Visitor:
             target = target._replace(held=None if hold is None else hold.label)
         return target
 
-    async def _answered(self, queued: Queued, response: Response, hops: list[Hop]) -> Outcome:
+    async def _answered(
+        self,
+        queued: Queued,
+        response: Response,
+        hops: list[Hop],
+        record: RecordLinks | None,
+    ) -> Outcome:
         """Return the outcome of a response that is no redirect."""
         if response.status == NOT_MODIFIED and _conditions(queued):
             elapsed = response.elapsed
@@ -217,7 +226,7 @@ class Visitor:
         if response.unread is not None:
             return unread_outcome(queued, response, response.unread, hops)
         is_error = response.status >= FIRST_ERROR
-        found = PageLinks() if is_error else await self._links.find(queued, response)
+        found = PageLinks() if is_error else await self._links.find(queued, response, record)
         canonical = found.canonical if response.status == OK else None
         if canonical is not None:
             hops.append(Hop("canonical", response.status, canonical))
@@ -234,7 +243,7 @@ class Visitor:
             digest=digest,
             title=document.title if document else None,
             canonical=canonical.url if canonical else None,
-            links=len(found.links) + len(found.refused) + sum(found.known.values()),
+            links=found.total,
             charset=document.charset if document else None,
             etag=response.headers.get("ETag") if response.status == OK else None,
             modified=response.headers.get("Last-Modified") if response.status == OK else None,
@@ -250,6 +259,7 @@ class Visitor:
             hsts=_asks_for_https(response),
             elapsed=response.elapsed,
             known=found.known,
+            earlier=found.earlier,
         )
 
     def _failed(self, queued: Queued, error: FetchError) -> Outcome:

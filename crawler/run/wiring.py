@@ -42,7 +42,7 @@ from canonry.storage.sql.sqlite_engine import limit_cache
 from canonry.storage.sql.writer import Writer
 
 _LOOKUPS = 64  # of names at a time
-_STORE_CACHE_KIB = 16 * 1024  # for SQLite, besides the system's own cache of the file
+_STORE_CACHE_KIB = 8 * 1024  # for SQLite, besides the system's own cache of the file
 
 
 class CrawlResult(NamedTuple):

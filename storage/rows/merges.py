@@ -17,7 +17,7 @@ from canonry.storage.sql.tables.figure_tables import merge_examples
 MergingRules = Callable[[str, str], str]
 
 _SPELLING = itemgetter(1)
-_REMEMBERED = 1 << 17
+_REMEMBERED = 1 << 14  # spellings: some 3 MiB
 _EXAMPLES = 8  # the latest, of each set of rules
 _LONGEST = 4_096  # characters of a link that is kept as an example
 _COLUMNS = ("id", "rules", "spelling", "url_id", "source_id", "seen_at")

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from canonry.crawler.fetch.bodies.request_time import RequestTime
 
 _LARGE = 1 << 20  # bytes; smaller bodies need no room
-_MOST = 8 << 20  # bytes that large bodies have together, besides the one that never waits
+_MOST = 4 << 20  # bytes that large bodies have together, besides the one that never waits
 
 
 class BodyRoom:

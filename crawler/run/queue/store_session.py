@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -9,7 +10,7 @@ from sqlalchemy import Connection
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import has_ended
-from canonry.storage import Admission, LeasedHost, Outcome, Queued, Store, StoreError
+from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
 from canonry.storage.rows import leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
@@ -37,7 +38,8 @@ class Leased(NamedTuple):
 class Recorded(NamedTuple):
     """What the store answers to recorded outcomes."""
 
-    admissions: list[list[Admission]]  # for each outcome, as `Store.record` returns them
+    # For each outcome, as `Store.record` returns them; of links alone, for each link.
+    admissions: list[list[Admission]]
     promoted: dict[str, list[Queued]]  # by host: to be requested before ordinary URLs
     merged_by: dict[str, str]  # of links, as `Store.merged_by` returns it
     learned: Learned = Learned()
@@ -193,12 +195,18 @@ class StoreSession:
 
     async def record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them, in one transaction."""
-        return await self._writer.call(self._record, outcomes, now)
+        record = partial(self._record_and_learn, outcomes, now)
+        return await self._writer.call(self._surviving_learning, record)
 
-    def _record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
-        """Record outcomes, on the writer thread. A fault of learning ends the learning alone."""
+    async def record_links(self, links: Sequence[Candidate], now: float) -> Recorded:
+        """Record links whose page is not recorded yet."""
+        record = partial(self._record_links, links, now)
+        return await self._writer.call(self._surviving_learning, record)
+
+    def _surviving_learning(self, record: Callable[[], Recorded]) -> Recorded:
+        """Record, on the writer thread. A fault of learning ends the learning alone."""
         try:
-            return self._record_and_learn(outcomes, now)
+            return record()
         except StoreError:
             raise
         except Exception as error:
@@ -209,13 +217,22 @@ class StoreSession:
                 f"Learning failed and is switched off for this run; please report this:\n{trace}"
             )
             self._learning = self._store.rules = None
-            return self._record_and_learn(outcomes, now)
+            return record()
+
+    def _record_links(self, links: Sequence[Candidate], now: float) -> Recorded:
+        """Record links in one transaction, on the writer thread."""
+        with self._store.claiming() as connection:
+            admissions = self._store.admit_in(connection, links, now)
+            merged_by = self._store.merged_by(links)
+            self._count(connection)
+        later = tuple(a.replaces for a in admissions if a.replaces is not None)
+        return Recorded([[one] for one in admissions], {}, merged_by, Learned(later))
 
     def _record_and_learn(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them in one transaction, on the writer thread."""
         with self._store.claiming() as connection:
             admissions = self._store.record_in(connection, outcomes, now)
-            merged_by = self._store.merged_by(outcomes)
+            merged_by = self._store.merged_by(link for o in outcomes for link in o.links)
             self._count(connection)
             learned = Learned()
             if self._learning is not None:

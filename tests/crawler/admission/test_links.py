@@ -1,12 +1,24 @@
 """Links of responses, in whole crawls: bodies of redirects, headers, limits."""
 
+import asyncio
+import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from support.crawls import crawl, host_of, page, target_of
+from support.crawls import SEED, crawl, host_of, page, target_of
 from support.servers import Answer, ok
+
+from canonry.canon import Canonicalizer
+from canonry.crawler.admission import links
+from canonry.crawler.admission.links import LinkFinder, PageLinks
+from canonry.crawler.admission.scope import Scope
+from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.fetch.response import Response
+from canonry.crawler.settings import load
+from canonry.storage import Candidate, Queued
+from canonry.storage.records import EarlierLinks
 
 HTML = "Content-Type: text/html"
 
@@ -97,6 +109,49 @@ def test_links_beyond_the_limit_are_refused_and_counted(tmp_path: Path) -> None:
     assert pages[0]["links"] == 200_000
     assert status["urls"]["queued"] == 50_000
     assert {row["reason"]: row["links"] for row in status["refused"]} == {"too-many-links": 150_000}
+
+
+@pytest.mark.parametrize("count", [512, 513, 1025])
+def test_of_very_many_links_only_some_are_in_memory_until_they_are_recorded(count: int) -> None:
+    settings = load(None, {})
+    finder = LinkFinder(URLFilter(Canonicalizer("web"), Scope("host", [SEED]), settings), settings)
+    body = "".join(f'<a href="/{n}">' for n in range(count)).encode()
+    response = Response(SEED, 200, {"Content-Type": "text/html"}, {}, body, 0.1)
+    recorded: list[Sequence[Candidate]] = []
+
+    async def record(some: Sequence[Candidate]) -> int:
+        recorded.append(some)
+        return 2
+
+    def found(*record_links: links.RecordLinks) -> PageLinks:
+        return asyncio.run(finder.find(Queued(7, SEED, 0, 0, 0), response, *record_links))
+
+    parts, whole = found(record), found()
+    assert [len(some) for some in recorded] == [512] * ((count - 1) // 512)
+    assert (*(one for some in recorded for one in some), *parts.links) == whole.links
+    assert parts.earlier == EarlierLinks(len(recorded) * 512, len(recorded) * 2)
+    assert parts.total == whole.total == count
+
+
+def test_links_recorded_before_their_page_count_as_all_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {
+        "/": page(*(f"/{n % 9}#{n}" for n in range(40)), "http://[", "//b.example/", "mailto:a@b"),
+        **{f"/{n}": page("/", "/#top", f"/{n + 1}", "/3?utm_source=x") for n in range(12)},
+    }
+
+    def counts(folder: Path) -> tuple[object, ...]:
+        status, pages = crawl(folder, site(answers, Counter()), log=str(folder / "log"))
+        lines = map(json.loads, (folder / "log").read_text().splitlines())
+        logged = {line["url"]: (line["links"], line["refused"]) for line in lines if "url" in line}
+        kept = {row["url"]: (row["status"], row["links"]) for row in pages}
+        merged = {row["rules"]: row["links"] for row in status["merged"]}
+        return status["urls"], status["held"], status["refused"], merged, kept, logged
+
+    whole = counts(tmp_path / "whole")
+    monkeypatch.setattr(links, "_WAITING", 3)
+    assert counts(tmp_path / "parts") == whole
 
 
 def test_an_endless_calendar_is_held_and_released_again(tmp_path: Path) -> None:

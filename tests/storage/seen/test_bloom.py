@@ -50,12 +50,12 @@ def test_numpy_is_loaded_once_batches_of_some_keys_came_often() -> None:
 import os, sys
 from canonry.storage.seen.bloom import KeyFilter
 found, kept = KeyFilter(), []
-for size in (500,) * 70 + (1000,) * 34:
+for size in (900,) * 300 + (16_000,) * 17:
     batch = [os.urandom(16) for _ in range(size)]
     found.perhaps(batch)
     found.add(batch)
     kept += batch
-    if len(kept) in (35_000, 69_000):
+    if len(kept) in (270_000, 542_000):
         print("numpy" in sys.modules, all(found.perhaps(kept[:10] + kept[-10:])))
 """
     run = subprocess.run(
