@@ -15,7 +15,6 @@ PACKAGES = {
     "postgresql": ("psycopg",),
     "scrapy": ("scrapy",),
     "spark": ("pyarrow", "pandas", "pyspark"),
-    "warc": ("warcio",),
     "web": ("aiohttp_sse", "jinja2"),
     "yaml": ("yaml",),
 }
@@ -30,7 +29,7 @@ def require(extra: str, feature: str) -> None:
 
     Args:
         extra: its name in ``pyproject.toml``.
-        feature: what needs the extra, for the message: ``--warc``, ``Parquet``.
+        feature: what needs the extra, for the message: ``--metrics``, ``Parquet``.
 
     Raises:
         MissingExtraError: if a package is missing.
