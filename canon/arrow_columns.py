@@ -1,6 +1,7 @@
-"""Arrow columns through the compiled kernel: no Python object for each URL, and without the GIL."""
+"""Arrow columns through the compiled kernel, in threads: no Python object for each URL."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
@@ -10,63 +11,96 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMNS = frozenset({"identity", "key", "reason"})  # which it can make
-_ROWS = 65_536  # in the kernel at once
+_ROWS = 16_384  # in the kernel at once
 # What the plain pipeline makes of one URL: its identity, its key, and the reason to refuse it.
 PlainRow = Callable[[str | bytes], tuple[str | None, bytes | None, str | None]]
 
 
 def kernel_columns(
-    make: Canonicalizer, chunk: "pa.Array", row: PlainRow
-) -> "Iterator[dict[str, pa.Array]] | None":
+    make: Canonicalizer, chunk: "pa.Array", wanted: Sequence[str], row: PlainRow
+) -> "Iterator[list[pa.Array]] | None":
     """Return the columns of a chunk, some rows at a time; None if the kernel cannot make them.
+
+    It works in as many threads as pyarrow does (``pyarrow.cpu_count()``).
 
     Args:
         make: of the policy.
         chunk: texts or bytes.
+        wanted: the names of the columns, of `COLUMNS`.
         row: for the URLs that the kernel leaves to the plain pipeline.
+
+    Raises:
+        OverflowError: the identities of some rows are gigabytes.
     """
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    if make.native is None:
-        return None
     kinds = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
-    if chunk.type not in kinds:
+    if make.native is None or chunk.type not in kinds:
         return None
-    wide = chunk.type in kinds[2:]
-    parts = (chunk.slice(start, _ROWS) for start in range(0, len(chunk), _ROWS))
-    return (_part(make.native.column, part, row, wide=wide) for part in parts)
+    part = _Part(make.native.column, wanted, row, is_wide=chunk.type in kinds[2:])
+    parts = [chunk.slice(start, _ROWS) for start in range(0, len(chunk), _ROWS)]
+    return _in_threads(part, parts, min(len(parts), pa.cpu_count()))
 
 
-def _part(
-    column: Callable[..., tuple[bytes, bytes, bytes, bytes] | None],
-    part: "pa.Array",
-    row: PlainRow,
-    *,
-    wide: bool,
-) -> "dict[str, pa.Array]":
-    """Return the columns of some rows."""
-    import pyarrow as pa  # noqa: PLC0415 - optional
-    import pyarrow.compute as pc  # noqa: PLC0415 - optional
+def _in_threads(
+    made: Callable[["pa.Array"], "list[pa.Array]"], parts: "list[pa.Array]", threads: int
+) -> "Iterator[list[pa.Array]]":
+    """Yield what is made of each part, in order."""
+    if threads < 2:  # noqa: PLR2004 - one is this thread
+        yield from map(made, parts)
+        return
+    with ThreadPoolExecutor(threads, "canonry-columns") as pool:
+        yield from pool.map(made, parts)
 
-    count, each = len(part), 8 if wide else 4
-    _validity, offsets, data = part.buffers()
-    places = memoryview(offsets)[part.offset * each : (part.offset + count + 1) * each]
-    made = column(b"" if data is None else data, places, wide)
-    if made is None:  # gigabytes: nothing is known
-        made = b"", bytes(4 * (count + 1)), bytes(KEY_BYTES * count), bytes(count)
-    texts, ends, keys, flags = map(pa.py_buffer, made)
-    known = pa.Array.from_buffers(pa.uint8(), count, [None, flags]).cast(pa.bool_())
-    valid = part.is_valid()
-    bits = pc.and_(known, valid).buffers()[1]
-    found: dict[str, Any] = {
-        "identity": pa.Array.from_buffers(pa.string(), count, [bits, ends, texts]),
-        "key": pa.Array.from_buffers(pa.binary(KEY_BYTES), count, [bits, keys]),
-        "reason": pa.nulls(count, pa.string()),
-    }
-    rest = pc.and_not(valid, known)
-    left = part.filter(rest).to_pylist()
-    if left:
-        for name, values in zip(found, zip(*map(row, left), strict=True), strict=True):
-            more = pa.array(values, found[name].type)
-            found[name] = pc.replace_with_mask(found[name], rest, more)
-    return found
+
+class _Part:
+    """Makes the columns of some rows."""
+
+    def __init__(
+        self,
+        column: Callable[..., tuple[bytes, bytes, bytes, bytes] | None],
+        wanted: Sequence[str],
+        row: PlainRow,
+        *,
+        is_wide: bool,
+    ) -> None:
+        self._column = column
+        self._wanted = wanted
+        self._row = row
+        self._is_wide = is_wide
+
+    def __call__(self, part: "pa.Array") -> "list[pa.Array]":
+        """Return the columns of some rows."""
+        import pyarrow as pa  # noqa: PLC0415 - optional
+
+        count, each = len(part), 8 if self._is_wide else 4
+        validity, offsets, data = part.buffers()
+        places = memoryview(offsets)[part.offset * each : (part.offset + count + 1) * each]
+        reasons: dict[int, str | None] = {}
+
+        def otherwise(row: int) -> tuple[bytes, bytes] | None:
+            identity, key, reasons[row] = self._row(part[row].as_py())
+            return None if identity is None or key is None else (identity.encode(), key)
+
+        with_keys = "key" in self._wanted
+        texts = b"" if data is None else data
+        made = self._column(
+            texts, places, self._is_wide, validity, part.offset, with_keys, otherwise
+        )
+        if made is None:
+            message = f"the identities of {count:,} URLs are gigabytes; give fewer at once"
+            raise OverflowError(message)
+        identities, ends, keys, bits = map(pa.py_buffer, made)
+        columns: dict[str, Callable[[], Any]] = {
+            "identity": lambda: pa.Array.from_buffers(pa.string(), count, [bits, ends, identities]),
+            "key": lambda: pa.Array.from_buffers(pa.binary(KEY_BYTES), count, [bits, keys]),
+            "reason": lambda: _reasons(pa, reasons, count),
+        }
+        return [columns[name]() for name in self._wanted]
+
+
+def _reasons(pa: Any, reasons: dict[int, str | None], count: int) -> Any:  # noqa: ANN401 - no types
+    """Return the reasons of so many rows, of which a few are known."""
+    if not any(reasons.values()):
+        return pa.nulls(count, pa.string())
+    return pa.array([reasons.get(row) for row in range(count)], pa.string())

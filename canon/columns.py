@@ -1,6 +1,7 @@
 """Whole columns of URLs at once: lists, NumPy arrays, and Arrow data."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,9 @@ from canonry.extras import require
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_CHUNK = 1024  # URLs in the kernel at once: few enough to stay in the processor's cache
 
 
 class Columns(NamedTuple):
@@ -48,6 +52,9 @@ def canonicalize(
         columns: which to make: ``url`` (to request), ``identity``, ``key`` (16 bytes), ``surt``,
             ``reason``.
 
+    Of Arrow data, the identities, keys and reasons are made in as many threads as pyarrow has
+    (``pyarrow.cpu_count()``).
+
     Returns:
         For a list, `Columns` of lists. For a NumPy array, `Columns` of arrays (``object``; keys as
         ``V16``). For Arrow data, a ``pyarrow.Table`` with the columns in the requested order.
@@ -56,6 +63,7 @@ def canonicalize(
         PolicyError: the policy does not exist.
         ValueError: a column does not exist.
         MissingExtraError: for Arrow data, if pyarrow is not installed.
+        OverflowError: the identities of 16,384 rows of Arrow data are gigabytes.
         TypeError: an argument, or a URL in the column, has a wrong type.
 
     >>> found = canonry.columns.canonicalize(["HTTP://example.com", None, "http://["])
@@ -85,19 +93,53 @@ def _columns_of(
     """Return the wanted columns as lists."""
     check_several("urls", urls, "URLs")
     texts = list(urls)
-    made = Columns(reason=[None] * len(texts))
-    if make.native is not None and base is None and set(wanted) <= {"identity", "reason", "surt"}:
-        made = made._replace(identity=make.native.identities(list(texts)))
-        for row in (n for n, found in enumerate(made.identity) if found is None):
-            found = _row(make, texts[row], base)
-            made.identity[row], made.reason[row] = found.identity, found.reason
-    else:
+    made = _kernels_columns(make, texts, wanted) if base is None else None
+    if made is None:
         rows = [_row(make, url, base) for url in texts]
         made = Columns(*map(list, zip(*rows, strict=True))) if rows else Columns([], [], [], [], [])
     if "surt" in wanted:
         surts = [None if text is None else make.surt_of(text) for text in made.identity]
         made = made._replace(surt=surts)
     return Columns(*(c if n in wanted else None for n, c in zip(made._fields, made, strict=True)))
+
+
+def _kernels_columns(
+    make: Canonicalizer, texts: list[str | bytes | None], wanted: Sequence[str]
+) -> Columns | None:
+    """Return columns as lists, from the kernel as far as it knows them, without SURTs.
+
+    None if the policy has no kernel.
+    """
+    native = make.native
+    if native is None:
+        return None
+    url: list[str | None] = []
+    identity: list[str | None] = []
+    key: list[bytes | None] = []
+    reason: list[str | None] = [None] * len(texts)
+    if set(wanted) <= {"identity", "reason", "surt"}:
+        identity = native.identities(texts)
+        for place in _places_of_none(identity):
+            row = _row(make, texts[place], None)
+            identity[place], reason[place] = row.identity, row.reason
+        return Columns(identity=identity, reason=reason)
+    for start in range(0, len(texts), _CHUNK):
+        some = native.canonicals(texts[start : start + _CHUNK], lambda text: _row(make, text, None))
+        url.extend([row.url for row in some])
+        identity.extend([row.identity for row in some])
+        key.extend([row.key for row in some])
+    for place in _places_of_none(identity):
+        reason[place] = _row(make, texts[place], None).reason
+    return Columns(url, identity, key, None, reason)
+
+
+def _places_of_none(column: list[str | None]) -> Iterator[int]:
+    """Yield where a column has no value."""
+    place = -1
+    with suppress(ValueError):
+        while True:
+            place = column.index(None, place + 1)
+            yield place
 
 
 def _row(make: Canonicalizer, url: str | bytes | None, base: str | None) -> Columns:
@@ -145,11 +187,10 @@ def _arrow_table(
     batches = []
     for chunk in pa.chunked_array(urls).chunks:
         quick = arrow_columns.COLUMNS.issuperset(wanted) and base is None
-        parts = arrow_columns.kernel_columns(make, chunk, partial(_facts, make)) if quick else None
+        facts = partial(_facts, make)
+        parts = arrow_columns.kernel_columns(make, chunk, wanted, facts) if quick else None
         if parts is not None:
-            batches += [
-                pa.record_batch([part[name] for name in wanted], schema=schema) for part in parts
-            ]
+            batches += [pa.record_batch(part, schema=schema) for part in parts]
             continue
         columns = _columns_of(make, chunk.to_pylist(), base, wanted)
         arrays = [pa.array(getattr(columns, f.name), type=f.type) for f in schema]

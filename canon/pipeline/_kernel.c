@@ -10,7 +10,7 @@
 #include "_blake2b.h"
 #include "_guesses.h"
 
-enum { VERSION = 10 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { VERSION = 11 }; /* has to equal _VERSION in native.py: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
 enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, END = 4, COUNT = sizeof RULES / sizeof *RULES };
 
@@ -395,11 +395,19 @@ static PyObject *kernel_canonicals(PyObject *self, PyObject *const *args, Py_ssi
     return answers((Kernel *)self, args[0], 1, count == 2 ? args[1] : NULL);
 }
 
-/* Write the key of every line, and the hash of its text if that is not the canonical form. Uses no
+/* Copy the host of an identity, with a line feed; return where it ends. */
+static byte *put_host(const byte *identity, Py_ssize_t n, byte *to) {
+    for (Py_ssize_t i = identity[4] == ':' ? 7 : 8; i < n && !strchr(":/?", identity[i]); i++) *to++ = identity[i];
+    *to++ = '\n';
+    return to;
+}
+
+/* Write the key of every line, and the hash of its text if that is not the canonical form; and with
+ * ``hosts`` the hosts of the lines that have a key, each with a line feed, up to ``*hosts_end``. Uses no
  * Python objects, so that it can run without the GIL. Return how many lines there are, or one more than
  * ``count``, for which there is room; -1 if memory runs out. */
 static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_ssize_t count, byte *key,
-                            byte *text, byte *known, byte *ends) {
+                            byte *text, byte *known, byte *ends, byte *hosts, byte **hosts_end) {
     byte room[ROOM], *out = room;
     const byte *start = s;
     Py_ssize_t size = ROOM, line = 0;
@@ -424,6 +432,7 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
         if (n >= 8 && s[n - 1] > ' ' && (at = write_url(k, s, n, 1, out)) >= 0) {
             hash_later(&lanes, k->keyed, BLOCK, out, at, key, DIGEST);
             *known = 1;
+            if (hosts) hosts = put_host(out, at, hosts);
         }
         if (at != n || memcmp(s, out, (size_t)n)) hash_later(&lanes, plain, 0, s, n, text, HASH);
         more = stop != NULL;
@@ -431,39 +440,46 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
     }
     flush_lanes(&lanes);
     if (out != room) PyMem_RawFree(out);
+    *hosts_end = hosts;
     return line;
 }
 
-/* Return, for all lines of a block: their keys, their hashes, whether each key is known, and where they
- * end. The hash of a canonical line is zeros: its key says it all. */
+/* Return, for all lines of a block: their keys, their hashes, whether each key is known, where they end,
+ * and if they are wanted, the hosts of those with a key. The hash of a canonical line is zeros: its key
+ * says it all. */
 static PyObject *kernel_lines(PyObject *self, PyObject *args) {
     PyObject *given;
     Py_ssize_t count;
-    if (!PyArg_ParseTuple(args, "Sn", &given, &count)) return NULL;
+    int with_hosts = 0;
+    if (!PyArg_ParseTuple(args, "Sn|p", &given, &count, &with_hosts)) return NULL;
     const byte *s = (const byte *)PyBytes_AS_STRING(given), *end = s + PyBytes_GET_SIZE(given);
     if (count < 1 || count > end - s + 1 || end - s > UINT32_MAX) return PyErr_Format(PyExc_ValueError, "a block has one line or more, and less than 4 GiB");
     PyObject *keys = PyBytes_FromStringAndSize(NULL, DIGEST * count);
     PyObject *texts = PyBytes_FromStringAndSize(NULL, HASH * count);
     PyObject *known = PyBytes_FromStringAndSize(NULL, count), *made = NULL;
     PyObject *ends = PyBytes_FromStringAndSize(NULL, END * count);
-    if (keys && texts && known && ends) {
+    PyObject *hosts = PyBytes_FromStringAndSize(NULL, with_hosts ? end - s + 1 : 0); /* none is as long as its line */
+    if (keys && texts && known && ends && hosts) {
         Py_ssize_t done;
         byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
         byte *flag = (byte *)PyBytes_AS_STRING(known), *stop = (byte *)PyBytes_AS_STRING(ends);
+        byte *host = with_hosts ? (byte *)PyBytes_AS_STRING(hosts) : NULL, *hosts_end;
         memset(key, 0, (size_t)(DIGEST * count));
         memset(text, 0, (size_t)(HASH * count));
         memset(flag, 0, (size_t)count);
         Py_BEGIN_ALLOW_THREADS
-        done = key_lines((Kernel *)self, s, end, count, key, text, flag, stop);
+        done = key_lines((Kernel *)self, s, end, count, key, text, flag, stop, host, &hosts_end);
         Py_END_ALLOW_THREADS
-        if (done == count) made = PyTuple_Pack(4, keys, texts, known, ends);
-        else if (done < 0) PyErr_NoMemory();
-        else PyErr_SetString(PyExc_ValueError, "the block has another number of lines");
+        if (done < 0) PyErr_NoMemory();
+        else if (done != count) PyErr_SetString(PyExc_ValueError, "the block has another number of lines");
+        else if (!with_hosts || _PyBytes_Resize(&hosts, hosts_end - host) == 0)
+            made = PyTuple_Pack(5, keys, texts, known, ends, hosts);
     }
     Py_XDECREF(keys);
     Py_XDECREF(texts);
     Py_XDECREF(known);
     Py_XDECREF(ends);
+    Py_XDECREF(hosts);
     return made;
 }
 
@@ -509,89 +525,7 @@ static PyObject *kernel_merging(PyObject *self, PyObject *const *args, Py_ssize_
     return made;
 }
 
-/* Return where a value of an Arrow column of texts begins, or with the next one ends. */
-static int64_t place(const byte *offsets, int wide, Py_ssize_t i) {
-    int64_t large;
-    int32_t small;
-    if (wide) memcpy(&large, offsets + 8 * i, sizeof large);
-    else memcpy(&small, offsets + 4 * i, sizeof small), large = small;
-    return large;
-}
-
-/* Write the identity and the key of each value of an Arrow column. Uses no Python objects, so that
- * it can run without the GIL. Return the identities, all in a row, which are at most INT32_MAX bytes;
- * NULL if they are more, or if memory runs out. */
-static byte *write_column(const Kernel *k, const byte *data, const byte *offsets, int wide, Py_ssize_t count,
-                          int32_t *ends, byte *keys, byte *known) {
-    size_t size = ROOM, used = 0;
-    byte *out = PyMem_RawMalloc(size), *more;
-    Lanes lanes;
-    lanes.used = 0;
-    ends[0] = 0;
-    for (Py_ssize_t i = 0; out && i < count; i++) {
-        const byte *s = data + place(offsets, wide, i);
-        Py_ssize_t n = (Py_ssize_t)(place(offsets, wide, i + 1) - place(offsets, wide, i)), at;
-        size_t most = used + 3 * (size_t)n + 8;
-        if (most > size) {
-            size = most > 2 * size ? most : 2 * size;
-            if (!(more = PyMem_RawRealloc(out, size))) PyMem_RawFree(out);
-            if (!(out = more)) break;
-        }
-        if (n >= 8 && s[n - 1] > ' ' && (at = write_url(k, s, n, 1, out + used)) >= 0) {
-            hash_later(&lanes, k->keyed, BLOCK, out + used, at, keys + DIGEST * i, DIGEST);
-            known[i] = 1;
-            used += (size_t)at;
-        }
-        if (used > INT32_MAX) {
-            PyMem_RawFree(out);
-            return NULL;
-        }
-        ends[i + 1] = (int32_t)used;
-    }
-    flush_lanes(&lanes);
-    return out;
-}
-
-/* Return, for an Arrow column of texts: the bytes of their identities, the offsets of these, the keys,
- * and a byte for each text that says whether both are known; None if the identities are too long. */
-static PyObject *kernel_column(PyObject *self, PyObject *args) {
-    Py_buffer data, offsets;
-    int wide;
-    PyObject *made = NULL, *ends = NULL, *keys = NULL, *known = NULL;
-    if (!PyArg_ParseTuple(args, "y*y*p", &data, &offsets, &wide)) return NULL;
-    Py_ssize_t each = wide ? 8 : 4, count = offsets.len / each - 1;
-    int64_t last = count < 0 ? -1 : place(offsets.buf, wide, 0);
-    for (Py_ssize_t i = 1; last >= 0 && i <= count; i++) {
-        int64_t next = place(offsets.buf, wide, i);
-        last = next < last ? -1 : next;
-    }
-    if (offsets.len % each || last < 0 || last > data.len) {
-        PyErr_SetString(PyExc_ValueError, "offsets have to increase, and to stay in the data");
-        goto end;
-    }
-    ends = PyBytes_FromStringAndSize(NULL, 4 * (count + 1));
-    keys = PyBytes_FromStringAndSize(NULL, DIGEST * count);
-    known = PyBytes_FromStringAndSize(NULL, count);
-    if (ends && keys && known) {
-        byte *text, *key = (byte *)PyBytes_AS_STRING(keys), *flag = (byte *)PyBytes_AS_STRING(known);
-        int32_t *end = (int32_t *)(void *)PyBytes_AS_STRING(ends);
-        memset(key, 0, (size_t)(DIGEST * count));
-        memset(flag, 0, (size_t)count);
-        Py_BEGIN_ALLOW_THREADS
-        text = write_column((Kernel *)self, data.buf, offsets.buf, wide, count, end, key, flag);
-        Py_END_ALLOW_THREADS
-        if (text) made = Py_BuildValue("y#OOO", text, (Py_ssize_t)end[count], ends, keys, known);
-        else made = Py_NewRef(Py_None);
-        PyMem_RawFree(text);
-    }
-end:
-    Py_XDECREF(ends);
-    Py_XDECREF(keys);
-    Py_XDECREF(known);
-    PyBuffer_Release(&data);
-    PyBuffer_Release(&offsets);
-    return made;
-}
+#include "_column.h"
 
 /* Point to the names in a tuple of bytes. */
 static int name_all(Names *names, PyObject *tuple) {
@@ -706,9 +640,9 @@ static PyMethodDef methods[] = {
     {"canonical", (PyCFunction)(void (*)(void))kernel_canonical, METH_FASTCALL, "Return the Canonical of a text, or of a reference and its base, or None."},
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", (PyCFunction)(void (*)(void))kernel_canonicals, METH_FASTCALL, "Return the Canonical, or None, of each in a list; or what a function returns instead of None."},
-    {"lines", kernel_lines, METH_VARARGS, "Return the keys of so many lines, hashes of those not canonical, which keys are known, and where the lines end."},
+    {"lines", kernel_lines, METH_VARARGS, "Return the keys of so many lines, hashes of those not canonical, which keys are known, where the lines end, and perhaps hosts."},
     {"merging", (PyCFunction)(void (*)(void))kernel_merging, METH_FASTCALL, "Return the rules that merge each of some texts with another, as bits of an int32_t; -1: unknown."},
-    {"column", kernel_column, METH_VARARGS, "Return the identities and keys of an Arrow column."},
+    {"column", kernel_column, METH_VARARGS, "Return the identities of an Arrow column, and perhaps the keys."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -62,9 +62,8 @@ def _in_worker(block: Block) -> Keyed:
 
 def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
     """Canonicalize lines and return their keys; count their hosts if asked to."""
-    keys, texts, known, ends = _hashed(block, canonicalizer, hosts=hosts)
+    keys, texts, known, ends, counted = _hashed(block, canonicalizer, hosts=hosts)
     known[list(block.refused)] = 0
-    counted: Counter[str] = Counter()
     blank: list[int] = []
     refused: list[tuple[int, str]] = []
     more: list[int] = []
@@ -94,20 +93,21 @@ def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) ->
 
 def _hashed(
     block: Block, canonicalizer: Canonicalizer, *, hosts: bool
-) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8], bytes]:
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8], bytes, Counter[str]]:
     """Return for each line its key, a hash of its spelling, and whether the key is known yet.
 
-    And where the lines end, or b"" if that is not known.
+    And where the lines end, or b"" if that is not known; and if asked for, the hosts of known keys.
     """
     native = canonicalizer.native
-    if native is not None and not hosts:  # to count hosts, identities are needed, too
-        made = native.lines(block.data, block.size)
+    if native is not None and not (hosts and block.refused):  # what is refused has no host
+        made = native.lines(block.data, block.size, hosts)
         keys, texts = np.frombuffer(made[0], "V16").copy(), np.frombuffer(made[1], "V8")
-        return keys, texts, np.frombuffer(made[2], np.uint8).copy(), made[3]
+        counted = Counter(made[4].decode().split("\n")[:-1])
+        return keys, texts, np.frombuffer(made[2], np.uint8).copy(), made[3], counted
     hashed = hashlib.blake2b
     spelled = b"".join([hashed(line, digest_size=8).digest() for line in block.lines()])
     texts = np.frombuffer(spelled, "V8")
-    return np.zeros(len(texts), "V16"), texts, np.zeros(len(texts), np.uint8), b""
+    return np.zeros(len(texts), "V16"), texts, np.zeros(len(texts), np.uint8), b"", Counter()
 
 
 def in_order(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:
@@ -116,7 +116,7 @@ def in_order(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed
     The compiled kernel works in threads, as it needs no lock of the interpreter. Without it, or
     where it cannot do the work, there are processes, but small inputs are keyed here.
     """
-    if plan.canonicalizer.native is not None and not plan.report:
+    if plan.canonicalizer.native is not None:
         return _in_threads(blocks, plan)
     return _in_processes(blocks, plan)
 
@@ -126,7 +126,7 @@ def _in_threads(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Ke
 
     def started() -> Iterator[tuple[Block, Future[Keyed]]]:
         for block in blocks:
-            yield block, pool.submit(keyed, block, plan.canonicalizer)
+            yield block, pool.submit(keyed, block, plan.canonicalizer, hosts=plan.report)
 
     try:
         for block, future in ahead(started(), _AHEAD * plan.workers):

@@ -1,5 +1,7 @@
 """Arrow columns through the kernel give what one call for each URL gives, whatever their layout."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,6 +15,23 @@ from canonry.canon.pipeline.native import VERSION
 MAKE = canonry.Canonicalizer("web")
 URLS = ["http://A.example/%7eb", None, "http://[", "https://b.example/?utm_source=x", "", "x:y"]
 TYPES = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view()]
+
+
+def column(
+    data: bytes,
+    offsets: bytes,
+    *,
+    wide: bool = False,
+    valid: bytes | None = None,
+    first: int = 0,
+    otherwise: object = None,
+) -> tuple[bytes, bytes, bytes, bytes]:
+    """Call the kernel, which takes no names."""
+    assert MAKE.native is not None
+    answer: Any = otherwise
+    found = MAKE.native.column(data, offsets, wide, valid, first, True, answer)  # noqa: FBT003
+    assert found is not None
+    return found
 
 
 def expected(url: str | bytes | None) -> tuple[str | None, bytes | None, str | None]:
@@ -36,24 +55,24 @@ def rows(urls: object) -> list[tuple[str | None, bytes | None, str | None]]:
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @pytest.mark.parametrize("first", [0, 1, 3, 5, 6])
 def test_every_type_and_every_slice(kind: pa.DataType, first: int) -> None:
-    column = pa.array(URLS).cast(kind)[first:]
-    assert rows(column) == [expected(url) for url in URLS[first:]]
+    given_urls = pa.array(URLS).cast(kind)[first:]
+    assert rows(given_urls) == [expected(url) for url in URLS[first:]]
 
 
 @given(st.lists(st.none() | anything, max_size=8), st.integers(0, 3))
 @settings(max_examples=200)
 def test_columns_equal_the_plain_pipeline(urls: list[str | None], first: int) -> None:
     texts = [None if url is None else url.encode("utf-8", "surrogateescape") for url in urls]
-    column = pa.array(texts, pa.binary())[first:]
-    assert rows(column) == [expected(url) for url in texts[first:]]
+    given_urls = pa.array(texts, pa.binary())[first:]
+    assert rows(given_urls) == [expected(url) for url in texts[first:]]
 
 
 def test_what_lies_behind_a_missing_value_is_not_read() -> None:
     """A null may cover any bytes."""
     offsets = pa.py_buffer(np.array([0, 10, 20], np.int32).tobytes())
     data = pa.py_buffer(b"http://a/1http://a/2")
-    column = pa.Array.from_buffers(pa.string(), 2, [pa.py_buffer(b"\x02"), offsets, data])
-    assert rows(column) == [(None, None, None), expected("http://a/2")]
+    given_urls = pa.Array.from_buffers(pa.string(), 2, [pa.py_buffer(b"\x02"), offsets, data])
+    assert rows(given_urls) == [(None, None, None), expected("http://a/2")]
 
 
 @pytest.mark.skipif(not VERSION, reason="needs the compiled kernel")
@@ -62,16 +81,53 @@ def test_what_lies_behind_a_missing_value_is_not_read() -> None:
     [([0, 9], b"short"), ([3, 1], b"http://a/1"), ([-1, 3], b"abc"), ([], b"")],
 )
 def test_the_kernel_refuses_broken_offsets(offsets: list[int], data: bytes) -> None:
-    assert MAKE.native is not None
     for wide, kind in ((True, np.int64), (False, np.int32)):
         with pytest.raises(ValueError, match="offsets have to increase"):
-            MAKE.native.column(data, np.array(offsets, kind).tobytes(), wide)
+            column(data, np.array(offsets, kind).tobytes(), wide=wide)
     with pytest.raises(ValueError, match="offsets have to increase"):
-        MAKE.native.column(b"", b"123", False)  # noqa: FBT003 - the kernel takes no names
+        column(b"", b"123")
+    with pytest.raises(ValueError, match="each row needs a bit"):
+        column(b"", bytes(4 * 10), valid=b"\xff")
+    with pytest.raises(ValueError, match="each row needs a bit"):
+        column(b"", bytes(4 * 8), valid=b"\xff", first=-1)
 
 
-def test_a_column_of_many_parts_keeps_its_order() -> None:
+@pytest.mark.skipif(not VERSION, reason="needs the compiled kernel")
+@pytest.mark.parametrize(
+    "answer", [(b"x", b"short"), (b"x", bytes(17)), ("x", bytes(16)), (b"x",), 1], ids=repr
+)
+def test_the_kernel_refuses_broken_answers(answer: object) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        column(b"x:y", np.array([0, 3], np.int32).tobytes(), otherwise=lambda _row: answer)
+
+
+@pytest.mark.skipif(not VERSION, reason="needs the compiled kernel")
+def test_identities_that_are_longer_than_their_urls_have_room() -> None:
+    """Each character becomes an escape of three."""
+    urls = [b"http://a.example/" + b"\xff" * size for size in (1, 2000, 3, 70_000, 0)] + [b"x:y"]
+    ends = np.cumsum([0, *map(len, urls)]).astype(np.int32).tobytes()
+    texts, places, keys, bits = column(
+        b"".join(urls), ends, otherwise=lambda _row: (b"z" * 900_000, b"k" * 16)
+    )
+    answers = [*(MAKE.identity(url).encode() for url in urls[:-1]), b"z" * 900_000]
+    assert texts == b"".join(answers)
+    assert np.frombuffer(places, np.int32).tolist() == np.cumsum([0, *map(len, answers)]).tolist()
+    assert keys == b"".join(MAKE(url).key for url in urls[:-1]) + b"k" * 16
+    assert bits == b"\x3f"
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_column_of_many_parts_keeps_its_order(threads: int) -> None:
     urls = [f"http://a.example/{n}" if n % 7 else f"HTTP://É.example/{n}" for n in range(70_000)]
-    found = canonry.columns.canonicalize(pa.array(urls), columns=["identity"])
+    urls[40_000] = "http://["
+    before = pa.cpu_count()
+    pa.set_cpu_count(threads)
+    try:
+        found = canonry.columns.canonicalize(pa.array(urls), columns=["reason", "identity"])
+    finally:
+        pa.set_cpu_count(before)
     assert isinstance(found, pa.Table)
-    assert found["identity"].to_pylist() == [MAKE.identity(url) for url in urls]
+    assert found.column_names == ["reason", "identity"]
+    right = [MAKE.identity(url) if url != "http://[" else None for url in urls]
+    assert found["identity"].to_pylist() == right
+    assert found["reason"].to_pylist() == [None if one else "HOST" for one in right]

@@ -3,6 +3,7 @@
 import hashlib
 import tracemalloc
 from itertools import accumulate
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -77,7 +78,11 @@ def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -
     assert WEB.native is not None
     block = b"\n".join(lines)
     given_lines = block.split(b"\n")
-    keys, texts, known, ends = WEB.native.lines(block, len(given_lines))
+    keys, texts, known, ends, hosts = WEB.native.lines(block, len(given_lines), True)  # noqa: FBT003
+    answers = [WEB.native.canonical(line) for line in given_lines]
+    assert hosts.decode().splitlines() == [
+        urlsplit(one.identity).hostname for one in answers if one
+    ]
     assert [*accumulate(len(line) + 1 for line in given_lines)] == [
         end + 1 for end in memoryview(ends).cast("I")
     ]
@@ -97,9 +102,10 @@ def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -
 def test_lines_of_any_length_are_keyed() -> None:
     assert WEB.native is not None
     lines = [b"http://a.example/" + b"x%20" * size for size in (0, 30, 31, 32, 33, 5000, 2, 90_000)]
-    keys, _, known, _ = WEB.native.lines(b"\n".join(lines), len(lines))
+    keys, _, known, _, hosts = WEB.native.lines(b"\n".join(lines), len(lines))
     assert known == bytes([1]) * len(lines)
     assert keys == b"".join(WEB(line).key for line in lines)
+    assert hosts == b""  # they were not asked for
     with pytest.raises(TypeError, match="must be bytes"):
         WEB.native.lines("http://a.example/", 1)  # type: ignore[arg-type]
 

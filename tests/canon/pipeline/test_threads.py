@@ -1,8 +1,10 @@
 """Threads share a canonicalizer: what one asks changes no answer of another."""
 
 import sys
+from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from threading import Barrier
 
 import pytest
@@ -93,3 +95,22 @@ def test_threads_key_blocks_of_lines_at_the_same_time(policy: str) -> None:
 
     with ThreadPoolExecutor(THREADS) as threads:
         assert list(threads.map(work, range(THREADS))) == [alone] * THREADS
+
+
+@pytest.mark.skipif(native.VERSION == 0, reason="needs the compiled kernel")
+def test_threads_make_columns_at_the_same_time() -> None:
+    shared = canonry.Canonicalizer("web").native
+    assert shared is not None
+    urls = [url.encode() for url in URLS] * 4
+    data, ends = b"".join(urls), array("i", accumulate(map(len, urls), initial=0)).tobytes()
+    start = Barrier(THREADS)
+
+    def made() -> tuple[bytes, ...] | None:
+        return shared.column(data, ends, False, None, 0, True, lambda row: (urls[row], bytes(16)))  # noqa: FBT003
+
+    def work(_turn: int) -> tuple[bytes, ...] | None:
+        start.wait()
+        return made()
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        assert list(threads.map(work, range(THREADS))) == [made()] * THREADS
