@@ -211,7 +211,7 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
     rng = random.Random(seed)
     monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr("canonry.crawler.files.blocks._BLOCK", 1 << 13)
+    monkeypatch.setattr("canonry.crawler.files.streams.line_blocks.BLOCK", 1 << 13)
     lines = some_lines(8_000)
     (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:]))[:-20])
@@ -253,8 +253,9 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     merged = b"".join(b"HTTP://h.example/%d\n" % n for n in range(2000))
     (tmp_path / "in.gz").write_bytes(gzip.compress(lines + merged, 1))
     script = (
-        "from canonry.crawler.batch import checkpoint; from canonry.crawler.files import blocks;"
-        "checkpoint._SAVE_EVERY = checkpoint._SAVING = 0.0; blocks._BLOCK = 1 << 16;"
+        "from canonry.crawler.batch import checkpoint;"
+        "from canonry.crawler.files.streams import line_blocks;"
+        "checkpoint._SAVE_EVERY = checkpoint._SAVING = 0.0; line_blocks.BLOCK = 1 << 16;"
         "import canonry.crawler.cli.commands as c; print('begun', flush=True); c.main()"
     )
     words = ["dedup", "in.gz", "-o", "out.txt", "--groups", "groups", "--memory", "16MiB"]
@@ -317,7 +318,7 @@ def test_an_interrupted_job_says_how_to_resume(
 ) -> None:
     monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr("canonry.crawler.files.blocks._BLOCK", 1 << 12)
+    monkeypatch.setattr("canonry.crawler.files.streams.line_blocks.BLOCK", 1 << 12)
     lines = some_lines(3000)
     (tmp_path / "in").write_bytes(b"\n".join(lines))
     left = [5]
