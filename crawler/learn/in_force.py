@@ -125,7 +125,9 @@ class RulesInForce:
         return self._rewritten(plain, identity, changes)
 
     def _rewritten(self, plain: str, identity: str, changes: Changes) -> Rewritten:
-        used = tuple(dict.fromkeys([rule.id for rule, _before, _after in changes]))
+        used: tuple[str, ...] = (changes[0][0].id,)
+        if len(changes) > 1:
+            used = tuple(dict.fromkeys([rule.id for rule, _before, _after in changes]))
         return Rewritten(identity, self._canonicalizer.key_of(identity), used, plain)
 
     def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:

@@ -124,11 +124,11 @@ class Learner:
             if news.hsts and is_host_name(site):
                 self._assessor.rule(Rewrite(site, "scheme-upgrade")).hsts = True
             fact = Fact(news.url, news.at, news.digest, news.sketch, None, news.missing)
-            self._assessor.add(fact, parts)
+            self._assessor.add(site, fact, parts)
         elif news.kind == "canonical":
             self._assessor.add_canonical(news.source, news.target)
         else:
-            self._assessor.add(Fact(news.source, news.at, target=news.target), parts)
+            self._assessor.add(site, Fact(news.source, news.at, target=news.target), parts)
 
     def observe_missing(self, site: str, digest: bytes, sketch: bytes | None = None) -> None:
         """Remember the body with which a site answers 200 for what does not exist."""

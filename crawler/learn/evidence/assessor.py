@@ -62,17 +62,17 @@ class Assessor:
         for url in list(site.known.facts):
             self._propose(name, site, site.known.facts[url], Parts.of(url))
 
-    def add(self, fact: Fact, parts: Parts) -> None:
+    def add(self, name: str, fact: Fact, parts: Parts) -> None:
         """Add a fact, and hold it against the rules that it says something about.
 
         Args:
+            name: of the URL's site.
             fact: what became of a URL.
             parts: of the URL.
         """
-        name = site_of(parts)
         site = self._memory.site(name)
         site.asked.discard(fact.url)
-        news = self._memory.add(fact, parts)
+        news = self._memory.add(site, fact, parts)
         if not news:
             return
         self._review(name, site, fact.url, parts)
@@ -196,7 +196,7 @@ class Assessor:
                     self.open(rewrite)
                     if (tally := site.tallies.get(rewrite)) is not None:
                         tally.suspected = True
-            for rewrite in proposals(self._memory, name, fact, parts):
+            for rewrite in proposals(self._memory, name, site, fact, parts):
                 self.open(rewrite)
 
     def _open_named(self, site: KnownSite, rewrites: Iterable[Rewrite]) -> None:
@@ -241,11 +241,11 @@ class Assessor:
 
     def _review(self, name: str, site: KnownSite, url: str, parts: Parts) -> None:
         """Judge what a new fact about a URL says: of itself, and of those that lead to it."""
-        view = self._memory.view(name, site)
-        for tally in list(self._memory.tallies_about(name)):
+        for tally in list(self._memory.tallies_about(name, site)):
             result = self._enter(tally, url, parts)
             if result is None or url not in tally.results:
                 continue
+            view = self._memory.view(name, site)
             urls = [url]
             if view.fact(result) is None and len(tally.members[result]) > 1:
                 reference = reference_of(view, tally.members[result])
@@ -263,7 +263,7 @@ class Assessor:
         """Judge the target of a redirect: a rule may lead from there to where it came from."""
         parts = Parts.of(target)
         if site_of(parts) == name:
-            for tally in list(self._memory.tallies_about(name)):
+            for tally in list(self._memory.tallies_about(name, self._memory.site(name))):
                 if self._enter(tally, target, parts) is not None and target in tally.results:
                     self._judge_all(tally, [target])
 

@@ -5,7 +5,6 @@ worth comparing. URLs that only a host alias or a moved directory could make equ
 """
 
 import re
-from functools import lru_cache
 
 from canonry.canon.learned import INDEX_FILE, site_of
 from canonry.canon.syntax import Parts, query
@@ -15,7 +14,6 @@ _PARAMETERS = re.compile(r";[^/]*")  # of segments (RFC 3986 section 3.3)
 _SLASHES = re.compile(r"//+")
 
 
-@lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
 def loose_forms(parts: Parts) -> tuple[str, ...]:
     """Return the loose forms of an identity; none if no rule can be about its site.
 

@@ -8,22 +8,29 @@ from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.infer import rewrites_between
 from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.site_memory import SiteMemory
+from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory
 
 
-def proposals(memory: SiteMemory, name: str, fact: Fact, parts: Parts) -> Iterator[Rewrite]:
+def proposals(
+    memory: SiteMemory, name: str, site: KnownSite, fact: Fact, parts: Parts
+) -> Iterator[Rewrite]:
     """Yield the rules that would make a page one with others that may be the same.
+
+    These are pages of its site, or of that with ``www.`` before its name, or without it.
 
     Args:
         memory: what is known of sites.
         name: the page's site.
+        site: what is known of it.
         fact: about the page.
         parts: of its URL.
     """
-    for other in _alike(memory, name, fact, parts):
-        for rewrite in rewrites_between(Parts.of(other.url), parts):
-            if _is_worth_a_look(memory, name, rewrite):
-                yield rewrite
+    twin = memory.twin(name)
+    for known in (site,) if twin is None else (site, twin):
+        for other in known.known.alike(fact, parts):
+            for rewrite in rewrites_between(Parts.of(other), parts):
+                if _is_worth_a_look(memory, name, rewrite):
+                    yield rewrite
 
 
 def opposite(rewrite: Rewrite) -> Rewrite:
@@ -33,14 +40,6 @@ def opposite(rewrite: Rewrite) -> Rewrite:
     turned = {"slash": "bare", "bare": "slash"}.get(rewrite.new, "")
     slashes = rewrite.family == "trailing-slash" and turned
     return replace(rewrite, new=turned) if slashes else rewrite
-
-
-def _alike(memory: SiteMemory, name: str, fact: Fact, parts: Parts) -> Iterator[Fact]:
-    """Yield the pages that may be the same as one, on its site or on that with ``www.``."""
-    for site in (memory.site(name), memory.twin(name)):
-        if site is not None:
-            for url in site.known.alike(fact, parts):
-                yield site.known.facts[url]
 
 
 def _is_worth_a_look(memory: SiteMemory, name: str, rewrite: Rewrite) -> bool:

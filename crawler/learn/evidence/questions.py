@@ -5,9 +5,9 @@ A site is asked only so much for the sake of learning: a small share of its requ
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import NamedTuple
 
 from canonry.canon.learned import Rewrite
-from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import KnownSite
@@ -100,6 +100,15 @@ def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
     return chosen
 
 
+class _Question(NamedTuple):
+    """An open rule, and the classes of URLs that were looked at: by what it makes of them."""
+
+    tally: RuleTally
+    by_word: bool  # True if it is mostly canonical links that speak for the rule, not content
+    waiting: dict[str, str]  # the first URL of each class
+    settled: set[str]  # classes that need no other URL
+
+
 class _Look:
     """A look at queued URLs: which of them would decide something about open rules."""
 
@@ -108,35 +117,33 @@ class _Look:
         tallies = site.tallies.values()
         rules = sorted((t for t in tallies if is_open(site, t)), key=lambda t: -t.totals().agree)
         self._site = site
-        self._rules = [(tally, _is_by_word(tally)) for tally in rules]
+        self._rules = [_Question(tally, _is_by_word(tally), {}, set()) for tally in rules]
         self._active = [tally for tally in tallies if _is_active(site, tally)]
-        self._waiting: dict[tuple[Rewrite, str], str] = {}  # the first URL of each class
-        self._settled: set[tuple[Rewrite, str]] = set()  # classes that need no other URL
         self.deciding: dict[str, None] = {}  # they decide something by themselves
         self.others: dict[str, None] = {}
 
     def at(self, url: str) -> None:
         """Look at a queued URL."""
-        parts = Parts.of(url)
-        if any(tally.result_of(url, parts) is not None for tally in self._active):
+        if any(tally.result_of(url) is not None for tally in self._active):
             return  # if the other rule stays, it is not fetched
-        for tally, by_word in self._rules:
-            result = tally.result_of(url, parts)
-            case = (tally.rewrite, url if result is None else result)
-            if url in self._site.asked:
-                self._settled.add(case)
-            if case in self._settled or _is_decided(tally, case[1]):
+        is_asked = url in self._site.asked
+        for tally, by_word, waiting, settled in self._rules:
+            result = tally.result_of(url)
+            case = url if result is None else result
+            if is_asked:
+                settled.add(case)
+            if case in settled or _is_decided(tally, case):
                 continue
             if self._decides(tally, url, result, by_word=by_word):
                 self.deciding[url] = None
             elif by_word and result is not None and not tally.members.get(result):
                 self.others[url] = None
-            elif not by_word and case in self._waiting:
-                self.others[self._waiting[case]] = self.others[url] = None
+            elif not by_word and case in waiting:
+                self.others[waiting[case]] = self.others[url] = None
             else:
-                self._waiting.setdefault(case, url)
+                waiting.setdefault(case, url)
                 continue
-            self._settled.add(case)
+            settled.add(case)
 
     def _decides(self, tally: RuleTally, url: str, result: str | None, *, by_word: bool) -> bool:
         """Return True if a URL decides something by itself about a rule."""

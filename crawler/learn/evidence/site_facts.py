@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from canonry.canon.learned import INDEX_FILE, Rewrite, site_of
@@ -81,10 +82,10 @@ class SiteFacts:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(fact.sketch)
-        for form in (*loose_forms(parts), _file_form(parts)):
-            there = self._forms.get(hash(form), ())
+        for form in _forms_of(parts):
+            there = self._forms.get(form, ())
             if len(there) < _ALIKE and fact.url not in there:
-                self._forms[hash(form)] = (*there, fact.url)
+                self._forms[form] = (*there, fact.url)
         return (fact.url, *self._add_body(fact, parts.path))
 
     def _add_body(self, fact: Fact, path: str) -> tuple[str, ...]:
@@ -109,6 +110,8 @@ class SiteFacts:
 
         The shape proves nothing, but such a parameter is worth a question early.
         """
+        if not parts.query and ";" not in parts.path:
+            return
         fields = query.fields(parts.query) if parts.query else []
         names = sorted({query.name(field) for field in fields})
         for field_ in fields[:_PARAMETERS]:
@@ -131,19 +134,21 @@ class SiteFacts:
     def alike(self, fact: Fact, parts: Parts) -> Iterator[str]:
         """Yield other pages that one or a few rewrites could make equal to a page."""
         found = {fact.url}
-        for form in loose_forms(parts):
-            for url in self._forms.get(hash(form), ()):
+        *forms, file_form = _forms_of(parts)
+        for form in forms:
+            for url in self._forms.get(form, ()):
                 if url not in found:
                     found.add(url)
                     yield url
-        others = [*self._forms.get(hash(_file_form(parts)), ())]
+        others = [*self._forms.get(file_form, ())]
         if (body := self._bodies.get(fact.digest)) is not None and self.is_telling(fact.digest):
             others += body.pages[:_ALIKE]
         for url in others:  # only equal content makes these worth a look
-            other = self.facts[url]
-            if url not in found and other.is_page and self.is_same(fact, other):
-                found.add(url)
-                yield url
+            if url not in found:
+                other = self.facts[url]
+                if other.is_page and self.is_same(fact, other):
+                    found.add(url)
+                    yield url
 
     def is_telling(self, digest: bytes) -> bool:
         """Return True if an equal body is evidence: it is neither a form nor an error page."""
@@ -178,10 +183,14 @@ class SiteFacts:
         return found
 
 
-def _file_form(parts: Parts) -> str:
-    """Return the form under which the pages of moved directories meet."""
+@lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
+def _forms_of(parts: Parts) -> tuple[int, ...]:
+    """Return the hashes of a page's loose forms; the last is that of its file form.
+
+    Under that one the pages of moved directories meet.
+    """
     last = parts.path[parts.path.rfind("/", 0, len(parts.path) - 1) :]
-    return f"{last}?{parts.query}"
+    return tuple(map(hash, (*loose_forms(parts), f"{last}?{parts.query}")))
 
 
 def _name(path: str) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import Rewrite, site_in, site_of
+from canonry.canon.learned import Rewrite, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.site_facts import Fact, SiteFacts
@@ -124,10 +124,10 @@ class SiteMemory:
         site = self._sites[name] = KnownSite()
         site.rules = {rule.rewrite: rule for rule in self._archive.rules_of(name)}
         for fact in self._archive.facts_of(name):
-            self.add(fact, Parts.of(fact.url))
+            self.add(site, fact, Parts.of(fact.url))
         for hop in self._archive.hops_of(name):
             if hop.kind == "redirect":
-                self.add(Fact(hop.url, hop.at, target=hop.target), Parts.of(hop.url))
+                self.add(site, Fact(hop.url, hop.at, target=hop.target), Parts.of(hop.url))
             else:
                 site.known.canonicals[hop.url] = hop.target
         self._restore(name, site)
@@ -140,12 +140,11 @@ class SiteMemory:
         """Return the site with "www." before a site's name, or without it, if it is known."""
         return self._sites.get(name[4:] if name.startswith("www.") else f"www.{name}")
 
-    def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
-        """Add a fact; return the URLs about which something is known that was not before."""
-        known = self.site(site_of(parts)).known
-        before = len(known.facts)
-        news = known.add(fact, parts)
-        self._facts += len(known.facts) - before
+    def add(self, site: KnownSite, fact: Fact, parts: Parts) -> tuple[str, ...]:
+        """Add a fact to its site; return the URLs about which something new is known."""
+        before = len(site.known.facts)
+        news = site.known.add(fact, parts)
+        self._facts += len(site.known.facts) - before
         return news
 
     def view(self, name: str, site: KnownSite) -> "SiteView":
@@ -158,9 +157,8 @@ class SiteMemory:
             if name == domain or name.endswith("." + domain):
                 yield name, site
 
-    def tallies_about(self, name: str) -> Iterator[RuleTally]:
-        """Yield the tallies of rules that may change URLs of a site."""
-        own = self.site(name)
+    def tallies_about(self, name: str, own: KnownSite) -> Iterator[RuleTally]:
+        """Yield the tallies of rules that may change URLs of a site, which is named and given."""
         yield from own.tallies.values()
         if not self.wide_domains or (domain := self._registrable(name)) not in self.wide_domains:
             return

@@ -89,15 +89,17 @@ class RuleTally:
         """Prepare to tell quickly which URLs the rewrite does not change."""
         self._mark = FAMILIES[self.rewrite.family].mark(self.rewrite)
 
-    def result_of(self, url: str, parts: Parts) -> str | None:
+    def result_of(self, url: str, parts: Parts | None = None) -> str | None:
         """Return what the rewrite makes of a URL of its site; None if it does not change it.
 
         Args:
             url: its identity.
-            parts: of it.
+            parts: of it, if they are at hand: most URLs need not be split.
         """
         if not self._mark(url):
             return None
+        if parts is None:
+            parts = Parts.of(url)
         after = FAMILIES[self.rewrite.family].apply(parts, self.rewrite)
         return None if after is parts else str(after)
 
