@@ -36,12 +36,12 @@ def from_thread(server: AbstractAsyncContextManager[_T]) -> Iterator[_T]:
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
     thread.start()
-    assert started.wait(10)
+    assert started.wait(60)
     try:
         yield ready[0]
     finally:
         loop.call_soon_threadsafe(over.set)
-        thread.join(10)
+        thread.join(60)
         loop.close()
 
 

@@ -198,8 +198,8 @@ def test_found_urls_are_in_the_text(text: str) -> None:
 )
 def test_time_is_linear(unit: str) -> None:
     """A megabyte of anything takes seconds; what is quadratic would take hours."""
-    start = time.monotonic()
+    start = time.process_time()
     for text in (unit * (1_000_000 // len(unit)), "http://a/" + unit * (1_000_000 // len(unit))):
         for _ in canonry.extract(text, suffixes=True):
             pass
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20

@@ -262,7 +262,7 @@ def test_an_unknown_document_is_refused() -> None:
     ["a", "-", "a.", "1.", "/", "%00", "%09", ";a=", ";", "?", "+", "@", ":", "\r\n", "%0D%0A"],
 )
 def test_reading_takes_linear_time(unit: str, document: str | None) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     for before in (
         "http://",
         "gopher://h/0a%09%09+",
@@ -276,4 +276,4 @@ def test_reading_takes_linear_time(unit: str, document: str | None) -> None:
                 url = before + unit * (100_000 // len(unit)) + end
                 form = canonry.interpret(url, strict=True, document=document)
                 assert not isinstance(form, Gopher) or form.plus_request is not form
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10

@@ -234,18 +234,18 @@ _HEADS = ["", "http://", "//", "news:", "telnet://", "gopher://h/", "a@", "x:"]
 )
 def test_time_is_linear(document: str, unit: str) -> None:
     """Ten thousand characters take milliseconds; what is quadratic would take seconds."""
-    start = time.monotonic()
+    start = time.process_time()
     for head in _HEADS:
         text = head + unit * (10_000 // len(unit)) + "\x7f"
         for production in productions_of(document):
             matches(production, text, document=document)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize("unit", ["a", "%41", "../", "a.", "1:", "@"])
 def test_a_megabyte_is_read(unit: str) -> None:
     text = "http://a/" + unit * (1_000_000 // len(unit))
-    start = time.monotonic()
+    start = time.process_time()
     for production in ("URI", "URI-reference", "authority", "host", "path"):
         matches(production, text)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20

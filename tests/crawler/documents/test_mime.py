@@ -179,11 +179,11 @@ def nested(depth: int) -> str:
     ],
 )
 def test_hostile_multiparts_do_no_harm(message: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     found = read_document(message.encode(), {"Content-Type": "message/rfc822"}, URL)
     assert found is not None
     assert found.links == ()
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_a_crawl_follows_links_in_parts(tmp_path: object) -> None:

@@ -17,7 +17,7 @@ from canonry.crawler.settings import load
 from canonry.storage import report
 
 SEED = "http://a.example/"
-_PATIENCE = 20.0  # seconds
+_PATIENCE = 100.0  # seconds
 HOUR, DAY = 3_600.0, 86_400.0
 _READY = ("ready_at", "hosts")
 

@@ -17,6 +17,15 @@ TITLE = "<script>alert(1)</script>\u202e" + "x" * 2_000_000
 PAGE = Page(200, 0.25, "text/html", 3, b"d" * 16, TITLE, None, 0)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _clock_that_stands_still() -> Iterator[None]:
+    """Let all tests take no time: speeds and ages do not depend on how busy the machine is."""
+    now = time.time()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: now)
+        yield
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Make a store in which a job runs: 40 of 100 pages fetched, a page every 3 seconds."""

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, Dialog, Locator, Page, Request, expect
 
 WIDE, NARROW = 1280, 390  # pixels of CSS
-_PATIENCE = 20_000  # milliseconds, for whatever a test waits for
+_PATIENCE = 60_000  # milliseconds, for whatever a test waits for
 
 expect.set_options(timeout=_PATIENCE)
 
