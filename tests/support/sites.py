@@ -102,7 +102,7 @@ def children(process: Fork) -> list[int]:
     return found
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 100) -> None:
     """Wait until a condition holds; fail after so many seconds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -411,7 +411,7 @@ def test_two_workers_share_what_they_learn(tmp_path: Path) -> None:
     with served(site) as raw:
         crawls = [start(tmp_path, *words(raw)) for _ in range(2)]
         for crawl in crawls:
-            _, said = crawl.communicate(timeout=60)
+            _, said = crawl.communicate(timeout=100)
             assert crawl.returncode == 0, said
     assert site.pages == everything()
     assert max(count for path, count in site.asked.items() if path != "/robots.txt") == 1

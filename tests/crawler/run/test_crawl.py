@@ -1,10 +1,12 @@
 """Whole crawls on the demo site: complete, once each, resumable whatever happens to them."""
 
+import asyncio
 import json
 import os
 import random
 import signal
 import sqlite3
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
@@ -17,7 +19,17 @@ from click.testing import CliRunner
 from msgspec import structs
 from sqlalchemy import Connection, func, select
 from support.forking import Fork
-from support.sites import crawl_words, demo_site, exported, pages_of, run_command, start, wait_for
+from support.servers import raw_server
+from support.sites import (
+    crawl_words,
+    demo_site,
+    exported,
+    from_thread,
+    pages_of,
+    run_command,
+    start,
+    wait_for,
+)
 
 from canonry.canon.policies import Policy
 from canonry.crawler.cli.commands import main
@@ -206,7 +218,7 @@ def test_ctrl_c_loses_nothing_and_repeats_no_request(
         process = start(tmp_path, *words)
         wait_for(lambda: served.requests > 80)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=100)
         assert process.returncode == 3
         assert b"the same command resumes" in said
         assert b"Traceback" not in said
@@ -222,16 +234,28 @@ def test_ctrl_c_loses_nothing_and_repeats_no_request(
 
 
 def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
-    with demo_site(pause=8.0) as served:
-        process = start(tmp_path, *crawl_words(served))
-        wait_for(lambda: served.requests == 0 and (tmp_path / "canonry.db").exists())
-        wait_for(lambda: b"running" in run_command("status", "--json", folder=tmp_path).stdout)
-        process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        assert b"Ctrl-C again stops at once" in process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=7)
-        assert process.returncode == 3
+    """The server answers when the crawl has ended, or else after its time limit."""
+    (tmp_path / "c.toml").write_text("[fetch]\ntimeout = 1000.0\n")
+    ended, answered = threading.Event(), threading.Event()
+
+    async def silence(_writer: asyncio.StreamWriter) -> None:
+        await asyncio.to_thread(ended.wait)
+        answered.set()
+
+    with from_thread(raw_server(lambda _head: silence)) as raw:
+        words = ["--connect-to", f"::127.0.0.1:{raw.port}", "--config", "c.toml"]
+        process = start(tmp_path, "crawl", "http://a.example/", *words)
+        try:
+            wait_for(lambda: len(raw.heads) == 1)
+            process.send_signal(signal.SIGINT)
+            assert b"Ctrl-C again stops at once" in process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=100)
+        finally:
+            process.kill()
+            ended.set()
+            assert answered.wait(60)
+    assert process.returncode == 3
 
 
 @pytest.mark.every_database
@@ -241,7 +265,7 @@ def test_two_processes_share_a_store_and_repeat_no_request(
     with demo_site(pause=0.002) as served:
         words = crawl_words(served, *store_words)
         both = [start(tmp_path, *words) for _ in range(2)]
-        said = [process.communicate(timeout=60)[1] for process in both]
+        said = [process.communicate(timeout=100)[1] for process in both]
         assert [process.returncode for process in both] == [0, 0], said
         twice = {
             target
