@@ -167,6 +167,8 @@ def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
             for lead in known_url.redirects_from(connection, known.row)
         ],
         same_as=redact(one.url) if one.steps else None,
+        by_way_of=[redact(step.to) for step in one.steps[:-1]],
+        gone=known_facts.gone_names(question, rules),
         rules=rules,
         remedies=_remedies(question, known, answer, rules),
     )

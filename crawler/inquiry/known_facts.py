@@ -1,5 +1,6 @@
 """The facts about one URL, each read from a store by a key or an index."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -27,6 +28,7 @@ from canonry.crawler.settings import load
 from canonry.storage import known_url
 from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.known_url import KnownURL
+from canonry.storage.learned import history
 from canonry.storage.rows import robots_cache
 from canonry.storage.timestamps import iso
 
@@ -141,6 +143,37 @@ def rules(question: Question, represented_by: str) -> list[RuleFacts]:
                 for name in found.rules
             ]
     return []
+
+
+def gone_names(question: Question, found: Sequence[RuleFacts]) -> list[str]:
+    """Return the other names of a held URL's page that answered 404 or 410, the latest first.
+
+    Once enough of them have, the rest are not asked; the URL is held for the last of them.
+
+    Args:
+        question: about the URL.
+        found: the rules that hold it.
+    """
+    connection = question.connection
+    if not found or not history.has_index(connection):
+        return []
+    site = site_in(question.canonicalizer.identity(question.url))
+    in_force = RulesInForce.around(connection, question.canonicalizer, site)
+    used = {rule.id for rule in found}
+    hosts = {
+        host
+        for rule in in_force.known
+        if rule.id in used
+        for host in in_force.hosts_of(connection, rule.rewrite)
+    }
+    key = bytes.fromhex(found[-1].key)
+    gone = []
+    for host in sorted(hosts):
+        for url in history.gone_of(connection, host):
+            same = in_force.rewrite_held(url)
+            if same is not None and same.key == key:
+                gone.append(redact(url))
+    return gone
 
 
 def resource(connection: Connection, row: int, most: int) -> ResourceFacts:

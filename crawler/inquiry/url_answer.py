@@ -144,6 +144,8 @@ class URLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     page: PageFacts | None = None
     redirects: list[RedirectFacts] = []
     same_as: str | None = None  # the URL that represents it
+    by_way_of: list[str] = []  # the URLs between the two, each the same as the next
+    gone: list[str] = []  # names of its page that answered 404 or 410, if a rule holds it
     resource: ResourceFacts | None = None  # with all its URLs
     robots: RobotsFacts | None = None
     scope: ScopeFacts | None = None

@@ -2,14 +2,18 @@
 
 from collections import Counter
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, act, find_circle, site_in
+from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle, site_in
 from canonry.canon.syntax import Parts
+from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.in_force import RulesInForce
-from canonry.crawler.learn.life.thresholds import Gate
-from canonry.storage.learned import rekeying, rule_rows
+from canonry.crawler.learn.life.experience import priors_for
+from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
+from canonry.crawler.learn.life.thresholds import Gate, Thresholds
+from canonry.storage.learned import history, rekeying, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _DAY = 86_400.0
@@ -64,6 +68,57 @@ def reason_to_block(
     if largest > gate.class_size and not family.any_class_size:
         return f"it would merge {largest:,} URLs into one"
     return None
+
+
+def reason_held_back(
+    connection: Connection,
+    rule: TrackedRule,
+    canonicalizer: Canonicalizer,
+    thresholds: Thresholds,
+    now: float,
+) -> str | None:
+    """Return why a rule is not active though its own evidence is enough; None if it is not.
+
+    Args:
+        connection: to a store.
+        rule: as the store has it.
+        canonicalizer: makes identities, without learned rules.
+        thresholds: how much evidence makes a rule.
+        now: seconds since 1970.
+    """
+    said = rule.rewrite
+    limits = thresholds.family[said.family]
+    prior = priors_for(connection, thresholds)[said.family]
+    if rule.state == "active" or next_state(rule, limits, prior) != "active":
+        return None
+    whole = _stored(connection, replace(said, below="/"), said)
+    against = _stored(connection, opposite(said), said)
+    if against is not None and against.state in IN_FORCE:
+        return f"rule {against.id} says the opposite, and is {against.state}"
+    if whole is not None and whole.state == "active":
+        return f"rule {whole.id} says the same of the whole host, and is active"
+    if whole is not None and whole.disagree:
+        return (
+            f"of the whole host, {whole.agree:,} paths agree and {whole.disagree:,} disagree "
+            f"(rule {whole.id}): unless these lie where most disagree, all other parts together "
+            f"need a bound of {limits.doubted:.2f}"
+        )
+    if history.has_index(connection):  # the gate makes it
+        site = rule.rewrite.host
+        in_force = RulesInForce.around(connection, canonicalizer, site)
+        reason = reason_to_block(connection, rule, in_force, canonicalizer, thresholds.gate, now)
+        if reason is not None:
+            return reason
+    return "the next crawl decides, or its pages differ more than answers of one URL do"
+
+
+def _stored(connection: Connection, wanted: Rewrite, said: Rewrite) -> TrackedRule | None:
+    """Return the stored rule that says something, if it is another one than a rule says."""
+    if wanted == said:
+        return None
+    return next(
+        (one for one in rule_rows.with_prefix(connection, wanted.id) if one.rewrite == wanted), None
+    )
 
 
 def _port(site: str) -> str | None:

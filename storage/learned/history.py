@@ -61,6 +61,22 @@ def answers_of(connection: Connection, host: str) -> Iterator[PastAnswer]:
         yield PastAnswer(url, at, status, bytes(digest), None if sketch is None else bytes(sketch))
 
 
+def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[str]:
+    """Yield the URLs of a host, the latest ones, that answered 404 or 410.
+
+    The index must be there.
+    """
+    query = (
+        select(urls.c.url)
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .join(pages, pages.c.url_id == urls.c.id)
+        .where(hosts.c.name == host, pages.c.status.in_(GONE))
+        .order_by(urls.c.id.desc())
+        .limit(most)
+    )
+    yield from connection.scalars(query)
+
+
 def hops_of(connection: Connection, host: str) -> Iterator[PastHop]:
     """Yield the permanent redirects and canonical links of a host whose ends answered with 200.
 

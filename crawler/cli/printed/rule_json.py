@@ -84,6 +84,7 @@ class ShownRuleJSON(RuleJSON, kw_only=True):
     """A learned rule, and how experience with others counted."""
 
     experience: str  # for people
+    held_back: str | None  # why it is not active, though its own evidence is enough
 
 
 class RevokedJSON(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ import time
 
 import click
 
+from canonry.canon import Canonicalizer
 from canonry.canon.learned import RULE_STATES, describe, without_port
 from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup
@@ -23,7 +24,9 @@ from canonry.crawler.cli.rules.shared_rules import (
 )
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn import reinstatement, rule_store
+from canonry.crawler.learn.gate import reason_held_back
 from canonry.crawler.learn.life import experience
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rule_listing import listing
@@ -116,18 +119,22 @@ def list_rules(
 def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     """Show a rule: its state, its evidence for and against, with URLs, and how experience counted.
 
-    Experience is how rules of its family ended elsewhere.
+    Experience is how rules of its family ended elsewhere. If a rule has evidence enough and is not
+    active, it says what holds it back.
     """
     limits = learning.load()
     with report.reading(store) as connection:
         found = rule_store.find(connection, rule)
         priors = experience.priors_for(connection, limits)
+        canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
+        held_back = reason_held_back(connection, found, canonicalizer, limits, time.time())
     family = found.rewrite.family
     counted = experience.explain(found, limits.family[family], priors[family])
     if as_json:
-        print_json(ShownRuleJSON(**RuleJSON.fields_of(found), experience=counted))
+        shown = RuleJSON.fields_of(found)
+        print_json(ShownRuleJSON(**shown, experience=counted, held_back=held_back))
     else:
-        summaries.rule(found, describe(found.rewrite), counted)
+        summaries.rule(found, describe(found.rewrite), counted, held_back)
     return 0
 
 

@@ -61,8 +61,8 @@ def status(found: Mapping[str, Any]) -> None:
         console.print(f"{links} {about}\n", soft_wrap=False)
 
 
-def rule(rule: "TrackedRule", says: str, experience: str) -> None:
-    """Print a learned rule and its evidence, and how experience with other hosts counted."""
+def rule(rule: "TrackedRule", says: str, experience: str, held_back: str | None) -> None:
+    """Print a learned rule and its evidence, how experience counted, and what holds it back."""
     console = out()
     console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}")
     console.print(
@@ -78,7 +78,10 @@ def rule(rule: "TrackedRule", says: str, experience: str) -> None:
         f"{rule.state} since {moment(iso(rule.entered_at))}, "
         f"verified {moment(iso(rule.verified_at))}"
     )
-    console.print(f"  {escape(experience)}\n")
+    console.print(f"  {escape(experience)}")
+    if held_back is not None:
+        console.print(f"  held back: {escape(held_back)}")
+    console.print()
     table("Evidence for it", ("URL", "is the same as"), rule.samples)
     table("Evidence against it", ("URL", "leads to"), rule.against)
 

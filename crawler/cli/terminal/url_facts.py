@@ -52,7 +52,12 @@ def facts(answer: URLAnswer) -> Iterator[tuple[str, str]]:
         reason = "" if step.reason is None else f" ({step.reason})"
         yield "redirect", f"{step.status} to {step.to}, which is {step.state}{end}{reason}"
     if answer.same_as is not None:
-        yield "same as", answer.same_as
+        way = f", by way of {', '.join(answer.by_way_of)}" if answer.by_way_of else ""
+        yield "same as", answer.same_as + way
+    for url in answer.gone[:_MEMBERS]:
+        yield "gone", f"{url}, another name of its page"
+    if len(answer.gone) > _MEMBERS:
+        yield "", f"… and {render.counted(len(answer.gone) - _MEMBERS, 'name')} more"
     yield from _resource(answer)
     yield from _limits(answer)
     yield from _tries(answer)

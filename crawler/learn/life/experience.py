@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from canonry.crawler.learn.life.lifecycle import clean_paths, has_paths, standing
-from canonry.crawler.learn.life.prior import Prior, fit
+from canonry.crawler.learn.life.prior import Prior, fit, lower_quantile
 from canonry.crawler.learn.life.thresholds import Threshold, Thresholds
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
@@ -44,7 +44,10 @@ def explain(rule: TrackedRule, threshold: Threshold, prior: Prior) -> str:
             where = "subdomains" if rule.rewrite.subdomains else "a part of a host"
             said.append(f"experience does not count for {where}")
     said.append(f"lower bound {_share(found.bound)} of {_share(found.needed)} needed")
-    if not has_paths(rule, threshold):
+    if has_paths(rule, threshold):
+        most = 1 - lower_quantile(rule.agree, rule.disagree + 1)  # Clopper and Pearson (1934)
+        said.append(f"by its own paths alone, at most {100 * most:.1f} % are exceptions")
+    else:
         said.append(
             f"an active rule needs {threshold.floor} paths by redirects and canonical links, "
             f"or {threshold.content_floor} in all"

@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from support.stores import MAKE, candidate, open_store
 
-from canonry.canon.learned import Rewrite
-from canonry.crawler.learn.gate import reason_to_block
+from canonry.canon.learned import Rewrite, RuleState
+from canonry.crawler.learn.gate import reason_held_back, reason_to_block
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life import thresholds
+from canonry.storage.learned import history, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 H = "http://h.example"
@@ -71,3 +73,38 @@ def test_a_rule_that_moves_a_whole_site_may_change_all_of_it(
     new = "" if family == "scheme-upgrade" else to.partition("//")[2]
     said = Rewrite("h.example", family, new=new)
     assert reason(tmp_path, said, (f"{H}/{n}" for n in range(300))) is None
+
+
+def proven(said: Rewrite, disagree: int = 0, state: RuleState = "probation") -> TrackedRule:
+    """Return a rule with a hundred paths for it, as the store has it."""
+    return TrackedRule(said, state, 100, disagree, 100, trial_agree=60)
+
+
+SITE = Rewrite("h.example", "trailing-slash", new="bare")
+PART = replace(SITE, below="/docs/")
+OPPOSITE = replace(SITE, new="slash")
+
+
+@pytest.mark.parametrize(
+    ("rule", "others", "expected"),
+    [
+        (proven(PART), [proven(SITE, 20)], "of the whole host, 100 paths agree and 20 disagree"),
+        (proven(PART), [proven(SITE, 0, "active")], "says the same of the whole host"),
+        (proven(SITE), [proven(OPPOSITE, 0, "active")], "says the opposite, and is active"),
+        (proven(SITE), [], "it would change 300 of 300 known URLs"),
+        (proven(PART), [proven(SITE)], "the next crawl decides"),
+        (proven(SITE, 0, "active"), [], None),
+        (proven(PART, 20), [proven(SITE, 20)], None),
+    ],
+)
+def test_a_rule_with_evidence_enough_says_what_holds_it_back(
+    tmp_path: Path, rule: TrackedRule, others: list[TrackedRule], expected: str | None
+) -> None:
+    store = open_store(tmp_path)
+    store.admit([candidate(f"{H}/p{n}/") for n in range(300)], 0.0)
+    with store.transaction() as connection:
+        rule_rows.put(connection, [rule, *others])
+        history.index(connection)
+        found = reason_held_back(connection, rule, MAKE, thresholds.load(), 0.0)
+    store.close()
+    assert found is None if expected is None else found is not None and expected in found

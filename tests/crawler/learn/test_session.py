@@ -8,6 +8,7 @@ from sqlalchemy import select
 from support.stores import MAKE, candidate, open_store
 
 from canonry.canon import LearnedRule
+from canonry.crawler.inquiry.ask import ask
 from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.evidence.probes import beside
 from canonry.crawler.learn.life import thresholds
@@ -291,6 +292,11 @@ def test_of_a_page_that_is_gone_under_three_names_no_more_are_asked(tmp_path: Pa
     asked = answers(crawl, 404, names)
     assert asked[:3] == names[:3]
     assert 3 <= len(asked) < 20, "some verify the rule"
+    with crawl.store.transaction() as connection:
+        [held] = [name for name in names[-9:] if name not in asked][-1:]
+        said = ask(connection, f"{H}/{held}", crawl.now)
+    assert said.same_as is not None
+    assert sorted(said.gone) == sorted(f"{H}/{name}" for name in asked)
     found = [f"found?sid=value{n}" for n in range(9)]
     assert answers(crawl, 410, found[:2]) == found[:2]
     assert answers(crawl, 200, found[2:3]) == found[2:3], "a page may be gone under two names"

@@ -46,7 +46,8 @@ def test_rules_for_whole_hosts_are_the_experience_of_a_store(tmp_path: Path) -> 
 def test_people_are_told_how_experience_counted() -> None:
     prior = WWW.prior
     assert explain(www(agree=12, moved=12), WWW, prior) == (
-        "12 clean paths; the shipped experience counts like 29 more; lower bound .91 of .90 needed"
+        "12 clean paths; the shipped experience counts like 29 more; "
+        "lower bound .91 of .90 needed; by its own paths alone, at most 26.5 % are exceptions"
     )
     assert explain(www(agree=1, moved=1), WWW, prior._replace(hosts=34)) == (
         "1 clean path; 34 cases of www in this store, and the shipped experience, "
@@ -59,9 +60,9 @@ def test_people_are_told_how_experience_counted() -> None:
 def test_people_are_told_why_experience_does_not_count() -> None:
     assert explain(www(agree=40, disagree=1), WWW, WWW.prior) == (
         "40 paths agree and 1 disagrees, so experience does not count; "
-        "lower bound .87 of .99 needed"
+        "lower bound .87 of .99 needed; by its own paths alone, at most 12.9 % are exceptions"
     )
     assert explain(www(below="/a/", agree=16), WWW, WWW.prior) == (
         "16 clean paths; experience does not count for a part of a host; "
-        "lower bound .81 of .80 needed"
+        "lower bound .81 of .80 needed; by its own paths alone, at most 20.6 % are exceptions"
     )
