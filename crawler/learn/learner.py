@@ -157,6 +157,15 @@ class Learner:
         there.asked.add(named.target)
         return True
 
+    def may_have_exceptions(self, rule: TrackedRule) -> bool:
+        """Return True if a rule may be wrong now and then, so that a sample would tell.
+
+        It is not where the host itself requires https, nor for parameters that look like sessions:
+        nothing can be selected by a value that is new in each link.
+        """
+        tally = self._assessor.tally_of(rule)
+        return not rule.hsts and (tally is None or not tally.suspected)
+
     def place_in_queue(self, site: str) -> int:
         """Return how many queued URLs of a site are not worth a look, from the first on."""
         return self._memory.site(site).looked

@@ -72,7 +72,7 @@ class LearningSession:
         self._in_force = RulesInForce((), canonicalizer)
         self._waiting = WaitingHops()
         self._second_trials = SecondTrials()
-        self._watch = Watch()
+        self._watch = Watch(thresholds.verification)
         self._gone = GoneNames()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
         self.seconds = 0.0  # of CPU time, spent on learning
@@ -176,6 +176,11 @@ class LearningSession:
             sooner += self._watch.release(
                 connection, site, answers[site], rules, self._in_force, now
             )
+            if self._thresholds.verification.sample:
+                rare = [rule for rule in rules if self._learner.may_have_exceptions(rule)]
+                sooner += self._watch.sample(
+                    connection, site, answers[site], rare, self._in_force, now
+                )
         if sooner:
             urls.promote(connection, sooner, QUESTION)
         self.seconds += time.thread_time() - start

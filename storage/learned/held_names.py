@@ -12,7 +12,7 @@ from canonry.storage.sql.schema import State, aliases, hosts, urls
 _NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
 _others = urls.alias("others")
 _HELD = (
-    select(urls.c.id, urls.c.url, _others.c.url)
+    select(urls.c.id, urls.c.url, _others.c.url, _others.c.id)
     .join(aliases, and_(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule"))
     .join(_others, _others.c.id == aliases.c.to_id)
     .where(urls.c.state == State.HELD, urls.c.reason == LEARNED)
@@ -39,6 +39,7 @@ class HeldName(NamedTuple):
     row: int
     url: str
     represented_by: str
+    representative: int  # its row
 
 
 def held_on(connection: Connection, names: Collection[str]) -> Iterator[HeldName]:

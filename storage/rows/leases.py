@@ -18,6 +18,7 @@ _BY_ROW = (
     "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
 _HAS_WORK = text("pending > 0")  # as the index says it that has these hosts in order
+_PENDING = select(hosts.c.pending).where(hosts.c.name == bindparam("host"))
 _FEW = 1_000  # queued URLs; so many are searched for the earliest
 _DEFERRED = 1  # deferred URLs of one host in memory: what they name may be more urgent
 _FAR = 86_400.0  # seconds; no URL and no host has to wait longer
@@ -246,6 +247,11 @@ def pending(connection: Connection) -> int:
 def fetched(connection: Connection) -> int:
     """Return how many URLs have a page and are not queued again."""
     return counts.total_of(connection, counts.url(State.FETCHED, None))
+
+
+def queued_on(connection: Connection, host: str) -> int:
+    """Return how many URLs of a host are queued."""
+    return connection.scalar(_PENDING, {"host": host}) or 0
 
 
 def next_due(connection: Connection) -> float | None:

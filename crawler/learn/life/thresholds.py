@@ -54,6 +54,9 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     advance: Annotated[int, Meta(ge=0)]
     early: _Share
     early_for: Annotated[int, Meta(ge=0)]
+    sample: Annotated[int, Meta(ge=0)]
+    sample_share: _Share
+    sample_every: Annotated[int, Meta(ge=1)]
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -43,6 +43,7 @@ verified = 0.0
 first = 0
 [verification]
 early = 0.0
+sample = 0
 [family.parameter-irrelevant]
 content_floor = 1
 [gate]

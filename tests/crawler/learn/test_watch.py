@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
 from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.watch import Watch
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 H = "http://h.example"
+LIMITS = thresholds.load().verification
 SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
 REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
 
@@ -17,7 +20,7 @@ REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
 def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit_names(store, 100)
-    watch = Watch()
+    watch = Watch(LIMITS)
     with store.transaction() as connection:
         rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
         in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
@@ -51,7 +54,7 @@ def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
 def test_on_a_site_with_many_answers_a_few_are_asked_at_once(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit_names(store, 100)
-    watch = Watch()
+    watch = Watch(LIMITS)
     with store.transaction() as connection:
         rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
         in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
@@ -62,4 +65,53 @@ def test_on_a_site_with_many_answers_a_few_are_asked_at_once(tmp_path: Path) -> 
         ]
         assert found == [1] * 20 + [0, 2] * 10 + [0, 0, 3] + [0, 0, 3] + [0, 0]
         assert_counts_are_right(connection)
+    store.close()
+
+
+def test_a_sample_of_what_a_rule_holds_is_asked_soon(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 300)
+    limits = replace(LIMITS, sample=40, sample_share=0.1, sample_every=2)
+    watch = Watch(limits)
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        held = set(connection.exec_driver_sql("SELECT id FROM urls WHERE state <> 0").scalars())
+        rule = rule_store.find(connection, SLASH.id)
+        rule.agree = 10
+
+        def asked(answers: int, given: TrackedRule = rule) -> list[int]:
+            return watch.sample(connection, "h.example", answers, [given], in_force, 10.0)
+
+        assert asked(1) == []
+        first = asked(1)
+        assert len(first) == 2, "a URL, and the one that represents it"
+        assert len(held.intersection(first)) == 1
+        rows = [row for _ in range(200) for row in asked(2)]
+        sampled = held.intersection(first + rows)
+        queued = connection.exec_driver_sql("SELECT pending FROM hosts").scalar()
+        assert 20 <= len(sampled) <= 0.1 * queued - 10 + 1, "less the paths that agreed before"
+        assert max(sampled) - min(sampled) > 0.7 * (max(held) - min(held)), "from all over it"
+        rule.agree = 40
+        assert asked(100) == [], "it is large enough"
+        rule.enter("suspended", 41.0)
+        assert asked(100) == []
+        assert_counts_are_right(connection)
+    store.close()
+
+
+def test_samples_are_smaller_where_several_rules_share_a_host(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 300)
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
+        found = []
+        for given in ([rules[0]], rules):
+            watch = Watch(replace(LIMITS, sample=40, sample_share=1.0, sample_every=1))
+            rows = watch.sample(connection, "h.example", 1_000, given, in_force, 10.0)
+            found.append(len(rows) // 2)
+        assert found[0] <= 40
+        assert 40 < found[1] <= 2 * 29, "each has 40 / sqrt(2)"
     store.close()
