@@ -29,3 +29,18 @@ def test_gaps_go_back_to_the_system_once_enough_was_read() -> None:
     freed.done_with(60 << 20)
     assert before - resident() > 1500 * BLOCK
     assert len(kept) == 60
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's mallopt")
+def test_large_bodies_go_back_at_once_though_others_were_freed_before() -> None:
+    FreedMemory()
+    kept = []
+    for _ in range(2):
+        bodies = []
+        for _ in range(20):
+            bodies.append(b"x" * (1 << 20))
+            kept.append(b"x" * BLOCK)
+        before = resident()
+        bodies.clear()
+        assert before - resident() > 15 << 20
+    assert len(kept) == 40
