@@ -14,6 +14,7 @@ from types import ModuleType
 
 from pybloom_live import BloomFilter
 
+KEY_BYTES = 16
 FIRST_CAPACITY = 1 << 20
 ERROR_RATE = 0.01  # share of unknown keys for which the answer may be "perhaps"
 _REST = 0.05  # share of the error budget for all filters after the first
@@ -22,6 +23,11 @@ _SOME = 1_000  # keys at once that count: it is worth it, too, once there were s
 _OFTEN = 1 << 18  # ... that they had so many keys: one at a time, these take 0.8 seconds
 _HALVES = struct.Struct("<QQ")
 _WORD = (1 << 64) - 1  # NumPy's sums have 64 bits, too
+
+
+def split(joined: bytes) -> list[bytes]:
+    """Return keys that are joined one by one."""
+    return [joined[at : at + KEY_BYTES] for at in range(0, len(joined), KEY_BYTES)]
 
 
 def loads_numpy(number: int) -> bool:
@@ -48,8 +54,8 @@ class KeyFilter:
 
     When a filter is full, another of twice its size is chained to it (Almeida et al., "Scalable
     Bloom filters", 2007). The first gets nearly all of the error budget, and each later one half of
-    what is left, so that the whole never exceeds ``error_rate``. The later ones take more bits for
-    each key; rebuild the filter in the right size when you can.
+    what is left, so that the whole never exceeds ``error_rate``, however often it grows. The later
+    ones take more bits for each key.
 
     Not safe for concurrent writing: it belongs to the writer thread.
     """
@@ -95,14 +101,18 @@ class KeyFilter:
 
     def add(self, keys: Sequence[bytes]) -> None:
         """Add keys that were not added before."""
+        self.add_joined(b"".join(keys))
+
+    def add_joined(self, joined: bytes) -> None:
+        """Add keys that were not added before, given as one text of bytes."""
         start = 0
-        while start < len(keys):
+        while start < len(joined):
             if not self._chain or self._chain[-1].count >= self._chain[-1].capacity:
                 self._grow()
             link = self._chain[-1]
-            part = keys[start : start + link.capacity - link.count]
+            part = joined[start : start + KEY_BYTES * (link.capacity - link.count)]
             _add(link, part, self._passed)
-            link.count += len(part)
+            link.count += len(part) // KEY_BYTES
             start += len(part)
 
     def _grow(self) -> None:
@@ -154,12 +164,12 @@ def _contains(link: BloomFilter, key: bytes) -> bool:
     return all(bits[at] for at in _positions(link, key))
 
 
-def _add(link: BloomFilter, keys: Sequence[bytes], passed: int) -> None:
+def _add(link: BloomFilter, joined: bytes, passed: int) -> None:
     """Set all bits of each key."""
-    if (bulk := _bulk(len(keys), passed)) is not None:
-        bulk.add(link, keys)
+    if (bulk := _bulk(len(joined) // KEY_BYTES, passed)) is not None:
+        bulk.add(link, joined)
         return
     bits = link.bitarray
-    for key in keys:
+    for key in split(joined):
         for at in _positions(link, key):
             bits[at] = True

@@ -81,8 +81,6 @@ class FilterFile:
             return "the filter file is ahead of the table"
         if found.save_id not in _saves(connection):
             return "the store did not save this filter file (was a backup restored?)"
-        if found.filter.links > 1:
-            return "the filter has outgrown its first size"
         return found
 
     def _wrong(self) -> None:

@@ -1,10 +1,11 @@
 """Rows of keys: looked up, and inserted where the table may have them already."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from canonry.storage.seen.bloom import KEY_BYTES
 from canonry.storage.seen.key_order import places_in_order
 from canonry.storage.sql.bulk import insert_rows, rows_of
 from canonry.storage.sql.schema import keys
@@ -18,6 +19,30 @@ SELECT substring(%b::bytea FROM 16 * (place::int - 1) + 1 FOR 16), row_of_url
 FROM unnest(%b::bigint[]) WITH ORDINALITY AS given (row_of_url, place) ORDER BY place
 ON CONFLICT (key) DO NOTHING
 """
+_SOME = 200_000  # keys read at once
+_LARGEST = b"\xff" * KEY_BYTES
+_END = "SELECT key FROM keys WHERE key > {0} ORDER BY key LIMIT 1 OFFSET {0}"
+_UP_TO_END = "FROM keys WHERE key > {0} AND key <= {0} AND url_id > {0}"
+# The database joins the keys: as rows, they take several times as long. SQLite joins texts, and
+# takes the bytes of a key for one, whatever they are.
+_JOINED = {
+    "sqlite": "SELECT CAST(group_concat(key, '') AS BLOB) " + _UP_TO_END.format("?"),
+    "postgresql": "SELECT string_agg(key, ''::bytea) " + _UP_TO_END.format("%s"),
+}
+
+
+def joined_keys(connection: Connection, after: int = 0) -> Iterator[bytes]:
+    """Yield the keys of URLs whose row comes after one, many joined."""
+    name = connection.dialect.name
+    find_end = _END.format("?" if name == "sqlite" else "%s")
+    start, end = b"", b""
+    while end != _LARGEST:
+        found = connection.exec_driver_sql(find_end, (start, _SOME)).scalar()
+        end = _LARGEST if found is None else bytes(found)
+        joined = connection.exec_driver_sql(_JOINED[name], (start, end, after)).scalar()
+        if joined:
+            yield bytes(joined)
+        start = end
 
 
 def rows_of_keys(connection: Connection, wanted: Sequence[bytes]) -> dict[bytes, int]:

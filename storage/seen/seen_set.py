@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress, repeat
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from canonry.storage.records import Admission
-from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
+from canonry.storage.seen.bloom import FIRST_CAPACITY, KEY_BYTES, KeyFilter, split
 from canonry.storage.seen.claim_tally import ClaimTally
-from canonry.storage.seen.key_rows import insert_keys, rows_of_keys
+from canonry.storage.seen.key_rows import insert_keys, joined_keys, rows_of_keys
 from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id
 from canonry.storage.sql.row_ids import take_url_ids
-from canonry.storage.sql.schema import keys, url_rows
+from canonry.storage.sql.schema import url_rows
 
 _RECENT = 1 << 17
 _ADMISSION = partial(tuple.__new__, Admission)  # takes a fifth of the time of calling the class
@@ -93,13 +93,15 @@ class SeenSet:
         newest = next_id(connection, url_rows) - 1
         if newest == mark:
             return
-        rows = connection.execute(select(keys.c.key).where(keys.c.url_id > mark))
-        for part in rows.partitions(50_000):
-            found = [key for (key,) in part]
-            # A filter may hold keys after its mark.
-            perhaps = self.filter.perhaps(found)
-            self.filter.add([key for key, has in zip(found, perhaps, strict=True) if not has])
-            yield len(part)
+        was_empty = not self.filter.count
+        for joined in joined_keys(connection, after=mark):
+            if was_empty:
+                self.filter.add_joined(joined)
+            else:  # it may hold keys after its mark
+                found = split(joined)
+                perhaps = self.filter.perhaps(found)
+                self.filter.add([key for key, has in zip(found, perhaps, strict=True) if not has])
+            yield len(joined) // KEY_BYTES
         self.known_up_to = newest
 
     def claim(self, connection: Connection, wanted: Sequence[bytes]) -> list[Admission]:
@@ -160,9 +162,8 @@ class SeenSet:
         """Make the filter anew from all rows of the table, those of this transaction, too."""
         newest = next_id(connection, url_rows) - 1
         self.filter = KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest))
-        rows = connection.execute(select(keys.c.key))
-        for part in rows.partitions(50_000):
-            self.filter.add([key for (key,) in part])
+        for joined in joined_keys(connection):
+            self.filter.add_joined(joined)
         self._recent = Recent()
         self._fresh.clear()
         self._last_id = None

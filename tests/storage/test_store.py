@@ -306,7 +306,7 @@ def test_reading_does_not_create_a_missing_store(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_filter_that_has_grown_is_rebuilt_in_the_right_size(
+def test_a_filter_that_has_grown_stays_and_grows_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("canonry.storage.seen.filter_file.FIRST_CAPACITY", 100)
@@ -318,9 +318,11 @@ def test_a_filter_that_has_grown_is_rebuilt_in_the_right_size(
     assert store.seen.filter.links == 2
     store.close()
     store = open_store(tmp_path, notify=notices)
-    assert notices == ["the filter has outgrown its first size; rebuilding it from 250 keys"]
-    assert (store.seen.filter.links, store.seen.filter.count) == (1, 250)
-    assert not any(answer.new for answer in admit(store, urls))
+    assert notices == []
+    assert (store.seen.filter.links, store.seen.filter.count) == (2, 250)
+    more = [f"http://b.example/{n}" for n in range(100)]
+    assert [answer.new for answer in admit(store, urls + more)] == [False] * 250 + [True] * 100
+    assert (store.seen.filter.links, store.seen.filter.count) == (3, 350)
     store.close()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import func, select
 from support import databases
@@ -16,7 +17,7 @@ from support.databases import url_of
 from support.sites import wait_for
 from support.stores import admit, assert_counts_are_right, candidate, open_store
 
-from canonry.storage import Store, StoreError, report
+from canonry.storage import Admission, Store, StoreError, report
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.schema import keys, url_rows, urls
@@ -88,6 +89,73 @@ def test_a_claim_waits_for_an_earlier_one_of_its_key(stores: list[Store], fails:
 
 
 _A = "http://a.example/"
+
+
+def _until_somebody_waits(folder: Path, event: str) -> None:
+    """Return once a connection to a folder's store waits for a lock of a kind."""
+    waiting = (
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = %s"
+    )
+    latest = time.monotonic() + 90
+    with psycopg.connect(url_of(folder), autocommit=True) as connection:
+        while connection.execute(waiting, (event,)).fetchone() is None:
+            assert time.monotonic() < latest, f"nobody waits: {event}"
+            time.sleep(0.02)
+
+
+def test_one_claimant_at_a_time_has_the_turn(
+    stores: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other, third = stores
+    monkeypatch.setattr("canonry.storage.sql.write_locks.BUSY_SECONDS", 0.2)
+    with one.claiming() as connection:
+        one.admit_in(connection, [candidate(f"{_A}1")], 0.0)
+        with pytest.raises(StoreError, match="lock timeout"):
+            admit(other, [f"{_A}2"])
+        with pytest.raises(StoreError, match="lock timeout"):
+            admit(other, [])  # what comes after the claims needs the turn, too
+    assert admit(third, [f"{_A}2"])[0].new
+
+
+def test_a_host_that_two_find_at_once_has_one_row(stores: list[Store], tmp_path: Path) -> None:
+    one, other, _third = stores
+    waiting = threading.Thread(target=admit, args=(other, [f"{_A}2"]))
+    with one.claiming() as connection:
+        one.admit_in(connection, [candidate(f"{_A}1")], 0.0)
+        waiting.start()
+        _until_somebody_waits(tmp_path, "advisory")  # it has looked for the host
+    waiting.join(90)
+    with report.reading(url_of(tmp_path)) as connection:
+        names = connection.exec_driver_sql("SELECT name, pending FROM hosts").all()
+        assert_counts_are_right(connection)
+    assert names == [("a.example", 2)]
+
+
+def test_who_waits_for_a_key_holds_no_larger_one(
+    stores: list[Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that hold what the other waits for would wait for ever."""
+    one, other, third = stores
+    small, large = sorted(_keys("1", "2"))
+    answers: list[Admission] = []
+
+    def wait_for_both() -> None:
+        with other.claiming() as connection:
+            answers.extend(other.seen.claim(connection, [large, small]))
+            connection.rollback()
+
+    waiting = threading.Thread(target=wait_for_both)
+    with one.claiming() as connection:
+        one.seen.claim(connection, [small])
+        waiting.start()
+        _until_somebody_waits(tmp_path, "transactionid")
+        monkeypatch.setattr("canonry.storage.sql.write_locks.BUSY_SECONDS", 0.2)
+        with third.claiming() as beside:
+            assert third.seen.claim(beside, [large])[0].new
+            beside.rollback()
+        connection.rollback()
+    waiting.join(90)
+    assert [answer.new for answer in answers] == [True, True]
 
 
 def test_other_writers_wait_until_no_claim_is_under_way(

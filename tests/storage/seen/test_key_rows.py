@@ -1,0 +1,39 @@
+"""Rows of keys: what is read of all of them at once."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+from support.stores import open_store
+
+from canonry.storage.seen.bloom import split
+from canonry.storage.seen.key_rows import insert_keys, joined_keys
+
+pytestmark = pytest.mark.every_database
+
+# No text in any encoding, zeros in it, and both ends of all keys.
+_ODD = [
+    *(bytes([n]) * 16 for n in (0, 1, 0x7F, 0x80, 0xC3, 0xFF)),
+    *(b"\0" * n + b"\xff" * (16 - n) for n in range(1, 16)),
+    b"'; DROP TABLE--;",
+]
+
+
+def _all(connection: Connection, after: int = 0) -> list[bytes]:
+    return sorted(key for joined in joined_keys(connection, after) for key in split(joined))
+
+
+def test_all_keys_are_read_whatever_their_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        assert _all(connection) == []
+        insert_keys(connection, {key: n for n, key in enumerate(_ODD, 1)})
+        for at_once in (0, 1, 2, len(_ODD) - 1, len(_ODD), 200_000):
+            monkeypatch.setattr("canonry.storage.seen.key_rows._SOME", at_once)
+            assert _all(connection) == sorted(_ODD)
+            assert _all(connection, after=4) == sorted(_ODD[4:])
+            assert _all(connection, after=len(_ODD)) == []
+        connection.rollback()
+    store.close()
