@@ -15,6 +15,7 @@ PACKAGES = {
     "postgresql": ("psycopg",),
     "scrapy": ("scrapy",),
     "spark": ("pyarrow", "pandas", "pyspark"),
+    "warc": ("warcio",),
     "web": ("aiohttp_sse", "jinja2"),
     "yaml": ("yaml",),
 }
@@ -29,7 +30,7 @@ def require(extra: str, feature: str) -> None:
 
     Args:
         extra: its name in ``pyproject.toml``.
-        feature: what needs the extra, for the message: ``--metrics``, ``Parquet``.
+        feature: what needs the extra, for the message: ``--warc``, ``Parquet``.
 
     Raises:
         MissingExtraError: if a package is missing.

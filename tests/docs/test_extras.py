@@ -14,7 +14,7 @@ import pytest
 
 from canonry import columns
 from canonry.crawler.compression import decompressed
-from canonry.crawler.observe import metrics
+from canonry.crawler.observe import metrics, warc
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.rule_lists import convert
 from canonry.extras import PACKAGES, MissingExtraError, require
@@ -39,6 +39,7 @@ def serve_metrics() -> None:
         ),
         ("prometheus_client", "metrics", "--metrics", serve_metrics),
         ("yaml", "yaml", "YAML", lambda: convert(b"rules: []", "rules.yaml")),
+        ("warcio", "warc", "--warc", lambda: warc.WarcArchive("folder", "agent")),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(
@@ -58,15 +59,15 @@ def test_a_missing_package_is_named_with_its_extra(
 
 def test_a_missing_package_is_wrong_usage(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.modules['prometheus_client'] = None\n"
+        "import sys; sys.modules['warcio'] = None\n"
         "from canonry.crawler.cli.commands import main\n"
-        "main(['crawl', 'http://a.example/', '--metrics', '9100'])\n"
+        "main(['crawl', 'http://a.example/', '--warc', 'folder'])\n"
     )
     done = run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False
     )
     assert done.returncode == 2
-    assert b"canonry: --metrics needs prometheus_client; " in done.stderr
+    assert b"canonry: --warc needs warcio; " in done.stderr
 
 
 def test_the_extras_are_those_of_the_distribution() -> None:
