@@ -16,6 +16,7 @@ from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView
 from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
 from canonry.crawler.learn.evidence.verdicts import (
+    beside,
     counted_path,
     reference_of,
     shown_by,
@@ -154,7 +155,7 @@ class Assessor:
         """Return True if the pages that speak for a rule differ more than one from itself."""
         tally = self.tally_of(rule)
         text = self._memory.site(rule.rewrite.host).known.text
-        return tally is not None and text.differ_more(tally.differing, tally.watched)
+        return tally is not None and tally.differ_more(text)
 
     def where_it_holds(self, rule: TrackedRule) -> Counts:
         """Return the evidence for a rule, and what it says of other parts of its site.
@@ -287,7 +288,7 @@ class Assessor:
             is_new: True if the verdict rests on a new fact, so that it was predicted.
         """
         said = verdict(view, tally, url)
-        tally.compared(url, said)
+        tally.remember(url, said, beside(view, tally, url))
         stance, found = said.stance, said.found
         is_compared = found not in {"", url}
         is_open = stance in {Stance.NOTHING, Stance.ALONE}

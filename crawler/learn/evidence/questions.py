@@ -201,7 +201,7 @@ def _differs_too_much(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if a rule that is nearly proven is kept back by how much its pages differ."""
     rule = site.rules.get(tally.rewrite)
     proven = rule is not None and rule.state == "probation" and rule.agree >= _MANY
-    return proven and site.known.text.differ_more(tally.differing, tally.watched)
+    return proven and tally.differ_more(site.known.text)
 
 
 def _watched(page: Fact) -> int:

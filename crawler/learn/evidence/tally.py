@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.canon.syntax import Parts
+from canonry.crawler.content.host_text import HostText
 from canonry.crawler.learn.life.verification import first_directory
 from canonry.storage.learned.tracked_rule import Counts
 
@@ -56,6 +57,30 @@ class Judgement(NamedTuple):
 
 
 @dataclass(slots=True)
+class Differences:
+    """How much pages differ that may be the same: the sums over URLs, of which each counts once.
+
+    Attributes:
+        differing: shingles in which they differ, in all.
+        watched: the sum of the hashes up to which they were compared.
+    """
+
+    differing: int = 0
+    watched: int = 0
+    _by_url: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def set(self, url: str, differing: int, watched: int) -> None:
+        """Set how much a URL's page differs from another; nothing counts if nothing was watched."""
+        before = self._by_url.pop(url, (0, 0))
+        if watched:
+            self._by_url[url] = differing, watched
+        else:
+            differing = 0
+        self.differing += differing - before[0]
+        self.watched += watched - before[1]
+
+
+@dataclass(slots=True)
 class RuleTally:
     """The verdicts of a site's URLs on a rule for the whole site.
 
@@ -66,8 +91,8 @@ class RuleTally:
         final: the URLs whose verdict no other fact can change.
         doubts: paths of pages that could not be compared; a few of them.
         suspected: True if the rule is worth questions before any evidence.
-        differing: shingles in which pages differ that may be the same, in all.
-        watched: the sum of the hashes up to which these were compared.
+        compared: how much pages differ from those that they were compared with.
+        beside: how much the pages differ of which the rewrite makes the same, from each other.
     """
 
     rewrite: Rewrite
@@ -76,10 +101,9 @@ class RuleTally:
     final: set[str] = field(default_factory=set)
     doubts: set[str] = field(default_factory=set)
     suspected: bool = False
-    differing: int = 0
-    watched: int = 0
+    compared: Differences = field(default_factory=Differences)
+    beside: Differences = field(default_factory=Differences)
     _mark: Callable[[str], object] = field(init=False)
-    _compared: dict[str, tuple[int, int]] = field(default_factory=dict)
     _verdicts: dict[str, tuple[Stance, str]] = field(default_factory=dict)  # with the path
     _paths: Counter[tuple[str, Stance]] = field(default_factory=Counter)  # URLs of a path
     _totals: dict[str, Counter[Stance]] = field(default_factory=dict)  # paths, by part of the site
@@ -136,18 +160,32 @@ class RuleTally:
         if self._paths[path, stance] == 1:
             self._count(url, path, stance, 1)
 
-    def compared(self, url: str, said: Judgement) -> None:
-        """Remember how much a URL's page differs from the one that it was compared with."""
+    def remember(self, url: str, said: Judgement, beside: tuple[int, int]) -> None:
+        """Remember how much a URL's page differs from others.
+
+        Args:
+            url: its identity.
+            said: how it compares with the page that the rewrite makes of it, if that is known.
+            beside: shingles in which it differs from another page of which the rewrite makes the
+                same, and the hash up to which they were compared.
+        """
         if said.is_final:
             self.final.add(url)
         else:
             self.final.discard(url)
-        before = self._compared.pop(url, (0, 0))
-        now = said.differing, said.watched
-        if said.watched:
-            self._compared[url] = now
-        self.differing += now[0] - before[0]
-        self.watched += now[1] - before[1]
+        self.compared.set(url, said.differing, said.watched)
+        self.beside.set(url, *beside)
+
+    def differ_more(self, text: HostText) -> bool:
+        """Return True if the pages that the rule merges differ more than one from itself.
+
+        Where the page that the rule makes of them shows one of two versions by chance, half of the
+        others are like it. The others show what they select: they differ from each other.
+        """
+        return any(
+            text.differ_more(found.differing, found.watched)
+            for found in (self.compared, self.beside)
+        )
 
     def _count(self, url: str, path: str, stance: Stance, by: int) -> None:
         is_forgotten = stance in FOR and url in self._old

@@ -129,6 +129,24 @@ def reference_of(facts: Facts, members: Sequence[str]) -> Fact | None:
     return min(pages, key=lambda page: (len(page.url), page.url), default=None)
 
 
+def beside(facts: Facts, tally: RuleTally, url: str) -> tuple[int, int]:
+    """Return how much a page differs from another one of which the rule makes the same.
+
+    The verdict does not need that if the page that the rule makes of them is known, too.
+
+    Returns:
+        shingles that differ, and the hash up to which they were compared; 0 if they were not.
+    """
+    fact, members = facts.fact(url), tally.members[tally.results[url]]
+    if len(members) == 1 or fact is None or not fact.is_page:
+        return 0, 0
+    reference = reference_of(facts, members)
+    if reference is None or reference.url == url or reference.digest == fact.digest:
+        return 0, 0
+    found = facts.compare(fact, reference)
+    return found.differing, found.watched
+
+
 def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgement:
     """Return what a page says by its content, and by its canonical link."""
     if _names(facts, rewrite, fact):

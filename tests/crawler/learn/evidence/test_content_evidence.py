@@ -98,6 +98,27 @@ def test_pages_that_differ_more_than_one_from_itself_make_no_rule(seed: int) -> 
     assert {state for state, _agree, _disagree in counts(learn(site))} <= {"candidate", "probation"}
 
 
+@pytest.mark.parametrize("seed", [3, 12, 13])
+def test_pages_that_differ_more_from_each_other_than_one_from_itself_make_no_rule(
+    seed: int,
+) -> None:
+    """The page shows one of two versions by chance: half of the others are like it.
+
+    By that alone, each of these orders of arrival would have made the rule active.
+    """
+    rng = random.Random(seed)
+
+    def version(number: int, chance: float) -> bytes:
+        more = " ".join(random.Random(f"more {number}").choices(_WORDS, k=15))
+        return page(number, rng, more=more if rng.random() < chance else "")
+
+    chances = {"": 0.5, "?ref=1": 1.0, "?ref=2": 0.0}
+    names = [(n, end) for n in range(60) for end in chances]
+    rng.shuffle(names)
+    site = {f"{H}/p{n}{end}": partial(version, n, chances[end]) for n, end in names}
+    assert {state for state, _agree, _disagree in counts(learn(site))} <= {"candidate", "probation"}
+
+
 def test_a_canonical_link_is_not_refuted_by_what_changes_by_itself() -> None:
     rng = random.Random(3)
     one = Learner(thresholds.load(), registrable)
