@@ -126,10 +126,12 @@ def _kernels_columns(
     for start in range(0, len(texts), _CHUNK):
         some = native.canonicals(texts[start : start + _CHUNK], lambda text: _row(make, text, None))
         url.extend([row.url for row in some])
-        identity.extend([row.identity for row in some])
+        found = [row.identity for row in some]
+        for place in _places_of_none(found):
+            refused = some[place]
+            reason[start + place] = refused.reason if isinstance(refused, Columns) else None
+        identity.extend(found)
         key.extend([row.key for row in some])
-    for place in _places_of_none(identity):
-        reason[place] = _row(make, texts[place], None).reason
     return Columns(url, identity, key, None, reason)
 
 

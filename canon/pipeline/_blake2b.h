@@ -69,68 +69,137 @@ static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int
     for (int i = 0; i < 8; i++) h[i] ^= v[i] ^ v[i + 8];
 }
 
-/* The last blocks of up to four texts, which are compressed at once. */
-enum { LANES = 4 };
+/* Texts whose blocks are compressed side by side, one of each at a time. */
+enum { LANES = 4, ALL = (1 << LANES) - 1, WAITING = 8 * BLOCK };
 typedef struct {
-    int used, size[LANES];                 /* how many; bytes of output */
-    uint64_t h[LANES][8], count[LANES];    /* states, and how many bytes each has taken */
-    byte block[LANES][BLOCK], *out[LANES]; /* padded with zeros; where the hash goes */
+    int busy, size[LANES];                   /* a bit for each lane with a text; bytes of output */
+    uint64_t h[8][LANES], count[LANES];      /* states, and how many bytes each has taken */
+    int at[LANES], end[LANES];               /* in the text: the next block, and its end */
+    byte text[LANES][WAITING], *out[LANES];  /* padded with zeros; where the hash goes */
 } Lanes;
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define HAS_LANES __builtin_cpu_supports("avx2")
+#define HAS_LANES
+#include <immintrin.h>
 typedef uint64_t Four __attribute__((vector_size(8 * LANES)));
+#define SHUFFLED(x, bytes) (Four)_mm256_shuffle_epi8((__m256i)(x), bytes)
+#define BYTES(a, b, c, d, e, f, g, h)                                                    \
+    _mm256_setr_epi8(a, b, c, d, e, f, g, h, 8 + a, 8 + b, 8 + c, 8 + d, 8 + e, 8 + f,   \
+                     8 + g, 8 + h, a, b, c, d, e, f, g, h, 8 + a, 8 + b, 8 + c, 8 + d,   \
+                     8 + e, 8 + f, 8 + g, 8 + h)
 
-__attribute__((target("avx2"))) static void compress_lanes(Lanes *l) {
-    Four v[16], m[16], start[8];
-    for (int i = 0; i < 16; i++)
-        for (int n = 0; n < LANES; n++) m[i][n] = load(l->block[n] + 8 * i);
-    for (int i = 0; i < 8; i++) {
-        for (int n = 0; n < LANES; n++) v[i][n] = l->h[n][i], v[i + 8][n] = IV[i];
-        start[i] = v[i];
+/* Compress a block of each lane; where ``rotates``, the processor has an instruction to rotate. */
+__attribute__((target("avx2"), always_inline)) static inline void
+compress_four(Lanes *l, const uint64_t last[LANES], int rotates) {
+    const __m256i by16 = BYTES(2, 3, 4, 5, 6, 7, 0, 1), by24 = BYTES(3, 4, 5, 6, 7, 0, 1, 2);
+    Four v[16], m[16], mask, count;
+    for (int i = 0; i < 16; i += 4) { /* four words of each lane to four vectors of a word each */
+        __m256i row[LANES], pair[LANES];
+        for (int n = 0; n < LANES; n++)
+            row[n] = _mm256_loadu_si256((const __m256i *)(const void *)(l->text[n] + l->at[n] + 8 * i));
+        for (int n = 0; n < LANES; n += 2) {
+            pair[n] = _mm256_unpacklo_epi64(row[n], row[n + 1]);
+            pair[n + 1] = _mm256_unpackhi_epi64(row[n], row[n + 1]);
+        }
+        for (int n = 0; n < 2; n++) {
+            m[i + n] = (Four)_mm256_permute2x128_si256(pair[n], pair[n + 2], 0x20);
+            m[i + n + 2] = (Four)_mm256_permute2x128_si256(pair[n], pair[n + 2], 0x31);
+        }
     }
-    for (int n = 0; n < LANES; n++) v[12][n] ^= l->count[n];
-    v[14] = ~v[14];
-#define rotate(x, n) (((x) >> (n)) | ((x) << (64 - (n))))
+    memcpy(v, l->h, sizeof l->h);
+    memcpy(&count, l->count, sizeof count);
+    memcpy(&mask, last, sizeof mask);
+    for (int i = 0; i < 8; i++) v[i + 8] = (Four){IV[i], IV[i], IV[i], IV[i]};
+    v[12] ^= count;
+    v[14] ^= mask;
+#define rotate(x, n)                                                                     \
+    (rotates || (n) == 63 ? ((x) >> (n)) | ((x) << (64 - (n)))                           \
+     : (n) == 32          ? (Four)_mm256_shuffle_epi32((__m256i)(x), 0xb1)               \
+                          : SHUFFLED(x, (n) == 16 ? by16 : by24))
 #pragma GCC unroll 12
     for (int round = 0; round < 12; round++) {
         const byte *s = SIGMA[round % 10];
         ROUND(s)
     }
 #undef rotate
+    for (int i = 0; i < 8; i++) v[i] ^= v[i + 8];
     for (int i = 0; i < 8; i++) {
-        start[i] ^= v[i] ^ v[i + 8];
-        for (int n = 0; n < LANES; n++) l->h[n][i] = start[i][n];
+        Four h;
+        memcpy(&h, l->h[i], sizeof h);
+        h ^= v[i];
+        memcpy(l->h[i], &h, sizeof h);
     }
 }
-#else
-#define HAS_LANES 0
-#define compress_lanes(lanes) (void)(lanes)
-#endif
 
-static void put_hash(const uint64_t h[8], byte *out, int size) {
-    for (int i = 0; i < size; i++) out[i] = (byte)(h[i / 8] >> 8 * (i % 8));
+__attribute__((target("avx2"))) static void compress_avx2(Lanes *l, const uint64_t last[LANES]) {
+    compress_four(l, last, 0);
 }
 
-/* Compress the blocks that wait, and write their hashes. */
+__attribute__((target("avx2,avx512f,avx512vl"))) static void
+compress_avx512(Lanes *l, const uint64_t last[LANES]) {
+    compress_four(l, last, 1);
+}
+
+static int compress_at_once(Lanes *l, const uint64_t last[LANES]) {
+    if (__builtin_cpu_supports("avx512vl")) compress_avx512(l, last);
+    else if (__builtin_cpu_supports("avx2")) compress_avx2(l, last);
+    else return 0;
+    return 1;
+}
+#else
+static int compress_at_once(Lanes *l, const uint64_t last[LANES]) {
+    (void)l, (void)last;
+    return 0;
+}
+#endif
+
+/* Compress the next block of each lane; write the hashes of the texts that end with it. */
+static void step(Lanes *l) {
+    uint64_t last[LANES];
+    for (int n = 0; n < LANES; n++) {
+        if (!(l->busy >> n & 1)) l->at[n] = l->end[n] = 0; /* what is computed here is not used */
+        int left = l->end[n] - l->at[n];
+        last[n] = left <= BLOCK ? ~(uint64_t)0 : 0;
+        l->count[n] += (uint64_t)(left < BLOCK ? left : BLOCK);
+    }
+    int alone = !(l->busy & (l->busy - 1));
+    if (alone || !compress_at_once(l, last)) {
+        for (int n = 0; n < LANES; n++) {
+            uint64_t h[8];
+            if (!(l->busy >> n & 1)) continue;
+            for (int i = 0; i < 8; i++) h[i] = l->h[i][n];
+            compress(h, l->text[n] + l->at[n], l->count[n], last[n] != 0);
+            for (int i = 0; i < 8; i++) l->h[i][n] = h[i];
+        }
+    }
+    for (int n = 0; n < LANES; n++) {
+        l->at[n] += BLOCK;
+        if (!(l->busy >> n & 1) || !last[n]) continue;
+        for (int i = 0; i < l->size[n]; i++) l->out[n][i] = (byte)(l->h[i / 8][n] >> 8 * (i % 8));
+        l->busy &= ~(1 << n);
+    }
+}
+
+/* Compress what waits, and write its hashes. */
 static void flush_lanes(Lanes *l) {
-    if (l->used == LANES && HAS_LANES) compress_lanes(l);
-    else for (int n = 0; n < l->used; n++) compress(l->h[n], l->block[n], l->count[n], 1);
-    for (int n = 0; n < l->used; n++) put_hash(l->h[n], l->out[n], l->size[n]);
-    l->used = 0;
+    while (l->busy) step(l);
 }
 
 /* Finish BLAKE2b with a text, from a state after ``count`` bytes; ``out`` is written later. */
 static void hash_later(Lanes *l, const uint64_t from[8], uint64_t count, const byte *text,
                        ptrdiff_t n, byte *out, int size) {
-    int lane = l->used++;
-    uint64_t *h = l->h[lane];
-    memcpy(h, from, 8 * sizeof *h);
-    for (; n > BLOCK; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
-    memcpy(l->block[lane], text, (size_t)n);
-    memset(l->block[lane] + n, 0, (size_t)(BLOCK - n));
-    l->count[lane] = count + (uint64_t)n, l->out[lane] = out, l->size[lane] = size;
-    if (l->used == LANES) flush_lanes(l);
+    uint64_t h[8];
+    int lane = 0;
+    memcpy(h, from, sizeof h);
+    for (; n > WAITING; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
+    while (l->busy >> lane & 1) lane++;
+    for (int i = 0; i < 8; i++) l->h[i][lane] = h[i];
+    memcpy(l->text[lane], text, (size_t)n);
+    int padded = n ? (int)(n + BLOCK - 1) & -BLOCK : BLOCK;
+    memset(l->text[lane] + n, 0, (size_t)(padded - n));
+    l->at[lane] = 0, l->end[lane] = (int)n, l->count[lane] = count;
+    l->out[lane] = out, l->size[lane] = size, l->busy |= 1 << lane;
+    while (l->busy == ALL) step(l);
 }
 
 #endif

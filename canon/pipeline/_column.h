@@ -30,14 +30,14 @@ static int64_t place(const byte *offsets, int wide, Py_ssize_t i) {
 static enum Stop write_column(const Kernel *k, Column *c) {
     enum Stop stop = ALL_WRITTEN;
     Lanes lanes;
-    lanes.used = 0;
+    lanes.busy = 0;
     for (; c->row < c->count; c->row++) {
         Py_ssize_t i = c->row, bit = c->first + i, n, at;
         if (!c->valid || c->valid[bit / 8] >> bit % 8 & 1) {
             const byte *s = c->data + place(c->offsets, c->wide, i);
             n = (Py_ssize_t)(place(c->offsets, c->wide, i + 1) - place(c->offsets, c->wide, i));
             if (n > (c->room - c->used - 8) / 3) stop = NO_ROOM;
-            else if (n < 8 || s[n - 1] <= ' ' || (at = write_url(k, s, n, 1, c->out + c->used)) < 0) stop = NOT_KNOWN;
+            else if ((at = write_url(k, s, n, 1, c->out + c->used)) < 0) stop = NOT_KNOWN;
             if (stop) break;
             if (c->keys) hash_later(&lanes, k->keyed, BLOCK, c->out + c->used, at, c->keys + DIGEST * i, DIGEST);
             c->bits[i / 8] |= (byte)(1 << i % 8);

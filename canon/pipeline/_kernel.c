@@ -10,7 +10,7 @@
 #include "_blake2b.h"
 #include "_guesses.h"
 
-enum { VERSION = 11 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { VERSION = 12 }; /* has to equal _VERSION in native.py: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
 enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, END = 4, COUNT = sizeof RULES / sizeof *RULES };
 
@@ -229,8 +229,10 @@ static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssi
     return i;
 }
 
-/* Write the identity (or, without rules, what to request) of s; return its length or -1. */
+/* Write the identity (or, without rules, what to request) of s; return its length or -1. White space
+ * at its end is no part of a URL (URL Standard section 4.4). */
 static Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out) {
+    while (n > 0 && s[n - 1] <= ' ') n--;
     Py_ssize_t at = 0, i = put_origin(k, s, n, out, &at), path = at, query;
     if (i >= 0) i = put_path(k, s, i, n, rules ? k->identity_path : k->request_path, rules, out, &at);
     query = at;
@@ -274,7 +276,7 @@ static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssiz
     byte room[ROOM], *out = room;
     PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
     Py_ssize_t at;
-    if (!s || n < 8 || s[n - 1] <= ' ') Py_RETURN_NONE; /* white space at the end is not part of a URL */
+    if (!s) Py_RETURN_NONE;
     if (n > (ROOM - 8) / 3 && !(out = PyMem_Malloc(3 * (size_t)n + 8))) return PyErr_NoMemory();
     if ((at = write_url(k, s, n, 1, out)) < 0) {
         made = Py_NewRef(Py_None);
@@ -339,7 +341,7 @@ static PyObject *kernel_canonical(PyObject *self, PyObject *const *args, Py_ssiz
     byte room[ROOM], *joined = room;
     Py_ssize_t n = 0, m = 0, kept = 0;
     Lanes lanes;
-    lanes.used = 0;
+    lanes.busy = 0;
     if (count < 1 || count > 2) return PyErr_Format(PyExc_TypeError, "a text, and perhaps a base");
     PyObject *given = args[0];
     const byte *s = bytes_of(given, &n);
@@ -365,7 +367,7 @@ static PyObject *answers(const Kernel *k, PyObject *given, int whole, PyObject *
     PyObject *texts = PyList_AsTuple(given); /* another thread may change the list meanwhile */
     PyObject *made = texts ? PyList_New(PyTuple_GET_SIZE(texts)) : NULL;
     Lanes lanes; /* they write into keys that the list owns */
-    lanes.used = 0;
+    lanes.busy = 0;
     for (Py_ssize_t i = 0; made && i < PyTuple_GET_SIZE(texts); i++) {
         Py_ssize_t n = 0;
         PyObject *text = PyTuple_GET_ITEM(texts, i);
@@ -413,7 +415,7 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
     Py_ssize_t size = ROOM, line = 0;
     uint64_t plain[8];
     Lanes lanes;
-    lanes.used = 0;
+    lanes.busy = 0;
     memcpy(plain, IV, sizeof plain);
     plain[0] ^= 0x01010000u ^ HASH; /* RFC 7693 section 2.5: no key, HASH bytes of output */
     for (int more = 1; more && line++ < count; key += DIGEST, text += HASH, known++, ends += END) {
@@ -429,7 +431,7 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
             }
             out = larger, size = 3 * n + 8;
         }
-        if (n >= 8 && s[n - 1] > ' ' && (at = write_url(k, s, n, 1, out)) >= 0) {
+        if ((at = write_url(k, s, n, 1, out)) >= 0) {
             hash_later(&lanes, k->keyed, BLOCK, out, at, key, DIGEST);
             *known = 1;
             if (hosts) hosts = put_host(out, at, hosts);

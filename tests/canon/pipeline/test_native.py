@@ -1,8 +1,12 @@
 """The compiled kernel gives the answers of the plain pipeline, or none."""
 
 import hashlib
+import shutil
+import subprocess
 import tracemalloc
+from functools import partial
 from itertools import accumulate
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -220,7 +224,7 @@ def test_it_is_the_kernel_that_answers(url: str | bytes, identity: str) -> None:
         "", "http:/a.example/", "ftp://a.example/", "http://u@a.example/", "http://[::1]/",
         "http://xn--bcher-kva.example/", "http://a..b/", "http://a.example./", "http://1.2.3/",
         "http://01.2.3.4/", "http://256.2.3.4/", "http://0x7f.1/", "http://a.example:65536/",
-        "http://a.example:x/", "http://a.example\\b", "http://a.example/ ", "http://a.example/\tb",
+        "http://a.example:x/", "http://a.example\\b", "http://a.example/\tb",
         "http://bücher.example/", f"http://{'a.' * 127}b/", "httpx://a.example/", "http://?x",
         "http", "http://a.example/\ud800", b"http://\xe9.example/", None, 1,
     ],
@@ -240,6 +244,43 @@ def test_keys_are_those_of_hashlib(length: int, label: str) -> None:
     made = native.Kernel(Canonical, label.encode(), native._tables(), (), ((),) * 4)  # noqa: SLF001 - what the kernel is made of
     expected = hashlib.blake2b(url.encode(), digest_size=16, key=label.encode()).digest()
     assert made.canonical(url) == (url, url, expected)
+
+
+def test_keys_of_many_lengths_at_once_are_those_of_hashlib() -> None:
+    """Four texts are hashed side by side, and each ends after another number of blocks."""
+    assert WEB.native is not None
+    keyed = partial(hashlib.blake2b, digest_size=16, key=b"web/1")
+    sizes = [*range(1001), 1024, 2000, 1, 1025, 9000, 300, 300, 300, 300, 40_000]
+    lines = [b"http://a.example/" + b"b" * size for size in sizes]
+    expected = [keyed(line).digest() for line in lines]
+    for count in (len(lines), 1, 2, 3, 4, 5):
+        keys, texts, *_ = WEB.native.lines(b"\n".join(lines[-count:]), count)
+        assert keys == b"".join(expected[-count:])
+        assert texts == bytes(8 * count)
+    shouted = [line.replace(b"http", b"HTTP") for line in lines]
+    keys, texts, *_ = WEB.native.lines(b"\n".join(shouted), len(shouted))
+    assert keys == b"".join(expected)
+    hashed = partial(hashlib.blake2b, digest_size=8)
+    assert texts == b"".join(hashed(line).digest() for line in shouted)
+    assert [one.key for one in WEB.native.canonicals(lines)] == expected
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_all_ways_to_hash_four_texts_agree(tmp_path: Path) -> None:
+    """The kernel takes what the processor has, so that the others would not be seen."""
+    built, source = tmp_path / "agree", Path(__file__).with_name("lanes_agree.c")
+    folder = Path(__file__).parents[3] / "canon" / "pipeline"
+    subprocess.run(["gcc", "-O2", f"-I{folder}", str(source), "-o", str(built)], check=True)  # noqa: S607 - the compiler of this machine
+    ran = subprocess.run([str(built)], check=True, capture_output=True, text=True)
+    assert ran.stdout == "0\n"
+
+
+@pytest.mark.parametrize("end", [" ", "\t", "\r", "\r\n", "\0 \x1f"])
+def test_white_space_at_the_end_is_left_out(end: str) -> None:
+    assert WEB.native is not None
+    url = f"http://a.example/b?c{end}"
+    assert WEB.native.canonical(url) == PURE(url) == WEB("http://a.example/b?c")
+    assert WEB.native.identity(f"http://{end}") is None
 
 
 @pytest.mark.parametrize(
