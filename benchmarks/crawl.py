@@ -70,11 +70,21 @@ def site() -> dict[str, bytes]:
     return {f"/p/{n}.html": page(n) for n in range(_PAGES)}
 
 
-def serve(port: "multiprocessing.Queue[int]", make: Callable[[], dict[str, bytes | str]]) -> None:
-    """Serve pages, and redirects to paths, until killed; all other paths are 404."""
+def serve(
+    port: "multiprocessing.Queue[int]", make: Callable[[], dict[str, bytes | str]], pause: float
+) -> None:
+    """Serve pages, and redirects to paths, until killed; all other paths are 404.
+
+    Args:
+        port: gets the port.
+        make: returns the pages by path.
+        pause: seconds before each answer.
+    """
     answers = make()
 
     async def answer(request: web.BaseRequest) -> web.Response:
+        if pause:
+            await asyncio.sleep(pause)
         found = answers.get(request.path_qs)
         if found is None:
             return web.Response(status=404)
@@ -93,10 +103,10 @@ def serve(port: "multiprocessing.Queue[int]", make: Callable[[], dict[str, bytes
 
 
 @contextmanager
-def served(make: Callable[[], dict[str, bytes | str]]) -> Iterator[str]:
-    """Serve from a separate process; yield its host and port."""
+def served(make: Callable[[], dict[str, bytes | str]], pause: float = 0.0) -> Iterator[str]:
+    """Serve from a separate process, as `serve` does; yield its host and port."""
     port: multiprocessing.Queue[int] = multiprocessing.Queue()
-    server = multiprocessing.Process(target=serve, args=(port, make), daemon=True)
+    server = multiprocessing.Process(target=serve, args=(port, make, pause), daemon=True)
     server.start()
     yield f"127.0.0.1:{port.get(timeout=60)}"
     server.kill()

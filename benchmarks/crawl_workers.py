@@ -1,8 +1,10 @@
 """What do further workers add to a crawl, and where does the store become the limit?
 
 The pages of `crawl.py`, spread over hosts, since a host belongs to one worker at a time. A process
-serves them on loopback; one to four workers crawl them, on a SQLite file and on a PostgreSQL server
-of the benchmark's own. All have to fetch every page once. ``--pages`` says how many there are.
+serves them on loopback, each after so many milliseconds (``--answers``); one to four workers crawl
+them, on a SQLite file and on a PostgreSQL server of the benchmark's own. All have to fetch every
+page once. ``--pages`` says how many there are. What the start of the processes takes is measured
+with a crawl of one page, and told apart.
 """
 
 import json
@@ -15,13 +17,14 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from crawl import page, served
 from measure import arguments, keep
 from store import database
 
 _HOSTS = 32
+_ONE_PAGE = ("--max-pages", "1")
 _RUNS = (("sqlite", 1), ("sqlite", 2), ("postgresql", 1), ("postgresql", 2), ("postgresql", 4))
 _LINK = re.compile(rb'href="/p/(\d+)\.html"')
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -53,38 +56,56 @@ def cpu_of(folder: Path) -> float:
     return sum(map(int, times[_UTIME:_CHILDREN])) / _TICKS
 
 
-def crawl(kind: str, workers: int, where: str, pages: int) -> dict[str, float]:
-    """Crawl with so many workers; return the rate, and what the processors did for a page."""
+class Run(NamedTuple):
+    """A crawl, and the seconds that it took."""
+
+    summary: dict[str, Any]
+    wall: float
+    cpu: float
+    served: float  # of processors, by the database server
+
+
+def run(kind: str, workers: int, where: str, *more: str) -> Run:
+    """Crawl with so many workers."""
     with tempfile.TemporaryDirectory() as name, database(kind, Path(name)) as store:
         settings = Path(name) / "x.toml"
         settings.write_text("[crawl]\nrequests_per_host = 8\nrequests_per_address = 0\n")
         words = [sys.executable, "-m", "canonry", "crawl", url(0), "--scope", "any", "--delay", "0"]
         words += ["--allow-private", "--connect-to", f"::{where}", "--concurrency", "32", "--json"]
-        words += ["--config", str(settings), "--store", store, "--workers", str(workers)]
+        words += ["--config", str(settings), "--store", store, "--workers", str(workers), *more]
         before, served_before = os.times(), cpu_of(Path(name))
         start = time.perf_counter()
         done = subprocess.run(words, check=True, capture_output=True)
         seconds = time.perf_counter() - start
         after, served_after = os.times(), cpu_of(Path(name))
-    summary: dict[str, Any] = json.loads(done.stdout)
-    fetched = summary["pages_by_status"]["200"], summary["run"]["pages"]
-    assert fetched == (pages, pages), fetched  # noqa: S101 - else it means nothing
     cpu = (after.children_user + after.children_system) - (
         before.children_user + before.children_system
     )
+    return Run(json.loads(done.stdout), seconds, cpu, served_after - served_before)
+
+
+def crawl(kind: str, workers: int, where: str, pages: int) -> dict[str, float]:
+    """Return the rate of a crawl, and what the processors did for a page."""
+    start = run(kind, workers, where, *_ONE_PAGE)
+    whole = run(kind, workers, where)
+    summary = whole.summary
+    fetched = summary["pages_by_status"]["200"], summary["run"]["pages"]
+    assert fetched == (pages, pages), fetched  # noqa: S101 - else it means nothing
     return {
-        "pages a second, with the start": round(pages / seconds, 1),
+        "pages a second, with the start": round(pages / whole.wall, 1),
         "pages a second": round(pages / summary["seconds"], 1),
-        "CPU ms a page": round(1000 * cpu / pages, 3),
-        "CPU ms a page, database server": round(1000 * (served_after - served_before) / pages, 3),
+        "CPU ms a page, with the start": round(1000 * whole.cpu / pages, 3),
+        "CPU ms a page": round(1000 * (whole.cpu - start.cpu) / pages, 3),
+        "CPU s, start": round(start.cpu, 2),
+        "CPU ms a page, database server": round(1000 * (whole.served - start.served) / pages, 3),
     }
 
 
 def main() -> None:
     """Measure and print medians."""
-    given = arguments(str(__doc__), pages=5000)
+    given = arguments(str(__doc__), pages=8000, answers=0)
     runs: dict[str, list[dict[str, float]]] = {}
-    with served(partial(site, given.pages)) as where:
+    with served(partial(site, given.pages), given.answers / 1000) as where:
         for _ in range(min(given.rounds, 3)):
             for kind, workers in _RUNS:
                 name = f"{kind}, {workers} worker(s)"
@@ -94,7 +115,8 @@ def main() -> None:
         middle = {what: statistics.median(run[what] for run in found) for what in found[0]}
         print(f"{name:24}", ", ".join(f"{value:,.5g} {what}" for what, value in middle.items()))
     cores = os.cpu_count()
-    keep(given, "crawl_workers", [url(0)], {"pages": given.pages, "cores": cores, "runs": runs})
+    said = {"pages": given.pages, "answer_ms": given.answers, "cores": cores, "runs": runs}
+    keep(given, "crawl_workers", [url(0)], said)
 
 
 if __name__ == "__main__":

@@ -113,6 +113,10 @@ class Learner:
         self._memory.forget(wide_domains)
         self._assessor.forget()
 
+    def forget_hosts(self, hosts: Collection[str]) -> None:
+        """Forget some hosts: the archive knows more of them."""
+        self._memory.drop(hosts)
+
     def observe(self, news: Moved | Answered) -> None:
         """Hold an answer against the rules of its site."""
         parts = Parts.of(news.url if isinstance(news, Answered) else news.source)

@@ -7,7 +7,7 @@ killed on the way, the store stays as it was before.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -97,6 +97,11 @@ class LearningSession:
         self._waiting.clear()
         self._gone.clear()
         self._generation = _UNKNOWN
+
+    def forget_hosts(self, hosts: Collection[str]) -> None:
+        """Forget hosts that go to another worker or come from one: the store knows more of them."""
+        self._archive.has_history = True
+        self._learner.forget_hosts(hosts)
 
     def observe_probe(self, probe: Probe, digest: bytes, sketch: bytes | None) -> None:
         """Learn from a probe that answered 200."""

@@ -134,12 +134,17 @@ def renew(connection: Connection, owner: str, names: Collection[str], until: flo
         The hosts that are not the worker's any more: its leases had expired, as when its process
         was stopped for long, and another worker took them.
     """
-    _extend(connection, owner, _free_rows(connection, names, owner).values(), until)
-    lost: set[str] = set()
+    _extend(connection, owner, free_rows(connection, names, owner).values(), until)
+    return not_of(connection, owner, names)
+
+
+def not_of(connection: Connection, owner: str, names: Collection[str]) -> set[str]:
+    """Return those of some hosts that are not leased to a worker."""
+    found: set[str] = set()
     others = or_(hosts.c.lease_owner.is_(None), hosts.c.lease_owner != owner)
     for part in chunks(list(names)):
-        lost.update(connection.scalars(select(hosts.c.name).where(hosts.c.name.in_(part), others)))
-    return lost
+        found.update(connection.scalars(select(hosts.c.name).where(hosts.c.name.in_(part), others)))
+    return found
 
 
 def _extend(connection: Connection, owner: str, rows: Collection[int], until: float) -> None:
@@ -153,7 +158,7 @@ def _extend(connection: Connection, owner: str, rows: Collection[int], until: fl
         )
 
 
-def _free_rows(connection: Connection, names: Collection[str], owner: str | None) -> dict[str, int]:
+def free_rows(connection: Connection, names: Collection[str], owner: str | None) -> dict[str, int]:
     """Lock the rows of hosts and return them, without those that another transaction has locked.
 
     So two transactions never wait for each other's rows. (SQLite has no locks of rows.) With an
@@ -226,7 +231,7 @@ def pace(
         delays: for each host the delay that it asks for.
         owner: the worker that knows; what others lease stays as it is. None: any host.
     """
-    found = _free_rows(connection, ready, owner)
+    found = free_rows(connection, ready, owner)
     rows = [
         {"row": row, "ready": ready[host], "delay": delays.get(host)} for host, row in found.items()
     ]

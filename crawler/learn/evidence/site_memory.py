@@ -5,13 +5,13 @@ store, and is read again when the site is met again.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import Rewrite, site_in
+from canonry.canon.learned import Rewrite, site_in, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.site_facts import Fact, SiteFacts
@@ -114,6 +114,11 @@ class SiteMemory:
         self.wide_domains = set(wide_domains)
         self._sites.clear()
         self._facts = 0
+
+    def drop(self, hosts: Collection[str]) -> None:
+        """Forget the sites of some hosts; the archive is asked when they are met again."""
+        for name in [name for name in self._sites if without_port(name) in hosts]:
+            self._facts -= len(self._sites.pop(name).known.facts)
 
     def site(self, name: str) -> KnownSite:
         """Return what is remembered of a site; forget those that were not used for longest."""

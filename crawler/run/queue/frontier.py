@@ -187,9 +187,18 @@ class Frontier:
         host = self._hosts.get(name)
         return host is not None and not host.lost
 
+    def is_drained(self, name: str) -> bool:
+        """Return True if nothing of a host is loaded, or under way."""
+        host = self._hosts.get(name)
+        return host is None or not (host.rows or host.probes)
+
     def hosts_waiting(self) -> int:
         """Return how many hosts have something that was not taken yet."""
         return sum(bool(host.queues) for host in self._hosts.values())
+
+    def names_waiting(self) -> list[str]:
+        """Return the hosts that have something that was not taken yet."""
+        return [name for name, host in self._hosts.items() if host.queues]
 
     def rows(self) -> Mapping[str, set[int]]:
         """Return for each host the rows that are loaded and not yet recorded."""

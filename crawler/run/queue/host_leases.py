@@ -1,12 +1,13 @@
 """Host leases: hosts are leased from the store while URLs run short, and stay ours."""
 
 from canonry.crawler.run.queue.frontier import Frontier
+from canonry.crawler.run.queue.handing_over import HandingOver
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS, Pace, StoreSession
 from canonry.crawler.run.queue.turns import Turns
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 
 _HEARTBEAT = LEASE_SECONDS / 4
-_LOOKS = 1.0  # seconds between two looks at what people have changed
+_LOOKS = 1.0  # seconds between two looks at what people have changed, and other workers want
 
 
 class HostLeases:
@@ -30,6 +31,7 @@ class HostLeases:
         self._store_session = store_session
         self._frontier = frontier
         self._turns = turns
+        self._handing_over = HandingOver(store_session, frontier, turns)
         self._enough = 2 * concurrency
         self._leased_at = 0.0
         self._looked_at = 0.0
@@ -39,7 +41,8 @@ class HostLeases:
         """Lease hosts where too few are loaded; else extend our leases, at each heartbeat."""
         if not 0.0 <= now - self._looked_at < _LOOKS:
             self._looked_at = now
-            await self._follow()
+            await self._follow(now)
+        await self._handing_over.finish(now)
         if self._needs_hosts(now):
             await self._lease(now)
         elif now - self._leased_at > _HEARTBEAT:
@@ -57,13 +60,19 @@ class HostLeases:
         """Release all hosts, with their pace."""
         await self._store_session.leave(self._pace())
 
-    async def _follow(self) -> None:
-        """Follow what people have changed: forget what they hold, and fetch what they release."""
+    async def _follow(self, now: float) -> None:
+        """Follow what others do.
+
+        What people hold is forgotten, what they release is fetched, and workers that want hosts get
+        some of ours.
+        """
         loaded = [row for rows in self._frontier.rows().values() for row in rows]
-        gone = await self._store_session.withdrawn(loaded)
-        if gone is not None:
-            self._frontier.drop(gone)
+        told = await self._store_session.follow(loaded, now)
+        if told.withdrawn is not None:
+            self._frontier.drop(told.withdrawn)
             self.maybe_more = True
+        if told.wanting:
+            self._handing_over.begin(told.wanting)
 
     def _needs_hosts(self, now: float) -> bool:
         """Return True if there are too few URLs, or too few hosts to request from at once.
@@ -86,7 +95,8 @@ class HostLeases:
         self._frontier.lose(lost)
         put = self._frontier.put
         for host in leased:
-            put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
+            if host.name not in self._handing_over:
+                put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
         self.maybe_more |= any(host.has_more for host in leased) or len(leased) == limit
         self._frontier.retire(now)
 

@@ -12,7 +12,7 @@ from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
-from canonry.storage.rows import leases, waiting
+from canonry.storage.rows import host_wishes, leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.writer import Writer
 from canonry.storage.steering import blocked_hosts, queue_changes
@@ -33,6 +33,13 @@ class Leased(NamedTuple):
 
     hosts: list[LeasedHost]  # that are ours
     lost: set[str]  # that were ours: the leases had expired, and other workers took them
+
+
+class FromOthers(NamedTuple):
+    """What people have changed in the queue, and other workers want."""
+
+    withdrawn: set[int] | None  # of the rows that are loaded; None: nothing was changed
+    wanting: list[str]  # workers that have no hosts
 
 
 class Recorded(NamedTuple):
@@ -78,6 +85,7 @@ class StoreSession:
         self._notify = notify
         self._learning = learning
         self._generation = -1  # of the changes that people made
+        self._wants_hosts = False  # of other workers
         self.queued = 0  # URLs in the store, as of the last call
         self.fetched = 0  # pages there; other workers add to both, too
         self.learning_seconds = 0.0  # of CPU time
@@ -102,7 +110,12 @@ class StoreSession:
                     loaded=loaded,
                     level_by_level=self._level_by_level,
                 )
-            return Leased(found, lost - {host.name for host in found})
+            names = {host.name for host in found}
+            if found and self._wants_hosts:
+                self._wants_hosts = False
+                if self._learning is not None:
+                    self._learning.forget_hosts(names)
+            return Leased(found, lost - names)
 
         return await self._writer.call(lease)
 
@@ -116,41 +129,63 @@ class StoreSession:
 
         return await self._writer.call(renew)
 
-    async def withdrawn(self, rows: Collection[int]) -> set[int] | None:
-        """Return those of some queued URLs that people have withdrawn, by holding them.
+    async def follow(self, rows: Collection[int], now: float) -> FromOthers:
+        """Return which queued URLs people have withdrawn, by holding them, and who wants hosts.
 
         What is queued on blocked hosts is held before.
 
-        Returns:
-            None if people have changed nothing since the last call.
+        Args:
+            rows: of the URLs that are loaded.
+            now: seconds since 1970.
         """
 
-        def withdrawn() -> set[int] | None:
+        def follow() -> FromOthers:
             with self._store.leasing() as connection:
                 generation = queue_changes.generation(connection)
                 is_unfinished = bool(blocked_hosts.unfinished(connection))
                 changed = generation != self._generation or is_unfinished
                 gone = queue_changes.withdrawn(connection, rows) if changed else None
+                wanting = host_wishes.wanting(connection, self._worker, now)
             self._generation = generation
             if is_unfinished:
                 with self._store.transaction() as connection:
                     blocked_hosts.finish(connection)
                     self._count(connection)
+            return FromOthers(gone, wanting)
+
+        return await self._writer.call(follow)
+
+    async def hand_over(self, now: float, to: str, names: list[str], pace: Pace) -> set[str]:
+        """Give hosts of ours to another worker, with their pace; return those that have gone.
+
+        Nothing of them may be under way.
+        """
+
+        def hand_over() -> set[str]:
+            with self._store.leasing() as connection:
+                until = now + LEASE_SECONDS
+                gone = host_wishes.grant(connection, self._worker, to, names, *pace, until)
+            if self._learning is not None:
+                self._learning.forget_hosts(gone)
             return gone
 
-        return await self._writer.call(withdrawn)
+        return await self._writer.call(hand_over)
 
     async def next_due(self, now: float) -> float | None:
         """Return when the next queued URL may be tried; None when none is left.
 
-        Where one is due and its host is another worker's, the hosts of dead workers are reclaimed.
+        Where one is due and its host is another worker's, the hosts of dead workers are reclaimed,
+        and others are asked for some of theirs.
         """
 
         def next_due() -> float | None:
             with self._store.leasing() as connection:
                 due = leases.next_due(connection)
                 is_due = due is not None and due <= now
-                owners = leases.owners(connection) if is_due else ()
+                owners = leases.owners(connection) if is_due else set()
+                if owners - {self._worker}:
+                    host_wishes.want(connection, self._worker, now)
+                    self._wants_hosts = True
             if ended := [owner for owner in owners if has_ended(owner)]:
                 with self._store.transaction() as connection:
                     leases.reclaim(connection, ended, now, self._delay)
@@ -184,6 +219,7 @@ class StoreSession:
             with self._store.transaction() as connection:
                 leases.pace(connection, *pace, self._worker)
                 leases.release(connection, [self._worker])
+                host_wishes.withdraw(connection, self._worker)
                 self._count(connection)
 
         await self._writer.call(leave)

@@ -96,6 +96,14 @@ class Turns:
             )
             self._schedule(name, host)
 
+    def by_address(self, names: Iterable[str]) -> list[list[str]]:
+        """Group hosts by address. One whose address is not known yet, or its own, is alone."""
+        groups: dict[int | str, list[str]] = {}
+        for name in names:
+            address = self._hosts[name].shared
+            groups.setdefault(name if address is None else id(address), []).append(name)
+        return list(groups.values())
+
     def take(self, now: float) -> str | None:
         """Return a host whose request starts now; None when no host is ready."""
         while self._heap and self._heap[0][0] <= now:

@@ -169,6 +169,19 @@ def test_evidence_survives_a_restart(tmp_path: Path) -> None:
     again.store.close()
 
 
+def test_evidence_goes_to_another_worker_with_its_host(tmp_path: Path) -> None:
+    workers = [Crawl(tmp_path), Crawl(tmp_path)]
+    with workers[1].store.transaction():  # it has met the store while that was empty
+        pass
+    for start, crawl in zip((0, 3, 6, 8), workers * 2, strict=True):  # it goes to and fro
+        assert "active" not in crawl.states().values()
+        crawl.session.forget_hosts({"h.example"})
+        learn_slashes(crawl, 3 if start < 6 else 2, start)
+    assert workers[1].states()["trailing-slash", "/"] == "active"
+    for crawl in workers:
+        crawl.store.close()
+
+
 def test_nothing_is_learned_from_a_transaction_that_fails(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     learn_slashes(crawl, 9)

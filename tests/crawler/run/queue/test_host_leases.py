@@ -1,72 +1,21 @@
 """Leases of a worker that was stopped for longer than a lease: its hosts belong to others now."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from support.stores import admit, open_store
+from support.leasing_workers import NOW, leasing_workers, owners
 
 from canonry.crawler.learn.evidence.probes import Probe
-from canonry.crawler.run.queue.frontier import Frontier
-from canonry.crawler.run.queue.host_leases import HostLeases
 from canonry.crawler.run.queue.idle_times import IdleTimes
-from canonry.crawler.run.queue.politeness import Politeness
-from canonry.crawler.run.queue.store_session import LEASE_SECONDS, StoreSession
-from canonry.crawler.run.queue.turns import Turns
-from canonry.storage import Queued
+from canonry.crawler.run.queue.store_session import LEASE_SECONDS
 from canonry.storage.rows import leases
-from canonry.storage.sql.writer import Writer
 
-NOW = 1_000.0
 LATER = NOW + LEASE_SECONDS + 1
-
-
-class Worker:
-    """What one process leases."""
-
-    def __init__(self, folder: Path, name: str, stack: ExitStack) -> None:
-        self.store = stack.enter_context(closing(open_store(folder)))
-        writer = stack.enter_context(closing(Writer()))
-        session = StoreSession(
-            self.store, writer, worker=name, delay=1.0, level_by_level=False, notify=print
-        )
-        turns = Turns(Politeness(delay=1.0, per_host=2))
-        self.frontier = Frontier(turns)
-        self.leases = HostLeases(session, self.frontier, turns, concurrency=4)
-        self.turns = turns
-
-    def refresh(self, now: float) -> None:
-        """Do what a worker does before each request."""
-        asyncio.run(self.leases.refresh(now))
-        for name in self.turns.unplaced():
-            self.turns.place(name, None)
-
-    def takes(self, now: float) -> set[str]:
-        """Return the URLs that it requests now."""
-        found = set()
-        while (taken := self.frontier.take(now)) is not None:
-            assert isinstance(taken[1], Queued)
-            found.add(taken[1].url)
-        return found
-
-
-@contextmanager
-def workers(folder: Path) -> Iterator[tuple[Worker, Worker]]:
-    with ExitStack() as stack:
-        one, other = (Worker(folder, name, stack) for name in ("here:7:one", "other"))
-        admit(one.store, [f"http://{host}.example/{n}" for host in "ab" for n in range(5)])
-        yield one, other
-
-
-def owners(worker: Worker) -> set[str]:
-    with worker.store.transaction() as connection:
-        return leases.owners(connection)
 
 
 def test_a_stopped_worker_does_not_take_its_hosts_back(tmp_path: Path) -> None:
     """It asks for nothing more of a host that another worker has leased meanwhile."""
-    with workers(tmp_path) as (one, other):
+    with leasing_workers(tmp_path) as (one, other):
         one.refresh(NOW)
         first = one.takes(NOW)
         assert first == {"http://a.example/0", "http://b.example/0"}
@@ -84,7 +33,7 @@ def test_a_stopped_worker_does_not_take_its_hosts_back(tmp_path: Path) -> None:
 
 
 def test_expired_leases_that_nobody_took_are_extended(tmp_path: Path) -> None:
-    with workers(tmp_path) as (one, other):
+    with leasing_workers(tmp_path) as (one, other):
         one.refresh(NOW)
         one.refresh(LATER)
         assert owners(one) == {"here:7:one"}
@@ -94,7 +43,7 @@ def test_expired_leases_that_nobody_took_are_extended(tmp_path: Path) -> None:
 
 
 def test_the_pace_of_a_lost_host_stays_that_of_its_new_worker(tmp_path: Path) -> None:
-    with workers(tmp_path) as (one, other):
+    with leasing_workers(tmp_path) as (one, other):
         one.refresh(NOW)
         one.takes(NOW)
         other.refresh(LATER)
@@ -117,7 +66,7 @@ def test_the_pace_of_a_lost_host_stays_that_of_its_new_worker(tmp_path: Path) ->
 
 def test_a_worker_without_hosts_says_once_who_has_them(tmp_path: Path) -> None:
     said: list[str] = []
-    with workers(tmp_path) as (one, other):
+    with leasing_workers(tmp_path) as (one, other):
         one.refresh(NOW)
         other.refresh(NOW)
         idle = IdleTimes(other.leases, said.append)

@@ -1,0 +1,79 @@
+"""Wishes for hosts: a worker that has none asks those that have several, and is given some."""
+
+from collections.abc import Collection, Mapping
+
+from sqlalchemy import Connection, bindparam, delete, select, update
+
+from canonry.storage.rows import leases
+from canonry.storage.sql.bulk import upsert
+from canonry.storage.sql.schema import hosts, meta
+
+_PREFIX = "wants hosts: "
+_FRESH = 10.0  # seconds; a worker that still has none asks again before
+_WISHES = select(meta.c.name, meta.c.value).where(
+    meta.c.name >= _PREFIX, meta.c.name < _PREFIX + "\uffff"
+)
+
+
+def want(connection: Connection, worker: str, now: float) -> None:
+    """Ask the other workers for hosts.
+
+    Args:
+        connection: in a transaction that changes nothing else; `Store.leasing` is enough.
+        worker: that has none.
+        now: seconds since 1970.
+    """
+    new = upsert(connection.dialect.name, meta).values(name=_PREFIX + worker, value=str(now))
+    connection.execute(
+        new.on_conflict_do_update(index_elements=["name"], set_={"value": new.excluded.value})
+    )
+
+
+def wanting(connection: Connection, worker: str, now: float) -> list[str]:
+    """Return the other workers that have asked for hosts lately, in the order of their names."""
+    return sorted(
+        name.removeprefix(_PREFIX)
+        for name, at in connection.execute(_WISHES)
+        if name != _PREFIX + worker and abs(now - float(at)) < _FRESH
+    )
+
+
+def withdraw(connection: Connection, worker: str) -> None:
+    """Forget that a worker has asked for hosts."""
+    connection.execute(delete(meta).where(meta.c.name == _PREFIX + worker))
+
+
+def grant(
+    connection: Connection,
+    owner: str,
+    to: str,
+    names: Collection[str],
+    ready: Mapping[str, float],
+    delays: Mapping[str, float | None],
+    until: float,
+) -> set[str]:
+    """Hand hosts over to a worker that has asked for some.
+
+    Args:
+        connection: in a transaction; `Store.leasing` is enough.
+        owner: the worker that has leased them, and has nothing of them under way.
+        to: the other one.
+        names: the hosts. Those whose rows are locked by another transaction stay.
+        ready: when each may get its next request; as it is in the store for those that are missing.
+        delays: for each of these the delay that it asks for.
+        until: the end of the new leases.
+
+    Returns:
+        The hosts that were handed over, or had been lost before.
+    """
+    found = leases.free_rows(connection, names, owner)
+    leases.pace(connection, {name: ready[name] for name in found if name in ready}, delays, owner)
+    if found:
+        connection.execute(
+            update(hosts)
+            .where(hosts.c.id == bindparam("row"))
+            .values(lease_owner=to, lease_until=until),
+            [{"row": row} for row in found.values()],
+        )
+        withdraw(connection, to)
+    return leases.not_of(connection, owner, names)
