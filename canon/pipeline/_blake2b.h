@@ -35,6 +35,10 @@ static inline uint64_t load(const byte *p) { /* little-endian on every machine *
            (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
 }
 
+static inline void store(byte *p, uint64_t x) {
+    for (int i = 0; i < 8; i++) p[i] = (byte)(x >> 8 * i);
+}
+
 #define MIX(a, b, c, d, x, y)        \
     v[a] += v[b] + (x);              \
     v[d] = rotate(v[d] ^ v[a], 32);  \
@@ -72,7 +76,7 @@ static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int
 /* Texts whose blocks are compressed side by side, one of each at a time. */
 enum { LANES = 4, ALL = (1 << LANES) - 1, WAITING = 8 * BLOCK };
 typedef struct {
-    int busy, size[LANES];                   /* a bit for each lane with a text; bytes of output */
+    int busy, size[LANES];                   /* a bit for each lane with a text; bytes of output: 8, 16 … */
     uint64_t h[8][LANES], count[LANES];      /* states, and how many bytes each has taken */
     int at[LANES], end[LANES];               /* in the text: the next block, and its end */
     byte text[LANES][WAITING], *out[LANES];  /* padded with zeros; where the hash goes */
@@ -175,7 +179,7 @@ static void step(Lanes *l) {
     for (int n = 0; n < LANES; n++) {
         l->at[n] += BLOCK;
         if (!(l->busy >> n & 1) || !last[n]) continue;
-        for (int i = 0; i < l->size[n]; i++) l->out[n][i] = (byte)(l->h[i / 8][n] >> 8 * (i % 8));
+        for (int i = 0; 8 * i < l->size[n]; i++) store(l->out[n] + 8 * i, l->h[i][n]);
         l->busy &= ~(1 << n);
     }
 }
@@ -183,6 +187,19 @@ static void step(Lanes *l) {
 /* Compress what waits, and write its hashes. */
 static void flush_lanes(Lanes *l) {
     while (l->busy) step(l);
+}
+
+/* Copy fewer than 16 bytes. */
+static inline void copy_few(byte *out, const byte *s, ptrdiff_t n) {
+    if (n >= 8) {
+        memcpy(out, s, 8);
+        memcpy(out + n - 8, s + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(out, s, 4);
+        memcpy(out + n - 4, s + n - 4, 4);
+    } else {
+        for (ptrdiff_t i = 0; i < n; i++) out[i] = s[i];
+    }
 }
 
 /* Finish BLAKE2b with a text, from a state after ``count`` bytes; ``out`` is written later. */
@@ -194,9 +211,11 @@ static void hash_later(Lanes *l, const uint64_t from[8], uint64_t count, const b
     for (; n > WAITING; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
     while (l->busy >> lane & 1) lane++;
     for (int i = 0; i < 8; i++) l->h[i][lane] = h[i];
-    memcpy(l->text[lane], text, (size_t)n);
-    int padded = n ? (int)(n + BLOCK - 1) & -BLOCK : BLOCK;
-    memset(l->text[lane] + n, 0, (size_t)(padded - n));
+    ptrdiff_t at = n > 0 ? (n - 1) / BLOCK * BLOCK : 0;
+    for (ptrdiff_t i = 0; i < at; i += BLOCK) memcpy(l->text[lane] + i, text + i, BLOCK);
+    memset(l->text[lane] + at, 0, BLOCK);
+    for (; n - at >= 16; at += 16) memcpy(l->text[lane] + at, text + at, 16);
+    copy_few(l->text[lane] + at, text + at, n - at);
     l->at[lane] = 0, l->end[lane] = (int)n, l->count[lane] = count;
     l->out[lane] = out, l->size[lane] = size, l->busy |= 1 << lane;
     while (l->busy == ALL) step(l);

@@ -8,6 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include "_blake2b.h"
+#include "_spans.h"
 #include "_guesses.h"
 
 enum { VERSION = 12 }; /* has to equal _VERSION in native.py: raise both when answers change */
@@ -22,7 +23,7 @@ typedef struct {
     uint64_t initials[256];          /* by first letter: a bit for each length of a tracking name */
     byte request_path[256], request_query[256], identity_path[256], identity_query[256];
     byte unreserved[256];
-    byte run_path[2][256], run_query[2][256]; /* bytes to copy unchanged, [rules] */
+    Runs run_path[2], run_query[2];  /* bytes to copy unchanged, [rules] */
     byte host[256];                           /* a host's characters in lower case; 0: not allowed */
     Guesses guesses;
     uint64_t keyed[8];               /* BLAKE2b's state after the key's block */
@@ -130,29 +131,17 @@ static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte 
     return i;
 }
 
-/* Copy bytes as long as a table says 1; eight at once where that is possible. */
-static inline void copy_run(const byte *run, const byte *s, Py_ssize_t *i, Py_ssize_t n, byte *out,
-                            Py_ssize_t *at) {
-    Py_ssize_t from = *i, to = *at;
-    for (const byte *p = s + from;
-         from + 8 <= n && (run[p[0]] & run[p[1]] & run[p[2]] & run[p[3]] & run[p[4]] & run[p[5]] &
-                           run[p[6]] & run[p[7]]);
-         p += 8, from += 8, to += 8)
-        memcpy(out + to, p, 8);
-    while (from < n && run[s[from]]) out[to++] = s[from++];
-    *i = from, *at = to;
-}
-
 /* Write a path without dot segments (RFC 3986 section 5.2.4); return where it ends in s. */
 static Py_ssize_t put_path(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t n,
                            const byte *table, int normalize, byte *out, Py_ssize_t *at) {
-    const byte *run = k->run_path[normalize];
+    const Runs *runs = &k->run_path[normalize];
     Py_ssize_t root = *at, segment, end;
     out[(*at)++] = '/';
     if (i == n || s[i] != '/') return i; /* the empty path is the root (section 6.2.3) */
     segment = end = *at;
     for (i++;;) {
-        copy_run(run, s, &i, n, out, &end);
+        if (end == segment && HAS_SPANS) copy_segments(runs, s, &i, n, out, &end, &segment);
+        copy_run(runs->run, s, &i, n, out, &end);
         *at = end;
         int over = i == n || s[i] == '?' || s[i] == '#';
         if (over || s[i] == '/') {
@@ -198,7 +187,7 @@ static int is_tracking(const Kernel *k, const byte *field, Py_ssize_t length) {
 /* Write "?" and the query from s[i]; with rules, without the fields that they remove. */
 static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t n,
                             const byte *table, int rules, byte *out, Py_ssize_t *at) {
-    const byte *run = k->run_query[rules];
+    const byte *run = k->run_query[rules].run;
     Py_ssize_t start = *at, field, end;
     int kept = 0, dropped = 0;
     out[(*at)++] = '?';
@@ -596,13 +585,14 @@ static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
         const byte *paths[] = {k->request_path, k->identity_path};
         const byte *queries[] = {k->request_query, k->identity_query};
         for (int normal = 0; normal < 2; normal++) {
-            k->run_path[normal][c] = paths[normal][c] == KEEP && !strchr("/?#%", c);
-            k->run_query[normal][c] = queries[normal][c] == KEEP && !strchr("&#%", c);
+            k->run_path[normal].run[c] = paths[normal][c] == KEEP && !strchr("/?#%", c);
+            k->run_query[normal].run[c] = queries[normal][c] == KEEP && !strchr("&#%", c);
         }
         byte small = lower((byte)c);
         if ((small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') || (c && strchr(".-_", c)))
             k->host[c] = small;
     }
+    for (int normal = 0; normal < 2; normal++) set_rows(&k->run_path[normal], '/');
     if ((k->guesses.rules = rules_of(rules)) < 0) goto end;
     k->lists = Py_NewRef(lists);
     Names *names[] = {&k->tracking, &k->leading, &k->guesses.session, &k->guesses.index_files};

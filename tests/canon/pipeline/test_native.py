@@ -275,6 +275,32 @@ def test_all_ways_to_hash_four_texts_agree(tmp_path: Path) -> None:
     assert ran.stdout == "0\n"
 
 
+def test_segments_are_read_alike_wherever_they_begin() -> None:
+    """Paths are copied 32 bytes at a time; what needs a look may be anywhere in these."""
+    odd = ["/.", "/..", "/./", "/../", "/.a/", "/%2e/", "/%2E%2e/", "//", "/..//.", "/a/../", "/é/"]
+    odd += [
+        "/k%2e",
+        "k%2E/",
+        "/%7e",
+        "/~|",
+        "/%",
+        ".",
+        "?/../",
+        "?a=/.&utm_source=x",
+        "/...",
+        "/..;/",
+        "\\",
+        "/ /",
+    ]
+    rest = ["", "b", "b/c.html", "d/" * 9, "e" * 31, "f" * 32 + "/../", "g" * 33, "h" * 40 + "/i"]
+    assert WEB.native is not None
+    for size in range(70):
+        for middle in odd:
+            for end in rest:
+                url = f"http://a/{'x' * (size % 7)}/{'y' * size}{middle}{end}"
+                assert WEB.native.canonical(url) in {None, PURE(url)}, url
+
+
 @pytest.mark.parametrize("end", [" ", "\t", "\r", "\r\n", "\0 \x1f"])
 def test_white_space_at_the_end_is_left_out(end: str) -> None:
     assert WEB.native is not None
