@@ -245,6 +245,8 @@ class Learner:
         """Return the state that a rule's evidence puts it in."""
         family = rule.rewrite.family
         state = next_state(rule, self._thresholds.family[family], self.priors[family])
+        if state == "revoked" and rule.state == "suspended" and self._may_be_noise(rule):
+            return "suspended"
         if state != "active":
             return state
         if rule.rewrite.below != "/" and self._has_exceptions(rule):
@@ -252,6 +254,15 @@ class Learner:
         if self._is_covered(rule) or self._is_doubtful(rule):
             return rule.state
         return state
+
+    def _may_be_noise(self, rule: TrackedRule) -> bool:
+        """Return True if what speaks against a rule may change by itself, and a repeat will tell.
+
+        Until then the second trial goes on; if it ends first, that decides.
+        """
+        tally = self._assessor.tally_of(rule)
+        site = self._memory.site(rule.rewrite.host)
+        return tally is not None and questions.may_be_noise(site, tally)
 
     def _has_exceptions(self, rule: TrackedRule) -> bool:
         """Return True if the site contradicts a rule also in parts where it mostly holds.

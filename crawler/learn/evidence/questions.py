@@ -3,7 +3,7 @@
 A site is asked only so much for the sake of learning: a small share of its requests.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -173,12 +173,10 @@ def _is_decided(tally: RuleTally, result: str) -> bool:
 def to_repeat(site: KnownSite) -> str | None:
     """Return a page to fetch once more, to see what changes by itself; None if none is needed.
 
-    It is one of the pages in doubt: another page of the site may change more by itself.
+    It is one of the pages in doubt: another page of the site may change more by itself. First come
+    those that speak against a rule: what is seldom shown may be what speaks against it.
     """
-    known = site.known
-    if known.is_steady:
-        return None
-    left = _REPEATS + (len(known.facts) // 64).bit_length() - len(site.repeated)
+    left = _repeats_left(site)
     if left + _MORE_REPEATS <= 0:
         return None
     doubtful = [
@@ -186,15 +184,52 @@ def to_repeat(site: KnownSite) -> str | None:
         for tally in site.tallies.values()
         if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
     ]
-    urls = (url for tally in doubtful for url in tally.results if url not in site.repeated)
-    pages = (fact for url in urls if (fact := known.facts.get(url)) and fact.sketch is not None)
-    page = max(islice(pages, _CHOICE), key=_watched, default=None)
+    page = next((page for tally in doubtful for page in _contrary(site, tally)), None)
+    if page is None:
+        urls = (url for tally in doubtful for url in tally.results)
+        page = max(islice(_unrepeated(site, urls), _CHOICE), key=_watched, default=None)
     if page is None:
         return None
     site.repeated.add(page.url)
     for tally in doubtful:
         tally.doubts.clear()
     return page.url
+
+
+def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if what speaks against a rule may change by itself, and a repeat will tell.
+
+    That is so for content alone: a redirect, or a page that is gone, speaks for itself.
+    """
+    if _repeats_left(site) <= 0 or not _is_in_doubt(site, tally):
+        return False
+    facts = site.known.facts
+    for url in tally.contrary():
+        fact, result = facts.get(url), facts.get(tally.results[url])
+        if fact is None or not fact.is_page or (result is not None and result.missing):
+            return False
+    return any(True for _page in _contrary(site, tally))
+
+
+def _repeats_left(site: KnownSite) -> int:
+    """Return how many more pages of a site may be asked twice; where nothing changes, none."""
+    known = site.known
+    if known.is_steady:
+        return -_MORE_REPEATS
+    return _REPEATS + (len(known.facts) // 64).bit_length() - len(site.repeated)
+
+
+def _contrary(site: KnownSite, tally: RuleTally) -> Iterator[Fact]:
+    """Yield the pages that speak against a rule, and were asked once."""
+    return _unrepeated(site, tally.contrary())
+
+
+def _unrepeated(site: KnownSite, urls: Iterable[str]) -> Iterator[Fact]:
+    """Yield the pages of text at some URLs that were asked once."""
+    for url in urls:
+        fact = site.known.facts.get(url)
+        if fact is not None and fact.sketch is not None and url not in site.repeated:
+            yield fact
 
 
 def _differs_too_much(site: KnownSite, tally: RuleTally) -> bool:

@@ -196,6 +196,10 @@ class RuleTally:
         """Return what a URL says."""
         return self._verdicts.get(url, (Stance.NOTHING, ""))[0]
 
+    def contrary(self) -> list[str]:
+        """Return the URLs that speak against the rule by where they lead, or by their content."""
+        return [url for url, (said, _path) in self._verdicts.items() if said is Stance.OTHER]
+
     def totals(self, part: str = "") -> Counts:
         """Return the evidence of the whole site, or of one first segment of its paths."""
         count = self._totals.get(part, _NONE).get

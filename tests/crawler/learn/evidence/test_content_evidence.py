@@ -119,6 +119,45 @@ def test_pages_that_differ_more_from_each_other_than_one_from_itself_make_no_rul
     assert {state for state, _agree, _disagree in counts(learn(site))} <= {"candidate", "probation"}
 
 
+@pytest.mark.parametrize(("again", "ends"), [("seldom", []), ("always", ["revoked"])])
+def test_what_is_seldom_shown_is_no_other_page_until_it_is_shown_again(
+    again: str, ends: list[str]
+) -> None:
+    """A line with numbers is on six pages at once, when the rule is active. It may be their own."""
+    rng = random.Random(5)
+    one = Learner(thresholds.load(), registrable)
+    few = range(40, 46)
+
+    def ask(n: int, end: str = "", line: str = "") -> Answered:
+        text = " ".join(random.Random(n).choices(_WORDS, k=150))
+        clock = f"{rng.randrange(24)}:{rng.randrange(60)}"
+        body = f"<h1>Page {n}</h1><p>{text}</p><p>rendered at {clock}</p><p>{line}</p>"
+        return answered(f"{H}/p{n}{end}", body.encode(), float(n))
+
+    def ask_again(url: str) -> None:
+        n, _, query = url.removeprefix(f"{H}/p").partition("?")
+        own = line if again == "always" and query and int(n) in few else ""
+        twice = ask(int(n), line=own)
+        one.observe_again(url, twice.digest, twice.sketch)
+
+    line = "only 17 left of 260"
+    states = []
+    for n in range(70):
+        one.observe(ask(n))
+        one.observe(ask(n, "?ref=1", line if n in few else ""))
+        if n in few[:-1]:
+            continue  # these answers come at once
+        one.decide(float(n))
+        states += [state for state, *_counts in counts(one)]
+        if (url := one.page_to_repeat("h.example")) is not None:
+            ask_again(url)
+        if n == few[0] - 1:
+            for known in range(few[0]):
+                ask_again(f"{H}/p{known}")
+    assert list(dict.fromkeys(states)) == ["probation", "active", "suspended", *ends]
+    assert states[-1] == (ends or ["active"])[-1]
+
+
 def test_a_canonical_link_is_not_refuted_by_what_changes_by_itself() -> None:
     rng = random.Random(3)
     one = Learner(thresholds.load(), registrable)
