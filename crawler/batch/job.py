@@ -54,6 +54,8 @@ def _about(found: FoundFormat) -> str | None:
             f"a table with {between} between its columns, and URLs in column {column!r}; "
             "--column and --delimiter name others, --input lines reads whole lines"
         )
+    if found.key is not None:
+        return f"records with URLs in the key {found.key!r}; --column names another"
     if found.other_keys:
         key = found.column or "url"
         return f"its first records have no key {key!r}; they have {among(found.other_keys, key)}"

@@ -11,9 +11,18 @@ from typing import NamedTuple
 
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import line_formats, record_formats
+from canonry.crawler.files.foreign_formats import advice_for
 from canonry.crawler.files.line_formats import LinePicks
 from canonry.crawler.files.lines import BOM
-from canonry.crawler.files.sniffing import DELIMITERS, Sniffed, delimiter_for, missing_key, sniff
+from canonry.crawler.files.sniffing import (
+    DELIMITERS,
+    Sniffed,
+    delimiter_for,
+    has_quoted_names,
+    key_of_urls,
+    missing_key,
+    sniff,
+)
 from canonry.crawler.settings import SettingsError
 
 HEAD = 4096  # bytes that are looked at
@@ -63,6 +72,10 @@ def _is_cdx(head: bytes) -> bool:
     return bool(line_formats.CDX_LEGEND.fullmatch(line) or _CDX.match(line))
 
 
+def _is_quoted(head: bytes) -> bool:
+    return has_quoted_names(first_line(head).decode("utf-8", "replace"))
+
+
 # The first one that detects a file reads it.
 INPUT_FORMATS: dict[str, LineFormat | RecordFormat] = {
     "parquet": RecordFormat(
@@ -74,7 +87,7 @@ INPUT_FORMATS: dict[str, LineFormat | RecordFormat] = {
     "cdxj": LineFormat(_starts(rb"!OpenWayback-CDXJ|\S+ [0-9]{1,17} \{"), line_formats.of_cdxj),
     "jsonl": LineFormat(_starts(rb'\s*\{\s*"'), line_formats.of_jsonl, takes_column=True),
     "tsv": LineFormat(
-        lambda head: b"\t" in first_line(head),
+        lambda head: b"\t" in first_line(head) and not _is_quoted(head),
         line_formats.of_tsv,
         takes_column=True,
         needs_column=True,
@@ -93,6 +106,7 @@ class FoundFormat(NamedTuple):
     reads: LineFormat | RecordFormat
     column: str | None
     sniffed: Sniffed | None = None  # the file's first bytes told where the URLs are
+    key: str | None = None  # of JSONL: the one that its first records have their URLs in
     other_keys: tuple[str, ...] = ()  # of JSONL whose first records lack the one that is read
     delimiter: str = ","  # of CSV
 
@@ -109,19 +123,27 @@ class InputFormat(NamedTuple):
         """Return the format of a file with these first bytes.
 
         Where no column was asked for, a table of which one column has URLs is recognized.
+
+        Raises:
+            OSError: it is in no format that is read; the error says what to do.
         """
+        advice = None if self.name or self.delimiter else advice_for(head.removeprefix(BOM))
+        if advice is not None:
+            raise OSError(advice)
         name = self.name or ("csv" if self.delimiter is not None else self._detect(head))
         if self.column is not None or name not in _SNIFFED or self.name == "lines":
             delimiter = self.delimiter or delimiter_for(head.removeprefix(BOM), self.column or "1")
-            return _found(name, self.column, delimiter)._replace(
-                other_keys=self._others(name, head)
-            )
+            others = self._others(name, head)
+            key = key_of_urls(head.removeprefix(BOM)) if others and self.column is None else None
+            if key is not None:
+                return _found(name, key, delimiter)._replace(key=key)
+            return _found(name, self.column, delimiter)._replace(other_keys=others)
         allowed = DELIMITERS if self.name is None else _SNIFFED[name]
         delimiters = allowed if self.delimiter is None else (self.delimiter,)
         found = sniff(head.removeprefix(BOM), delimiters)
         if found is None:
             return _found(name, None, self.delimiter or ",")
-        is_tsv = found.delimiter == "\t" and self.delimiter is None
+        is_tsv = found.delimiter == "\t" and self.delimiter is None and not _is_quoted(head)
         table = _found("tsv" if is_tsv else "csv", found.column, found.delimiter)
         return table._replace(sniffed=found)
 

@@ -6,6 +6,7 @@ to its URL, whether the first line holds column names only, and perhaps a faster
 
 import difflib
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ def among(names: Sequence[str], column: str) -> str:
     """Return names for people, with the one that may be meant instead of a column."""
     shown = ", ".join(names[:20])
     near = difflib.get_close_matches(column, names, 1) or filter(None, [named_like_a_url(names)])
-    return shown + "".join(f"; did you mean --column {name}?" for name in near)
+    return shown + "".join(f"; did you mean --column {shlex.quote(name)}?" for name in near)
 
 
 def as_bytes(text: str) -> bytes | None:

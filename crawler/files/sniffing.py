@@ -6,6 +6,7 @@ It is careful: a plain list of URLs, which may hold commas, stays a plain list.
 import csv
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -56,7 +57,7 @@ def delimiter_for(head: bytes, column: str) -> str:
         column: its name, or its number from 1.
     """
     lines = _lines_of(head)[:1]
-    for delimiter in (",", ";", "|"):
+    for delimiter in (",", ";", "|", "\t"):
         for names in _rows(lines, delimiter):
             if column in names or (column.isdecimal() and int(column) <= len(names)):
                 return delimiter
@@ -71,14 +72,47 @@ def missing_key(head: bytes, key: str) -> list[str]:
         key: of a record itself, not of an object in it.
     """
     found: dict[str, None] = {}
-    for line in _lines_of(head):
-        try:
-            record = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            found |= dict.fromkeys(record)
+    for record in _records_of(head):
+        found |= dict.fromkeys(record)
     return [] if key in found else list(found)
+
+
+def key_of_urls(head: bytes) -> str | None:
+    """Return the key of JSONL's first records that has their URLs; None if there is none.
+
+    Args:
+        head: as for `sniff`.
+    """
+    records = _records_of(head)
+    names = [name for record in records[:1] for name in record if name and "." not in name]
+    named = named_like_a_url(names)
+    if named is not None:
+        return named
+    for name in names:
+        values = [record.get(name) for record in records]
+        if all(isinstance(value, str) and _URL.match(value) for value in values):
+            return name
+    return None
+
+
+def _records_of(head: bytes) -> list[dict[str, object]]:
+    """Return the first records of JSONL that are whole."""
+    found = []
+    for line in _lines_of(head):
+        with suppress(msgspec.MsgspecError, RecursionError):
+            record = msgspec.json.decode(line)
+            if isinstance(record, dict):
+                found.append(record)
+    return found
+
+
+def has_quoted_names(line: str) -> bool:
+    """Return True if tabs are between quoted names only: such a table is CSV with tabs.
+
+    In other tables with tabs, quotes have no meaning.
+    """
+    names = line.split("\t")
+    return len(names) > 1 and all(len(name) > 1 and name[0] == name[-1] == '"' for name in names)
 
 
 def named_like_a_url(names: Sequence[str]) -> str | None:
@@ -97,8 +131,8 @@ def _lines_of(head: bytes) -> list[str]:
 
 
 def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    """Return lines as rows; none if they cannot be read so. Among tabs, quotes have no meaning."""
-    if delimiter == "\t":
+    """Return lines as rows; none if they cannot be read so."""
+    if delimiter == "\t" and not (lines and has_quoted_names(lines[0])):
         return [line.split("\t") for line in lines]
     try:
         return [row for row in csv.reader(lines, delimiter=delimiter) if row]

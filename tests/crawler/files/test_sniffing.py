@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from canonry.crawler.cli.commands import main
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import InputFormat
-from canonry.crawler.files.sniffing import delimiter_for, missing_key, named_like_a_url, sniff
+from canonry.crawler.files.sniffing import (
+    delimiter_for,
+    key_of_urls,
+    missing_key,
+    named_like_a_url,
+    sniff,
+)
 
 A, B = "http://a.example/1,2", "http://a.example/3"
 
@@ -59,6 +65,7 @@ def test_a_list_of_urls_is_no_table(rests: list[str]) -> None:
 def test_any_bytes_can_be_sniffed(head: bytes) -> None:
     sniff(head)
     delimiter_for(head, "url")
+    key_of_urls(head)
     InputFormat().find(head)
 
 
@@ -111,13 +118,68 @@ def test_a_wrong_column_is_answered_with_the_right_one(tmp_path: Path) -> None:
 
 
 def test_jsonl_without_the_key_is_told(tmp_path: Path) -> None:
-    content = f'{{"id":1,"link":"{A}"}}\n{{"link":"{B}","x":[]}}\n'
-    told = "its first records have no key 'url'; they have id, link, x; did you mean --column link?"
+    content = f'{{"id":1,"lnk":"x"}}\n{{"lnk":"{B}","x":[]}}\n'
+    told = "its first records have no key 'url'; they have id, lnk, x"
     assert told in dedup(tmp_path, content).output
-    assert "no key 'lnk'" in dedup(tmp_path, content, "--column", "lnk").output
-    for column in ("link", "link.x"):
+    assert "did you mean --column lnk?" in dedup(tmp_path, content, "--column", "link").output
+    for column in ("lnk", "lnk.x"):
         assert "no key" not in dedup(tmp_path, content, "--column", column).output
     assert missing_key(b'[1]\nnull\n{"a":1}\n{', "url") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (f'{{"id":1,"link":"{A}"}}\n{{"link":"/b"}}\n', "link"),
+        (f'{{"id":1,"Seen on":"{A}"}}\n{{"Seen on":"{B}"}}\n', "Seen on"),
+        (f'{{"id":1,"page":"{A}"}}\n{{"page":null}}\n', None),
+        (f'{{"a.b":"{A}"}}\n{{"":"{B}"}}\n', None),
+        ("[1]\n", None),
+    ],
+)
+def test_the_key_of_jsonl_is_found_by_its_name_or_values(text: str, key: str | None) -> None:
+    assert key_of_urls(text.encode()) == key
+
+
+def test_dedup_takes_the_key_that_it_has_found(tmp_path: Path) -> None:
+    content = f'{{"id":1,"Seen on":"{A}"}}\n{{"Seen on":"{B}"}}\n'
+    done = dedup(tmp_path, content)
+    assert "URLs in the key 'Seen on'; --column names another" in done.output
+    assert (tmp_path / "out").read_text() == f"{A}\n{B}\n"
+    assert "did you mean --column 'Seen on'?" in dedup(tmp_path, content, "--column", "Seen").output
+
+
+def test_a_table_with_tabs_between_quoted_names_is_csv(tmp_path: Path) -> None:
+    content = f'"id"\t"at"\t"title"\n"1"\t"{A}"\t"two\nlines"\n"2"\t"{B}"\t"a\t""b"""\n'
+    for words in ([], ["--column", "at"], ["--column", "at", "--input", "csv"]):
+        done = dedup(tmp_path, content, *words, "--keep-rows")
+        assert "2 distinct" in done.output, words
+        assert (tmp_path / "out").read_text() == content
+    assert "2 distinct" not in dedup(tmp_path, content, "--input", "tsv", "--column", "2").output
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"PK\x03\x04\x14\0", "a ZIP archive or a workbook"),
+        (b"\xef\xbb\xbf[\n {", "one array of JSON"),
+        (b'["http://a.example/"]', "one array of JSON"),
+        (b"a.txt".ljust(257, b"\0") + b"ustar\x0000", "a tar archive"),
+        (b"ARROW1\0\0\xff", "an Arrow file"),
+        (b"SQLite format 3\0\x10", "a database"),
+    ],
+)
+def test_what_holds_no_lines_is_told_and_left_out(tmp_path: Path, head: bytes, said: str) -> None:
+    (tmp_path / "in").write_bytes(head + bytes(40))
+    (tmp_path / "list").write_text(f"{A}\n")
+    out = tmp_path / "out"
+    alone = CliRunner().invoke(main, ["dedup", str(tmp_path / "in"), "-o", str(out)])
+    assert (alone.exit_code, out.exists()) == (1, False)
+    assert f"cannot be read ({said}" in alone.output
+    words = ["dedup", str(tmp_path / "in"), str(tmp_path / "list"), "-o", str(out)]
+    assert CliRunner().invoke(main, words).exit_code == 1
+    assert out.read_text() == f"{A}\n"
+    assert CliRunner().invoke(main, [*words, "--input", "lines"]).exit_code == 0
 
 
 @pytest.mark.parametrize("delimiter", [";;", "", "\n", '"'])
