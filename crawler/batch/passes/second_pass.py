@@ -61,8 +61,8 @@ class SecondPass:
             self._note_largest(part)
             writer.write(part, results)
         if results.groups is not None:
-            for group in self._groups():
-                results.groups.write([group])
+            for some in self._groups():
+                results.groups.write(some)
         summary = self._checkpoint.summary.with_fates(counted)
         return Deduplicated(summary, Counter(self._checkpoint.hosts), self._largest)
 
@@ -86,8 +86,8 @@ class SecondPass:
                 text = part.block.lines()[first - part.place].decode("utf-8", "replace")
                 self._largest.append((size, redact(text)))
 
-    def _groups(self) -> Iterator[tuple[str, str, int]]:
-        """Yield each spelling of the resources with several lines, in order of the first line."""
+    def _groups(self) -> Iterator[list[tuple[str, str, int]]]:
+        """Yield the spellings of the resources with several lines, in order of the first line."""
         ends = self._checkpoint.runs
         if not ends[-1]:
             return
@@ -97,9 +97,11 @@ class SecondPass:
         while some := list(islice(rows, _SOME)):
             first, place, lines = np.array(some, np.uint64).T
             texts = self._texts.get_all(first), self._texts.get_all(place)
-            for one, other, count in zip(*texts, lines.tolist(), strict=True):
-                if one is not None and other is not None:  # the first pass has flagged both
-                    yield as_read(one), as_read(other), count
+            yield [
+                (as_read(one), as_read(other), count)
+                for one, other, count in zip(*texts, lines.tolist(), strict=True)
+                if one is not None and other is not None  # the first pass has flagged both
+            ]
 
 
 def _run(found: npt.NDArray[np.void], start: int, end: int) -> Iterator[tuple[int, int, int]]:
