@@ -5,37 +5,31 @@ The client returns decoded bodies. So headers that describe the transfer get the
 """
 
 import asyncio
-import hashlib
-import io
 import os
 import time
-from base64 import b32encode
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
-from canonry.canon import parse, redact
+from canonry.canon import redact
 from canonry.crawler.compression import GzipMembers
-from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.response import Get, Response
+from canonry.crawler.observe.exchange_records import (
+    VERSION,
+    Written,
+    payload_digest,
+    records_of,
+)
 from canonry.crawler.settings import SettingsError
-from canonry.crawler.settings.header_lines import is_secret
 from canonry.extras import require
 from canonry.storage import StoreError
 
 _SPECIFICATION = "https://iipc.github.io/warc-specifications/specifications/warc-format"
 _LARGEST = 1 << 30  # bytes; after that, the next file begins
+_GATHERED = 0.003  # seconds for which responses wait for others
 _REMEMBERED = 100_000  # digests kept to recognize repeated bodies
-_OF_THE_TRANSFER = frozenset({"content-encoding", "transfer-encoding", "content-length"})
-
-
-class _Written(NamedTuple):
-    """The record that has a body."""
-
-    url: str
-    date: str
 
 
 class WarcArchive:
@@ -63,12 +57,13 @@ class WarcArchive:
         self._agent = agent
         self._thread = ThreadPoolExecutor(1, "canonry-warc")
         self._waiting: list[tuple[Response, asyncio.Future[None]]] = []
+        self._under_way = 0  # requests that have no response yet
         self._writing: asyncio.Task[None] | None = None
         self._file: IO[bytes] | None = None
         self._writer: Any = None
         self._number = 0
         self._began = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime())}-{os.getpid()}"
-        self._written: OrderedDict[bytes, _Written] = OrderedDict()
+        self._written: OrderedDict[bytes, Written] = OrderedDict()
 
     async def write(self, response: Response) -> None:
         """Write a response and its request; when this returns, they are in the file.
@@ -83,9 +78,15 @@ class WarcArchive:
         await written
 
     async def _write_waiting(self) -> None:
-        """Write what waits: all of it at once, since each switch to the thread costs time."""
+        """Write what waits: all of it at once, and what comes within a moment.
+
+        Each switch to the thread costs time, and so does the thread itself while it competes with
+        the loop for the interpreter's lock: measured, a fifth of the crawl.
+        """
         loop = asyncio.get_running_loop()
         while self._waiting:
+            if self._under_way:
+                await asyncio.sleep(_GATHERED)
             some, self._waiting = self._waiting, []
             fault: Exception | None = None
             try:
@@ -113,7 +114,11 @@ class WarcArchive:
             headers: Mapping[str, str] | None = None,
             /,
         ) -> Response:
-            response = await get(url, cookies, headers)
+            self._under_way += 1
+            try:
+                response = await get(url, cookies, headers)
+            finally:
+                self._under_way -= 1
             await self.write(response)
             return response
 
@@ -132,62 +137,19 @@ class WarcArchive:
             self._file.flush()
 
     def _write(self, response: Response) -> None:
+        """Write the records of a response; of a body that was written before, a revisit."""
         self._begin_file()
         date = self._writer.curr_warc_date()
-        request = self._request_record(response, date)
-        self._writer.write_request_response_pair(request, self._response_record(response, date))
+        digest = payload_digest(response.body)
+        before = self._written.pop(digest, None) if response.body else None
+        self._written[digest] = before or Written(redact(response.url), date)
+        while len(self._written) > _REMEMBERED:
+            self._written.popitem(last=False)
+        for record in records_of(self._writer, response, digest, date, before):
+            self._writer.write_record(record)
         assert self._file is not None  # noqa: S101 - it was opened above
         if self._file.tell() > _LARGEST:
             self._end_file()
-
-    def _request_record(self, response: Response, date: str) -> Any:  # noqa: ANN401 - no types
-        """Return the record of the request."""
-        from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 - see `__init__`
-
-        line = f"GET {_target(response.url)} HTTP/1.1"
-        return self._writer.create_warc_record(
-            redact(response.url),
-            "request",
-            http_headers=StatusAndHeaders(line, _request_headers(response), is_http_request=True),
-            warc_headers_dict={"WARC-Date": date},
-        )
-
-    def _response_record(self, response: Response, date: str) -> Any:  # noqa: ANN401 - no types
-        """Return the record of the response; of a body that was written before, a revisit."""
-        from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 - see `__init__`
-
-        url, exchange = redact(response.url), response.exchange
-        status = f"{response.status} {exchange.reason}".strip()
-        head = StatusAndHeaders(status, _response_headers(response), "HTTP/1.1")
-        about = {"WARC-Date": date}
-        if response.unread is not None:
-            too_long = response.unread.reason == Fault.TOO_LARGE.label
-            about["WARC-Truncated"] = "length" if too_long else "unspecified"
-        if exchange.address:
-            about["WARC-IP-Address"] = exchange.address
-        digest = hashlib.sha1(response.body, usedforsecurity=False).digest()
-        before = self._written.pop(digest, None) if response.body else None
-        self._written[digest] = before or _Written(url, date)
-        while len(self._written) > _REMEMBERED:
-            self._written.popitem(last=False)
-        payload = f"sha1:{b32encode(digest).decode()}"
-        if before is not None:
-            return self._writer.create_revisit_record(
-                url,
-                payload,
-                before.url,
-                before.date,
-                http_headers=head,
-                warc_headers_dict=about,
-            )
-        return self._writer.create_warc_record(
-            url,
-            "response",
-            payload=io.BytesIO(response.body),
-            length=len(response.body),
-            http_headers=head,
-            warc_headers_dict={**about, "WARC-Payload-Digest": payload},
-        )
 
     def _begin_file(self) -> None:
         """Open a file, named ``.open`` until it is complete, and write its warcinfo record."""
@@ -199,11 +161,11 @@ class WarcArchive:
         self._name = f"canonry-{self._began}-{self._number:05}.warc.gz"
         self._file = (self._folder / f"{self._name}.open").open("xb")
         # warcio's own gzip takes four times as long, for files that are a sixth smaller.
-        self._writer = WARCWriter(GzipMembers(self._file), gzip=False, warc_version="1.1")
+        self._writer = WARCWriter(GzipMembers(self._file), gzip=False, warc_version=VERSION)
         about = {
             "software": self._agent,
-            "format": "WARC File Format 1.1",
-            "conformsTo": f"{_SPECIFICATION}/warc-1.1/",
+            "format": f"WARC File Format {VERSION}",
+            "conformsTo": f"{_SPECIFICATION}/warc-{VERSION}/",
         }
         self._writer.write_record(self._writer.create_warcinfo_record(self._name, about))
 
@@ -215,24 +177,3 @@ class WarcArchive:
             self._file.close()
             self._file = None
             (self._folder / f"{self._name}.open").rename(self._folder / self._name)
-
-
-def _response_headers(response: Response) -> list[tuple[str, str]]:
-    """Return the headers of a response, adapted to its decoded body."""
-    headers = [
-        (f"X-Crawler-{name}" if name.lower() in _OF_THE_TRANSFER else name, value)
-        for name, value in response.headers.items()
-    ]
-    return [*headers, ("Content-Length", str(len(response.body)))]
-
-
-def _request_headers(response: Response) -> list[tuple[str, str]]:
-    """Return the headers of the request, without secrets."""
-    sent = response.exchange.request.items()
-    return [(name, value) for name, value in sent if not is_secret(name)]
-
-
-def _target(url: str) -> str:
-    """Return the request target of a URL (RFC 9112 section 3.2.1)."""
-    parts = parse(url)
-    return (parts.path or "/") + ("" if parts.query is None else f"?{parts.query}")

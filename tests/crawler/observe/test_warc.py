@@ -206,3 +206,27 @@ def test_all_that_wait_learn_that_the_file_cannot_be_written(tmp_path: Path) -> 
     assert [record["url"] for record in records(tmp_path / "w") if record["type"] == "request"] == [
         f"{SEED}{n}" for n in range(3)
     ]
+
+
+def test_a_response_is_written_while_another_is_waited_for(tmp_path: Path) -> None:
+    archive = WarcArchive(str(tmp_path / "w"), "agent")
+
+    async def fetch() -> None:
+        written = asyncio.Event()
+
+        async def get(url: str, *_given: object) -> Response:
+            if url.endswith("late"):
+                await written.wait()
+            return Response(url, 200, {}, {}, b"x", 0.1)
+
+        archived = archive.archiving(get)
+        late = asyncio.create_task(archived(f"{SEED}late"))
+        await asyncio.gather(archived(f"{SEED}1"), archived(f"{SEED}2"))
+        assert not late.done()
+        assert len(records(tmp_path / "w")) == 5, "they are in the file"
+        written.set()
+        await late
+
+    asyncio.run(fetch())
+    archive.close()
+    assert len(records(tmp_path / "w")) == 7
