@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from canonry.canon import arrow_columns
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_URL, _IDENTITY, _KEY = map(itemgetter, range(3))  # of a Canonical, and of Columns
 _CHUNK = 1024  # URLs in the kernel at once: few enough to stay in the processor's cache
 
 
@@ -125,13 +127,14 @@ def _kernels_columns(
         return Columns(identity=identity, reason=reason)
     for start in range(0, len(texts), _CHUNK):
         some = native.canonicals(texts[start : start + _CHUNK], lambda text: _row(make, text, None))
-        url.extend([row.url for row in some])
-        found = [row.identity for row in some]
+        if "url" in wanted:
+            url.extend(map(_URL, some))
+        found = list(map(_IDENTITY, some))
         for place in _places_of_none(found):
             refused = some[place]
             reason[start + place] = refused.reason if isinstance(refused, Columns) else None
         identity.extend(found)
-        key.extend([row.key for row in some])
+        key.extend(map(_KEY, some))
     return Columns(url, identity, key, None, reason)
 
 
