@@ -97,6 +97,8 @@ class Assessor:
     def add_repeat(self, url: str, digest: bytes, sketch: bytes | None) -> None:
         """Add the answer of a page that was fetched twice: what differs changes by itself."""
         site = self._memory.site(site_of(Parts.of(url)))
+        if url in site.repeated:
+            site.repeated[url] = True
         fact = site.known.facts.get(url)
         if fact is None or fact.sketch is None or sketch is None:
             return

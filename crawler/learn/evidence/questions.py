@@ -184,13 +184,14 @@ def to_repeat(site: KnownSite) -> str | None:
         for tally in site.tallies.values()
         if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
     ]
-    page = next((page for tally in doubtful for page in _contrary(site, tally)), None)
+    contrary = (url for tally in doubtful for url in tally.contrary())
+    page = next(_unrepeated(site, contrary), None)
     if page is None:
         urls = (url for tally in doubtful for url in tally.results)
         page = max(islice(_unrepeated(site, urls), _CHOICE), key=_watched, default=None)
     if page is None:
         return None
-    site.repeated.add(page.url)
+    site.repeated[page.url] = False
     for tally in doubtful:
         tally.doubts.clear()
     return page.url
@@ -201,14 +202,17 @@ def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:
 
     That is so for content alone: a redirect, or a page that is gone, speaks for itself.
     """
-    if _repeats_left(site) <= 0 or not _is_in_doubt(site, tally):
+    if site.known.is_steady or not _is_in_doubt(site, tally):
         return False
-    facts = site.known.facts
+    facts, may_ask = site.known.facts, _repeats_left(site) > 0
+    is_open = False
     for url in tally.contrary():
         fact, result = facts.get(url), facts.get(tally.results[url])
         if fact is None or not fact.is_page or (result is not None and result.missing):
             return False
-    return any(True for _page in _contrary(site, tally))
+        if fact.sketch is not None:
+            is_open = is_open or not site.repeated.get(url, not may_ask)
+    return is_open
 
 
 def _repeats_left(site: KnownSite) -> int:
@@ -217,11 +221,6 @@ def _repeats_left(site: KnownSite) -> int:
     if known.is_steady:
         return -_MORE_REPEATS
     return _REPEATS + (len(known.facts) // 64).bit_length() - len(site.repeated)
-
-
-def _contrary(site: KnownSite, tally: RuleTally) -> Iterator[Fact]:
-    """Yield the pages that speak against a rule, and were asked once."""
-    return _unrepeated(site, tally.contrary())
 
 
 def _unrepeated(site: KnownSite, urls: Iterable[str]) -> Iterator[Fact]:

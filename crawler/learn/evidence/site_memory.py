@@ -58,7 +58,8 @@ class KnownSite:
         look_at: with how many facts it is worth to look for further questions.
         looked: how many URLs of the queue were looked at since its beginning.
         questions: how many were asked so far.
-        repeated: the URLs that were asked twice, to see what changes by itself.
+        repeated: the URLs that were asked twice, to see what changes by itself; True for those that
+            have answered.
         probed: True if the site was asked for something that does not exist.
     """
 
@@ -73,7 +74,7 @@ class KnownSite:
     look_at: int = 0
     looked: int = 0
     questions: int = 0
-    repeated: set[str] = field(default_factory=set)
+    repeated: dict[str, bool] = field(default_factory=dict)
     probed: bool = False
 
 
