@@ -75,7 +75,8 @@ def rows_of(
         return
     for part in chunks(values):
         marks = ", ".join("?" * len(part))
-        yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part))
+        # All at once: to fetch them one by one takes twice as long.
+        yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part)).all()
 
 
 Upsert: TypeAlias = "sqlite.Insert | postgresql.Insert"

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from canonry.canon.learned import INDEX_FILE, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
@@ -20,10 +22,15 @@ _NAMES = 64  # of parameters
 _PARAMETERS = 6  # of one URL
 _SEGMENT_PARAMETER = re.compile(r";([^=;/]+)=([^;/]+)")
 _TELLING = 3  # resources with one body: more are an error page or a form
+_SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
 
 
-class Fact(NamedTuple):
-    """What became of a URL: a page, a permanent redirect, or nothing there."""
+class Fact(msgspec.Struct, frozen=True, gc=False):
+    """What became of a URL: a page, a permanent redirect, or nothing there.
+
+    There is one for every page of a host: so it takes two thirds of a tuple's room, and the garbage
+    collector does not look at it.
+    """
 
     url: str  # its identity
     at: float  # seconds since 1970
@@ -40,7 +47,7 @@ class Fact(NamedTuple):
 
 @dataclass(slots=True)
 class _Body:
-    """The pages that answered with one body: most often one, so tuples take a third of the room."""
+    """The pages that answered with one body, if there are several."""
 
     pages: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # each once
@@ -57,6 +64,9 @@ class SiteFacts:
         values: of parameters in queries, by name.
         missing: the digest of the body that the site answers with for what does not exist.
         is_steady: True if two answers were the same to the byte: nothing changes by itself.
+
+    Nearly all bodies and most forms belong to one page. Then its URL stands there alone, which is
+    half of all memory that a page takes.
     """
 
     facts: dict[str, Fact] = field(default_factory=dict)
@@ -66,8 +76,8 @@ class SiteFacts:
     missing: bytes | None = None
     is_steady: bool = False
     _equal: int = 0  # pages of text that were the same to the byte as others
-    _forms: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the hash of a form
-    _bodies: dict[bytes, _Body] = field(default_factory=dict)
+    _forms: dict[int, str | tuple[str, ...]] = field(default_factory=dict)  # by a form's hash
+    _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
 
     def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
         """Add a fact; return the URLs about which something is known that was not known before.
@@ -75,7 +85,7 @@ class SiteFacts:
         That is the fact's own URL, and the earlier pages whose body turns out to be boilerplate.
         """
         known = self.facts.get(fact.url)
-        if known is not None and known._replace(at=fact.at) == fact:
+        if known is not None and replace(known, at=fact.at) == fact:
             return ()
         self.facts[fact.url] = fact
         if not fact.is_page:
@@ -83,14 +93,23 @@ class SiteFacts:
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(fact.sketch)
         for form in _forms_of(parts):
-            there = self._forms.get(form, ())
-            if len(there) < _ALIKE and fact.url not in there:
-                self._forms[form] = (*there, fact.url)
+            there = self._forms.get(form)
+            if there is None:
+                self._forms[form] = fact.url
+                continue
+            several = _as_tuple(there)
+            if len(several) < _ALIKE and fact.url not in several:
+                self._forms[form] = (*several, fact.url)
         return (fact.url, *self._add_body(fact, parts.path))
 
     def _add_body(self, fact: Fact, path: str) -> tuple[str, ...]:
         """Remember a page by its body; return the earlier pages if it is boilerplate from now."""
-        body = self._bodies.setdefault(fact.digest, _Body())
+        body = self._bodies.get(fact.digest)
+        if body is None:
+            self._bodies[fact.digest] = fact.url
+            return ()
+        if isinstance(body, str):
+            body = self._bodies[fact.digest] = _Body((body,), (_name(Parts.of(body).path),))
         if len(body.names) > _TELLING:
             return ()
         if (name := _name(path)) not in body.names:
@@ -136,13 +155,13 @@ class SiteFacts:
         found = {fact.url}
         *forms, file_form = _forms_of(parts)
         for form in forms:
-            for url in self._forms.get(form, ()):
+            for url in _as_tuple(self._forms.get(form, ())):
                 if url not in found:
                     found.add(url)
                     yield url
-        others = [*self._forms.get(file_form, ())]
+        others = [*_as_tuple(self._forms.get(file_form, ()))]
         if (body := self._bodies.get(fact.digest)) is not None and self.is_telling(fact.digest):
-            others += body.pages[:_ALIKE]
+            others += [body] if isinstance(body, str) else body.pages[:_ALIKE]
         for url in others:  # only equal content makes these worth a look
             if url not in found:
                 other = self.facts[url]
@@ -153,7 +172,8 @@ class SiteFacts:
     def is_telling(self, digest: bytes) -> bool:
         """Return True if an equal body is evidence: it is neither a form nor an error page."""
         body = self._bodies.get(digest)
-        return digest != self.missing and (body is None or len(body.names) <= _TELLING)
+        several = isinstance(body, _Body) and len(body.names) > _TELLING
+        return digest != self.missing and not several
 
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
@@ -190,7 +210,13 @@ def _forms_of(parts: Parts) -> tuple[int, ...]:
     Under that one the pages of moved directories meet.
     """
     last = parts.path[parts.path.rfind("/", 0, len(parts.path) - 1) :]
-    return tuple(map(hash, (*loose_forms(parts), f"{last}?{parts.query}")))
+    forms = (*loose_forms(parts), f"{last}?{parts.query}")
+    return tuple([hash(form) & _SMALL_INT for form in forms])
+
+
+def _as_tuple(urls: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return what is remembered of a form as several URLs."""
+    return (urls,) if isinstance(urls, str) else urls
 
 
 def _name(path: str) -> str:
