@@ -75,7 +75,7 @@ def rows_of(
         return
     for part in chunks(values):
         marks = ", ".join("?" * len(part))
-        # All at once: to fetch them one by one takes twice as long.
+        # All at once: one by one they take a quarter more.
         yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part)).all()
 
 

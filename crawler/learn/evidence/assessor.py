@@ -237,9 +237,16 @@ class Assessor:
     def _enter(self, tally: RuleTally, url: str, parts: Parts) -> str | None:
         """Note what a rule makes of a URL; return it, or None if the rule does not change it."""
         result = tally.result_of(url, parts)
-        if result is not None and tally.enter(url, result) and len(tally.members[result]) == 1:
-            there = self._memory.site(site_of(Parts.of(result)))
-            there.awaited.setdefault(result, []).append(tally)
+        if result is None:
+            return None
+        if result in tally.members:
+            tally.enter(url, result)
+            return result
+        there = self._memory.site(site_of(Parts.of(result)))
+        if (known := there.known.facts.get(result)) is not None:
+            result = known.url  # the same text is not kept twice
+        there.awaited[result] = (*there.awaited.get(result, ()), tally)
+        tally.enter(url, result)
         return result
 
     def _review(self, name: str, site: KnownSite, url: str, parts: Parts) -> None:

@@ -66,7 +66,7 @@ class KnownSite:
     known: SiteFacts = field(default_factory=SiteFacts)
     rules: dict[Rewrite, TrackedRule] = field(default_factory=dict)
     tallies: dict[Rewrite, RuleTally] = field(default_factory=dict)
-    awaited: dict[str, list[RuleTally]] = field(default_factory=dict)
+    awaited: dict[str, tuple[RuleTally, ...]] = field(default_factory=dict)
     named: set[Rewrite] = field(default_factory=set)
     refuted: set[Rewrite] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)

@@ -36,3 +36,33 @@ def test_what_spoke_for_parts_is_forgotten_and_what_spoke_against_them_is_not() 
     one.set("http://h.example/news/new", "/news/new", Stance.MOVED)
     one.set("http://h.example/news/0", "/news/0", Stance.OTHER)
     assert [one.totals(part)[:2] for part in ("", "/news/")] == [(10, 2), (1, 2)]
+
+
+def test_a_path_counts_once_until_the_last_of_its_urls_says_otherwise() -> None:
+    one = RuleTally(Rewrite("h.example", "scheme-upgrade"))
+    for url in ("http://h.example/a/p?x", "http://h.example/a/p?y"):
+        one.set(url, "/a/p", Stance.MOVED)
+    one.set("http://h.example/a/q", "/a/q", Stance.OTHER)
+    assert one.totals()[:2] == one.totals("/a/")[:2] == (1, 1)
+    one.set("http://h.example/a/p?x", "/a/p", Stance.OTHER)
+    assert one.totals()[:2] == (1, 2), "one of its URLs says the one, one the other"
+    one.set("http://h.example/a/p?y", "/a/p", Stance.OTHER)
+    assert one.totals()[:2] == (0, 2)
+    for url in ("http://h.example/a/p?x", "http://h.example/a/p?y"):
+        assert one.stance(url) is Stance.OTHER
+        one.set(url, "/a/p", Stance.NOTHING)
+    assert one.totals()[:2] == (0, 1)
+    assert one.stance("http://h.example/a/p?x") is Stance.NOTHING
+
+
+def test_the_urls_of_a_class_share_its_text() -> None:
+    one = RuleTally(Rewrite("h.example", "trailing-slash", new="bare"))
+    for n in range(20):
+        one.enter(f"http://h.example/a/?{n}", "http://h.example/" + "a")
+    assert len(one.members["http://h.example/a"]) == len(one.results) == 16
+    assert len(set(map(id, one.results.values()))) == 1
+
+
+def test_the_urls_that_speak_against_a_rule_are_known() -> None:
+    one = tally_of(docs="mmo", shop="o")
+    assert one.contrary() == ["http://h.example/docs/2", "http://h.example/shop/0"]
