@@ -161,14 +161,21 @@ class Learner:
         there.asked.add(named.target)
         return True
 
-    def may_have_exceptions(self, rule: TrackedRule) -> bool:
-        """Return True if a rule may be wrong now and then, so that a sample would tell.
+    def to_sample(self, rules: Iterable[TrackedRule]) -> list[tuple[TrackedRule, bool]]:
+        """Return the rules that may be wrong now and then, so that a sample would tell.
 
-        It is not where the host itself requires https, nor for parameters that look like sessions:
-        nothing can be selected by a value that is new in each link.
+        It is not those of a host that itself requires https, nor those of parameters that look like
+        sessions: nothing can be selected by a value that is new in each link.
+
+        Returns:
+            Each with True if it is mostly the site's canonical links that speak for it.
         """
-        tally = self._assessor.tally_of(rule)
-        return not rule.hsts and (tally is None or not tally.suspected)
+        tallies = [(rule, self._assessor.tally_of(rule)) for rule in rules if not rule.hsts]
+        return [
+            (rule, tally is not None and questions.is_by_word(tally))
+            for rule, tally in tallies
+            if tally is None or not tally.suspected
+        ]
 
     def place_in_queue(self, site: str) -> int:
         """Return how many queued URLs of a site are not worth a look, from the first on."""

@@ -94,6 +94,7 @@ class LearningSession:
         """Forget what came from a transaction that was rolled back."""
         self._learner.forget()
         self._second_trials.clear()
+        self._watch.in_place.clear()
         self._waiting.clear()
         self._gone.clear()
         self._generation = _UNKNOWN
@@ -169,6 +170,11 @@ class LearningSession:
         for moved in self._waiting.answered(connection, ends, now):
             self._learner.observe(moved)
         later = [a.replaces for group in admissions for a in group if a.replaces is not None]
+        settled = self._watch.in_place.settle(connection, outcomes, admissions, self._in_force, now)
+        for moved in settled.moved:
+            self._learner.observe(moved)
+        later += settled.held
+        sooner += settled.to_ask
         published = self._publish(connection, sites, now)
         later += published.later
         probes = [
@@ -181,11 +187,10 @@ class LearningSession:
             sooner += self._watch.release(
                 connection, site, answers[site], rules, self._in_force, now
             )
-            if self._thresholds.verification.sample:
-                rare = [rule for rule in rules if self._learner.may_have_exceptions(rule)]
-                sooner += self._watch.sample(
-                    connection, site, answers[site], rare, self._in_force, now
-                )
+            rare = self._learner.to_sample(rules)
+            sample = self._watch.sample(connection, site, answers[site], rare, self._in_force, now)
+            sooner += sample.sooner
+            later += sample.later
         if sooner:
             urls.promote(connection, sooner, QUESTION)
         self.seconds += time.thread_time() - start

@@ -6,16 +6,19 @@ a site may change.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.canon.learned import without_port
+from canonry.canon.learned import site_in, without_port
 from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.in_place import InPlace
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.second_trial import is_held_by
+from canonry.storage.learned import history
 from canonry.storage.learned.classes import release
 from canonry.storage.learned.held_names import HeldName, held_near
 from canonry.storage.learned.tracked_rule import TrackedRule
@@ -27,6 +30,7 @@ _AT_ONCE = 4  # ... up to so many: that takes less than to ask them one by one
 _TRIED = 3  # rules, if one holds nothing at the place that is looked at
 _STRIDE = 0.6180339887498949  # multiples of the golden section spread evenly over the host
 _REMEMBERED = 65_536  # sites, and rules
+_ON_THEIR_WAY = 64  # URLs of a host that are requested next, or are requested already
 
 
 @dataclass(slots=True)
@@ -57,8 +61,24 @@ class _Sample:
         return max(rule.agree, self.agreed + self.asked)
 
 
+class Sampled(NamedTuple):
+    """What follows from the choice of a sample.
+
+    Attributes:
+        sooner: rows that were released, and those that represent them and are to be asked as well.
+        later: rows that were deferred, since other names are asked in their place.
+    """
+
+    sooner: list[int]
+    later: list[int]
+
+
 class Watch:
-    """Chooses held URLs to ask: a sample soon, then one for so many answers of a site."""
+    """Chooses held URLs to ask: a sample soon, then one for so many answers of a site.
+
+    Attributes:
+        in_place: those that are asked in place of what represents them.
+    """
 
     def __init__(self, limits: Verification) -> None:
         """Start with no site.
@@ -69,54 +89,70 @@ class Watch:
         self._limits = limits
         self._rounds: OrderedDict[str, _Round] = OrderedDict()
         self._samples: OrderedDict[str, _Sample] = OrderedDict()  # by rule
+        self.in_place = InPlace()
 
     def sample(
         self,
         connection: Connection,
         site: str,
         answers: int,
-        rules: Sequence[TrackedRule],
+        rules: Sequence[tuple[TrackedRule, bool]],
         in_force: RulesInForce,
         now: float,
-    ) -> list[int]:
+    ) -> Sampled:
         """Release a part of the samples of active rules that are not yet large enough.
 
         With what represents them, they are compared soon. How many paths are tested before a rule
-        needs no more depends on how many URLs of the site are fetched.
+        needs no more depends on how many URLs of the site are fetched. Where canonical links speak
+        for a rule, and a page still waits in the queue, a name of it is asked in its place: that
+        costs nothing, so it only depends on the rule's sample.
 
         Args:
             connection: in a writing transaction.
             site: the site.
             answers: how many of its URLs have answered.
-            rules: that cover the site, or move others to it; those that need a sample.
+            rules: that need a sample, of those that cover the site, or move others to it; each
+                with True if canonical links speak for it.
             in_force: the rules that are in force now.
             now: seconds since 1970.
-
-        Returns:
-            The rows that were released, and those that represent them.
         """
-        active = [rule for rule in rules if rule.state == "active"]
-        if not active:
-            return []
-        here = self._round(site, now)
-        here.unsampled += answers
+        by_word = {rule.id: is_by_word for rule, is_by_word in rules}
+        active, here = self._active(site, (rule for rule, _is_by_word in rules), now)
+        here.unsampled += answers if active else 0
         most, here.unsampled = divmod(here.unsampled, self._limits.sample_every)
         if not most or all(self._size(rule) >= self._limits.sample for rule in active):
-            return []
+            return Sampled([], [])
         size = queued_on(connection, without_port(site)) + here.before + here.answers
-        wanted = min(self._limits.sample, self._limits.sample_share * size) / sqrt(len(active))
+        largest = self._limits.sample / sqrt(len(active))
+        paid = min(largest, self._limits.sample_share * size / sqrt(len(active)))
         found: dict[int, HeldName] = {}
+        in_place: dict[int, int] = {}
+        may_wait = _waiting(connection)
         for _ in range(most):
-            small = [rule for rule in active if self._size(rule) < wanted]
+            small = [r for r in active if self._size(r) < (largest if by_word[r.id] else paid)]
             if not small:
                 break
             rule = min(small, key=lambda rule: (self._size(rule), rule.id))
-            one = _held(connection, site, [rule], in_force, here.next_place())
+            place, one = here.next_place(), None
+            if by_word[rule.id]:
+                one = _held(connection, site, [rule], in_force, place, may_wait)
+            if one is not None:
+                in_place[one.row] = one.representative
+            elif self._size(rule) < paid:
+                one = _held(connection, site, [rule], in_force, place)
             self._samples[rule.id].asked += 1  # also in vain: what it holds may be elsewhere
             if one is not None:
                 found[one.row] = one
         released = release(connection, found) if found else []
-        return [row for name in released for row in (name, found[name].representative)]
+        both = [found[row].representative for row in released if row not in in_place]
+        waiting = {row: in_place[row] for row in released if row in in_place}
+        return Sampled(released + both, self.in_place.add(connection, waiting))
+
+    def _active(
+        self, site: str, rules: Iterable[TrackedRule], now: float
+    ) -> tuple[list[TrackedRule], _Round]:
+        """Return which rules of a site are active, and how the site is watched."""
+        return [rule for rule in rules if rule.state == "active"], self._round(site, now)
 
     def _size(self, rule: TrackedRule) -> int:
         """Return how many paths of a rule were tested."""
@@ -153,10 +189,9 @@ class Watch:
             in_force: the rules that are in force now.
             now: seconds since 1970.
         """
-        active = [rule for rule in rules if rule.state == "active"]
+        active, here = self._active(site, rules, now)
         if not active:
             return []
-        here = self._round(site, now)
         here.answers += answers
         most = min(1 + here.before // _MORE, _AT_ONCE)
         if here.answers < most * _EVERY:
@@ -174,17 +209,37 @@ class Watch:
         return release(connection, rows) if rows else []
 
 
+def _waiting(connection: Connection) -> Callable[[HeldName], bool]:
+    """Return what tells whether the page that represents a name waits, and is not asked soon.
+
+    What is requested next may be on its way already; then the page would be fetched twice.
+    """
+    next_of: dict[str, frozenset[int]] = {}  # rows, by host
+
+    def may_wait(one: HeldName) -> bool:
+        if not one.may_wait:
+            return False
+        host = without_port(site_in(one.represented_by))
+        if host not in next_of:
+            first = history.queued_of(connection, host, _ON_THEIR_WAY, 0)
+            next_of[host] = frozenset(row for row, _url in first)
+        return one.representative not in next_of[host]
+
+    return may_wait
+
+
 def _held(
     connection: Connection,
     site: str,
     rules: Sequence[TrackedRule],
     in_force: RulesInForce,
     place: float,
+    suits: Callable[[HeldName], bool] = lambda _one: True,
 ) -> HeldName | None:
-    """Return a URL that one of the first of some rules holds, near a place."""
+    """Return a URL that suits and that one of the first of some rules holds, near a place."""
     for rule in rules[:_TRIED]:
         host = without_port(site if rule.rewrite.subdomains else rule.rewrite.host)
         for one in held_near(connection, host, place):
-            if is_held_by(one, rule, in_force):
+            if suits(one) and is_held_by(one, rule, in_force):
                 return one
     return None

@@ -133,7 +133,7 @@ def place(
                 one = None
         dead = one is not None and one not in alive and not rules.is_gone(rewritten)
         if one is None or dead or candidate.hops:
-            _set_representative(connection, rewritten.key, row, host_ids(candidate.host))
+            represent(connection, rewritten.key, row, host_ids(candidate.host))
             representatives[rewritten.key] = row
             if is_linked and _may_wait(candidate, rewritten, rules, now):
                 placed.deferred.add(row)
@@ -143,8 +143,8 @@ def place(
     return placed
 
 
-def _set_representative(connection: Connection, key: bytes, row: int, host_id: int) -> None:
-    """Make a URL the representative of a class."""
+def represent(connection: Connection, key: bytes, row: int, host_id: int) -> None:
+    """Make a URL the representative of a class, which is given by its key."""
     new = upsert(connection.dialect.name, classes).values(key=key, url_id=row, host_id=host_id)
     connection.execute(
         new.on_conflict_do_update(index_elements=["key"], set_={"url_id": row, "host_id": host_id})

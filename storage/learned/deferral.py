@@ -45,9 +45,14 @@ def only(connection: Connection, names: Collection[str], rows: Collection[int]) 
         before |= set(connection.scalars(here.where(urls.c.priority == ALIAS)))
     new = sorted(set(rows) - before)
     restore(connection, before.difference(rows))
-    for some in chunks(new):
-        connection.execute(_CHANGE, {"rows": some, "before": ORDINARY, "after": ALIAS})
+    defer(connection, new)
     return new
+
+
+def defer(connection: Connection, rows: Iterable[int]) -> None:
+    """Let URLs of ordinary priority be requested after the others of their hosts."""
+    for part in chunks(list(rows)):
+        connection.execute(_CHANGE, {"rows": part, "before": ORDINARY, "after": ALIAS})
 
 
 def restore(connection: Connection, rows: Iterable[int]) -> None:

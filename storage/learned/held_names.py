@@ -6,13 +6,19 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, bindparam, func, select
 
 from canonry.storage.learned.classes import LEARNED
+from canonry.storage.records import ORDINARY
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import State, aliases, hosts, urls
 
 _NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
 _others = urls.alias("others")
+_waits = and_(
+    _others.c.state == State.QUEUED,
+    _others.c.priority == ORDINARY,
+    _others.c.source_id.is_not(None),
+)
 _HELD = (
-    select(urls.c.id, urls.c.url, _others.c.url, _others.c.id)
+    select(urls.c.id, urls.c.url, _others.c.url, _others.c.id, _waits)
     .join(aliases, and_(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule"))
     .join(_others, _others.c.id == aliases.c.to_id)
     .where(urls.c.state == State.HELD, urls.c.reason == LEARNED)
@@ -40,6 +46,7 @@ class HeldName(NamedTuple):
     url: str
     represented_by: str
     representative: int  # its row
+    may_wait: bool  # True if that one waits in the queue, in the order in which it was found
 
 
 def held_on(connection: Connection, names: Collection[str]) -> Iterator[HeldName]:

@@ -15,8 +15,8 @@ from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
-_FIRST = 32  # questions that a site gets in any case ...
-_SHARE = 6  # ... and one more for so many answers
+_FIRST = 64  # questions that a site gets in any case ...
+_SHARE = 4  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after the whole queue was looked at
 LOOKED_AT = 1_000  # queued URLs that are looked at at once
@@ -117,7 +117,7 @@ class _Look:
         tallies = site.tallies.values()
         rules = sorted((t for t in tallies if is_open(site, t)), key=lambda t: -t.totals().agree)
         self._site = site
-        self._rules = [_Question(tally, _is_by_word(tally), {}, set()) for tally in rules]
+        self._rules = [_Question(tally, is_by_word(tally), {}, set()) for tally in rules]
         self._active = [tally for tally in tallies if _is_active(site, tally)]
         self.deciding: dict[str, None] = {}  # they decide something by themselves
         self.others: dict[str, None] = {}
@@ -160,7 +160,7 @@ def _is_active(site: KnownSite, tally: RuleTally) -> bool:
     return rule is not None and rule.state == "active"
 
 
-def _is_by_word(tally: RuleTally) -> bool:
+def is_by_word(tally: RuleTally) -> bool:
     """Return True if it is mostly canonical links that speak for a rule, not content."""
     return 0 < tally.totals().agree <= 2 * tally.named
 

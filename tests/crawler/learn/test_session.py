@@ -315,3 +315,42 @@ def test_of_a_page_that_is_gone_under_three_names_no_more_are_asked(tmp_path: Pa
     assert answers(crawl, 200, found[2:3]) == found[2:3], "a page may be gone under two names"
     assert len(answers(crawl, 404, found[3:])) < 3
     crawl.store.close()
+
+
+def test_a_sample_is_asked_in_place_of_pages_that_wait(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, with_sample(100))
+    rows = {crawl.row(f"{H}/p{n}"): n for n in range(120)}
+    names = {crawl.row(f"{H}/p{n}?ref=1"): n for n in range(120)}
+
+    def named(n: int) -> Learned:
+        """Record a page under another name; it names its own."""
+        source = crawl.row(f"{H}/p{n}?ref=1")
+        hop = Hop("canonical", 200, candidate(f"{H}/p{n}", depth=2)._replace(source=source))
+        return crawl.record(f"{H}/p{n}?ref=1", State.FETCHED, page=page_of(n), hops=(hop,))
+
+    for n in range(40):
+        named(n)
+        crawl.record(f"{H}/p{n}", State.FETCHED, page=page_of(n))
+    assert crawl.states()["parameter-irrelevant", "/"] == "active"
+    answers = [
+        crawl.record(f"{H}/other{n}", State.FETCHED, page=page_of(n + 500)) for n in range(9)
+    ]
+    asked = [names[row] for one in answers for row in one.sooner if row in names]
+    deferred = [rows[row] for one in answers for row in one.later if row in rows]
+    assert sorted(asked) == sorted(deferred), "in place of the pages, which wait"
+    assert len(asked) >= 4
+    for n in asked:
+        assert crawl.row(f"{H}/p{n}") in named(n).later
+    with crawl.store.transaction() as connection:
+        held = set(connection.scalars(select(urls.c.url).where(urls.c.state == State.HELD)))
+    assert held.issuperset(f"{H}/p{n}" for n in asked)
+    crawl.store.close()
+
+
+def page_of(n: int) -> Page:
+    return Page(200, 0.1, "text/html", 1, b"%16d" % n, None, None, 0)
+
+
+def with_sample(paths: int) -> Thresholds:
+    more = msgspec.structs.replace(LIMITS.verification, sample=paths, sample_every=2)
+    return msgspec.structs.replace(LIMITS, verification=more)

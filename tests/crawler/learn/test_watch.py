@@ -81,7 +81,10 @@ def test_a_sample_of_what_a_rule_holds_is_asked_soon(tmp_path: Path) -> None:
         rule.agree = 10
 
         def asked(answers: int, given: TrackedRule = rule) -> list[int]:
-            return watch.sample(connection, "h.example", answers, [given], in_force, 10.0)
+            pairs = [(given, False)]
+            found = watch.sample(connection, "h.example", answers, pairs, in_force, 10.0)
+            assert not found.later
+            return found.sooner
 
         assert asked(1) == []
         first = asked(1)
@@ -110,8 +113,30 @@ def test_samples_are_smaller_where_several_rules_share_a_host(tmp_path: Path) ->
         found = []
         for given in ([rules[0]], rules):
             watch = Watch(replace(LIMITS, sample=40, sample_share=1.0, sample_every=1))
-            rows = watch.sample(connection, "h.example", 1_000, given, in_force, 10.0)
+            pairs = [(rule, False) for rule in given]
+            rows, _later = watch.sample(connection, "h.example", 1_000, pairs, in_force, 10.0)
             found.append(len(rows) // 2)
         assert found[0] <= 40
         assert 40 < found[1] <= 2 * 29, "each has 40 / sqrt(2)"
+    store.close()
+
+
+def test_where_canonical_links_speak_for_a_rule_names_are_asked_in_place_of_waiting_pages(
+    tmp_path: Path,
+) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 200)
+    watch = Watch(replace(LIMITS, sample=40, sample_share=0.0, sample_every=1))
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        held = set(connection.exec_driver_sql("SELECT id FROM urls WHERE state <> 0").scalars())
+        rule = rule_store.find(connection, SLASH.id)
+        for by_word, most in ((False, 0), (True, 40)):
+            pairs = [(rule, by_word)]
+            rows, later = watch.sample(connection, "h.example", 1_000, pairs, in_force, 10.0)
+            assert len(later) == len(rows)
+            assert held.issuperset(rows), "what represents them is asked in its turn"
+            assert most // 2 <= len(rows) <= most
+        assert_counts_are_right(connection)
     store.close()

@@ -40,7 +40,7 @@ def test_questions_are_a_small_share_of_the_requests() -> None:
         one.observe(Answered(f"{H}/x{n}", b"%d" % n, 1.0))
         if room := one.room_for_questions("h.example"):
             asked += len(one.questions("h.example", [f"{H}/x{n}?ref={n}"], room))
-    assert 10 < asked <= 32 + 600 // 6
+    assert 10 < asked <= 64 + 600 // 4
 
 
 def test_parameters_that_look_like_session_ids_are_a_question_at_once() -> None:
@@ -78,7 +78,7 @@ def test_what_was_asked_already_is_no_new_question() -> None:
 def test_targets_of_canonical_links_are_within_the_share_of_questions() -> None:
     one = Learner(thresholds.load(), registrable)
     links = [Moved(f"{H}/p{n}?ref=1", f"{H}/p{n}", 1.0, "canonical") for n in range(600)]
-    assert sum(map(one.is_worth_asking, links)) == 32
+    assert sum(map(one.is_worth_asking, links)) == 64
     for n in range(6):
         one.observe(Answered(f"{H}/x{n}", b"%d" % n, 1.0))
     later = [Moved(f"{H}/q{n}?ref=1", f"{H}/q{n}", 1.0, "canonical") for n in range(600)]
