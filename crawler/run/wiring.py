@@ -25,6 +25,7 @@ from canonry.crawler.run import interrupts
 from canonry.crawler.run.job import advice, seed_results
 from canonry.crawler.run.job.killed_jobs import signed
 from canonry.crawler.run.job.lease_owners import own_name
+from canonry.crawler.run.job.open_files import with_room
 from canonry.crawler.run.job.preparation import as_job, prepare, read_seeds
 from canonry.crawler.run.job.seed_results import FailedSeed
 from canonry.crawler.run.loop import Crawl
@@ -102,6 +103,7 @@ async def crawl(
         SettingsError: for seeds, addresses or files in the settings that cannot be used.
         PolicyError, StoreError: for a policy or a store that cannot be used.
     """
+    settings = with_room(settings, notify)
     canonicalizer = Canonicalizer(policy_for(store_url, settings.crawl.policy, notify))
     limits = settings.crawl
     scope = Scope(limits.scope, (), limits.include, limits.exclude)

@@ -55,8 +55,9 @@ def open_sqlite(url: URL, *, read_only: bool) -> Engine:
             # One large transaction must not leave a large log behind for as long as we run.
             cursor.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_BYTES}")
             cursor.execute("PRAGMA foreign_keys = OFF")  # ids are made under the write lock
-            cursor.execute("PRAGMA busy_timeout = 0")  # `_begin_soon` waits for the lock
         cursor.execute(f"PRAGMA cache_size = -{_READING_KIB if read_only else _CACHE_KIB}")
+        if not read_only:  # the last one: those before it may wait for a lock to read the schema
+            cursor.execute("PRAGMA busy_timeout = 0")  # `_begin_soon` waits
         cursor.close()
 
     if read_only:

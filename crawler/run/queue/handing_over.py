@@ -58,8 +58,10 @@ class HandingOver:
             return
         self._handed_at = now
         ready, delays = self._turns.pace(), self._turns.delays()
-        for worker in {self._leaving[name] for name in drained}:
-            names = [name for name in drained if self._leaving[name] == worker]
+        given: dict[str, list[str]] = {}
+        for name in drained:
+            given.setdefault(self._leaving[name], []).append(name)
+        for worker, names in given.items():
             pace = Pace({n: ready[n] for n in names if n in ready}, delays)
             for name in await self._store_session.hand_over(now, worker, names, pace):
                 del self._leaving[name]

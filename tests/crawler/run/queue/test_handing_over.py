@@ -39,6 +39,20 @@ def test_a_worker_without_hosts_is_given_half_of_the_others(tmp_path: Path) -> N
         assert len(hosts_of(one)) == len(hosts_of(other)) == 3
 
 
+def test_two_that_want_hosts_get_a_third_each(tmp_path: Path) -> None:
+    with leasing_workers(tmp_path, "abcdef") as (one, other):
+        one.refresh(NOW)
+        wish(other, NOW)
+        with one.store.leasing() as connection:
+            host_wishes.want(connection, "third", NOW)
+        one.refresh(NOW + 2)
+        other.refresh(NOW + 2)
+        assert len(hosts_of(one)) == len(hosts_of(other)) == 2
+        with one.store.leasing() as connection:
+            assert leases.owners(connection) == {"here:7:one", "other", "third"}
+            assert host_wishes.wanting(connection, "here:7:one", NOW + 2) == []
+
+
 def test_a_host_leaves_when_all_that_was_requested_of_it_is_recorded(tmp_path: Path) -> None:
     with leasing_workers(tmp_path) as (one, other):
         one.refresh(NOW)
