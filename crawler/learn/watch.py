@@ -124,7 +124,7 @@ class Watch:
             return Sampled([], [])
         size = queued_on(connection, without_port(site)) + here.before + here.answers
         largest = self._limits.sample / sqrt(len(active))
-        paid = min(largest, self._limits.sample_share * size / sqrt(len(active)))
+        paid = min(largest, self._limits.sample_share * size / len(active))
         found: dict[int, HeldName] = {}
         in_place: dict[int, int] = {}
         may_wait = _waiting(connection)

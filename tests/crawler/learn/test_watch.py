@@ -110,14 +110,16 @@ def test_samples_are_smaller_where_several_rules_share_a_host(tmp_path: Path) ->
         rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
         in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
         rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
-        found = []
-        for given in ([rules[0]], rules):
-            watch = Watch(replace(LIMITS, sample=40, sample_share=1.0, sample_every=1))
-            pairs = [(rule, False) for rule in given]
+
+        def asked(number: int, sample: int, share: float) -> int:
+            watch = Watch(replace(LIMITS, sample=sample, sample_share=share, sample_every=1))
+            pairs = [(rule, False) for rule in rules[:number]]
             rows, _later = watch.sample(connection, "h.example", 1_000, pairs, in_force, 10.0)
-            found.append(len(rows) // 2)
-        assert found[0] <= 40
-        assert 40 < found[1] <= 2 * 29, "each has 40 / sqrt(2)"
+            return len(rows) // 2
+
+        assert asked(1, 40, 1.0) <= 40
+        assert 40 < asked(2, 40, 1.0) <= 2 * 29, "each has 40 / sqrt(2)"
+        assert 0 < asked(2, 1_000, 0.05) <= asked(1, 1_000, 0.05), "together they have the share"
     store.close()
 
 
