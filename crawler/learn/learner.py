@@ -116,6 +116,7 @@ class Learner:
     def forget_hosts(self, hosts: Collection[str]) -> None:
         """Forget some hosts: the archive knows more of them."""
         self._memory.drop(hosts)
+        self._assessor.forget_hosts(hosts)
 
     def observe(self, news: Moved | Answered) -> None:
         """Hold an answer against the rules of its site."""

@@ -4,11 +4,11 @@ Pure: no clock, no store. The evidence of a rule is a function of the facts, in 
 came: a rule that is opened late is held against all that is known of its site.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
+from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
@@ -40,6 +40,11 @@ class Assessor:
     def forget(self) -> None:
         """Forget which rules have new evidence."""
         self._changed.clear()
+
+    def forget_hosts(self, hosts: Collection[str]) -> None:
+        """Forget which rules of some hosts have new evidence."""
+        for rewrite in [said for said in self._changed if without_port(said.host) in hosts]:
+            del self._changed[rewrite]
 
     def take_changed(self) -> list[TrackedRule]:
         """Return the rules with new evidence, once."""

@@ -55,6 +55,17 @@ def test_the_life_of_a_rule() -> None:
     assert observe(one, *moves(500, 200)) == [], "and it is not learned again"
 
 
+def test_nothing_is_decided_about_a_host_that_went_to_another_worker() -> None:
+    one = learner()
+    for moved in moves(9):
+        one.observe(moved)
+    one.forget_hosts({"other.example"})
+    assert one.decide(9.0).changed
+    one.observe(moves(1, 9)[0])
+    one.forget_hosts({"h.example"})
+    assert one.decide(10.0).changed == [], "it would overwrite what the other has learned"
+
+
 def test_each_path_counts_once() -> None:
     one = learner()
     same = [Moved(f"{H}/p?n={n}", f"{H}/p/?n={n}", float(n)) for n in range(50)]
