@@ -25,13 +25,12 @@ from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.site_memory import Archive, KnownSite, SiteMemory
+from canonry.crawler.learn.evidence.site_memory import Archive, KnownSite, NoArchive, SiteMemory
 from canonry.crawler.learn.evidence.verdicts import shown_by
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler
 from canonry.crawler.learn.news import Answered, Moved
-from canonry.storage.learned.history import PastHop
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
@@ -48,22 +47,6 @@ class Decisions(NamedTuple):
     changed: list[TrackedRule]  # rules with new evidence
     state_changes: list[StateChange]  # those of them with a new state
     removed: list[TrackedRule]  # candidates for which nothing speaks any more
-
-
-class _Nothing:
-    """An archive that remembers nothing."""
-
-    def rules_of(self, site: str) -> Iterable[TrackedRule]:
-        del site
-        return ()
-
-    def facts_of(self, site: str) -> Iterable[Fact]:
-        del site
-        return ()
-
-    def hops_of(self, site: str) -> Iterable[PastHop]:
-        del site
-        return ()
 
 
 class Learner:
@@ -88,7 +71,7 @@ class Learner:
         """
         self._thresholds = thresholds
         self._registrable = registrable
-        self._memory = SiteMemory(registrable, archive or _Nothing(), self._restore)
+        self._memory = SiteMemory(registrable, archive or NoArchive(), self._restore)
         self._assessor = Assessor(self._memory)
         self._sampler = Sampler(thresholds.verification)
         self.priors = thresholds.priors

@@ -42,6 +42,25 @@ class Archive(Protocol):
         ...
 
 
+class NoArchive:
+    """An archive that remembers nothing."""
+
+    def rules_of(self, site: str) -> Iterable[TrackedRule]:
+        """Return nothing."""
+        del site
+        return ()
+
+    def facts_of(self, site: str) -> Iterable[Fact]:
+        """Return nothing."""
+        del site
+        return ()
+
+    def hops_of(self, site: str) -> Iterable[PastHop]:
+        """Return nothing."""
+        del site
+        return ()
+
+
 @dataclass(slots=True)
 class KnownSite:
     """What is remembered of one site.
