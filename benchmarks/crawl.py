@@ -11,6 +11,8 @@ import multiprocessing
 import os
 import random
 import resource
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -25,7 +27,7 @@ import aiohttp
 from aiohttp import web
 from measure import arguments, is_here, keep
 
-_PAGES, _CONCURRENCY = 5000, 32
+_PAGES, _CONCURRENCY, _BACKLOG = 5000, 32, 1024
 _FILLER = "some words that fill the page up to a size that pages have "
 # Scrapy as its users run it to get a whole site fast, and to be able to resume.
 _SPIDER = """
@@ -71,7 +73,10 @@ def site() -> dict[str, bytes]:
 
 
 def serve(
-    port: "multiprocessing.Queue[int]", make: Callable[[], dict[str, bytes | str]], pause: float
+    port: "multiprocessing.SimpleQueue[int]",
+    make: Callable[[], dict[str, bytes | str]],
+    pause: float,
+    processes: int,
 ) -> None:
     """Serve pages, and redirects to paths, until killed; all other paths are 404.
 
@@ -79,7 +84,9 @@ def serve(
         port: gets the port.
         make: returns the pages by path.
         pause: seconds before each answer.
+        processes: that serve, in one group of processes.
     """
+    os.setpgid(0, 0)
     answers = make()
 
     async def answer(request: web.BaseRequest) -> web.Response:
@@ -92,24 +99,33 @@ def serve(
             return web.Response(status=301, headers={"Location": found})
         return web.Response(body=found, content_type="text/html")
 
-    async def run() -> None:
+    async def run(bound: socket.socket) -> None:
         runner = web.ServerRunner(web.Server(answer, access_log=None))
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        port.put(runner.addresses[0][1])
+        await web.SockSite(runner, bound, backlog=_BACKLOG).start()
         await asyncio.Event().wait()
 
-    asyncio.run(run())
+    with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as bound:
+        port.put(bound.getsockname()[1])
+        for _ in range(processes - 1):
+            if os.fork() == 0:  # they share the pages and the socket
+                break
+        asyncio.run(run(bound))
 
 
 @contextmanager
-def served(make: Callable[[], dict[str, bytes | str]], pause: float = 0.0) -> Iterator[str]:
-    """Serve from a separate process, as `serve` does; yield its host and port."""
-    port: multiprocessing.Queue[int] = multiprocessing.Queue()
-    server = multiprocessing.Process(target=serve, args=(port, make, pause), daemon=True)
+def served(
+    make: Callable[[], dict[str, bytes | str]], pause: float = 0.0, processes: int = 1
+) -> Iterator[str]:
+    """Serve from separate processes, as `serve` does; yield their host and port."""
+    port: multiprocessing.SimpleQueue[int] = multiprocessing.SimpleQueue()
+    server = multiprocessing.Process(target=serve, args=(port, make, pause, processes))
     server.start()
-    yield f"127.0.0.1:{port.get(timeout=60)}"
-    server.kill()
+    try:
+        yield f"127.0.0.1:{port.get()}"
+    finally:
+        os.killpg(server.pid or 0, signal.SIGKILL)
+        server.join()
 
 
 async def bare(seed: str) -> int:

@@ -1,10 +1,11 @@
 """What do further workers add to a crawl, and where does the store become the limit?
 
 The pages of `crawl.py`, spread over hosts, since a host belongs to one worker at a time. A process
-serves them on loopback, each after so many milliseconds (``--answers``); one to four workers crawl
-them, on a SQLite file and on a PostgreSQL server of the benchmark's own. All have to fetch every
-page once. ``--pages`` says how many there are. What the start of the processes takes is measured
-with a crawl of one page, and told apart.
+serves them on loopback, each after so many milliseconds (``--answers``), or as many processes as
+``--servers`` says; one worker, two, four, … up to ``--most`` crawl them, on a SQLite file and on a
+PostgreSQL server of the benchmark's own. All have to fetch every page once. ``--pages`` says how
+many there are. What the start of the processes takes is measured with a crawl of one page, and
+told apart.
 """
 
 import json
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +27,6 @@ from store import database
 
 _HOSTS = 32
 _ONE_PAGE = ("--max-pages", "1")
-_RUNS = (("sqlite", 1), ("sqlite", 2), ("postgresql", 1), ("postgresql", 2), ("postgresql", 4))
 _LINK = re.compile(rb'href="/p/(\d+)\.html"')
 _TICKS = os.sysconf("SC_CLK_TCK")
 _UTIME, _CHILDREN = 11, 15  # the first and the last of four times in /proc/PID/stat, after the name
@@ -103,11 +104,12 @@ def crawl(kind: str, workers: int, where: str, pages: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure and print medians."""
-    given = arguments(str(__doc__), pages=8000, answers=0)
+    given = arguments(str(__doc__), pages=8000, answers=0, servers=1, most=4)
+    crews = [2**n for n in range(given.most.bit_length())]
     runs: dict[str, list[dict[str, float]]] = {}
-    with served(partial(site, given.pages), given.answers / 1000) as where:
+    with served(partial(site, given.pages), given.answers / 1000, given.servers) as where:
         for _ in range(min(given.rounds, 3)):
-            for kind, workers in _RUNS:
+            for kind, workers in product(("sqlite", "postgresql"), crews):
                 name = f"{kind}, {workers} worker(s)"
                 runs.setdefault(name, []).append(crawl(kind, workers, where, given.pages))
                 print(name, runs[name][-1], flush=True)
@@ -115,7 +117,8 @@ def main() -> None:
         middle = {what: statistics.median(run[what] for run in found) for what in found[0]}
         print(f"{name:24}", ", ".join(f"{value:,.5g} {what}" for what, value in middle.items()))
     cores = os.cpu_count()
-    said = {"pages": given.pages, "answer_ms": given.answers, "cores": cores, "runs": runs}
+    said = {"pages": given.pages, "answer_ms": given.answers, "servers": given.servers}
+    said |= {"cores": cores, "runs": runs}
     keep(given, "crawl_workers", [url(0)], said)
 
 

@@ -52,12 +52,12 @@ _FIRST = (
 
 def exactness(path: str, ours: list[str], folder: str) -> int:
     """Check that the lines are DuckDB's, byte for byte; return in how many settings."""
-    _run([sys.executable, "-c", _DUCKDB, path, f"{folder}/duck.txt", _FIRST])
+    run([sys.executable, "-c", _DUCKDB, path, f"{folder}/duck.txt", _FIRST])
     expected = Path(folder, "duck.txt").read_bytes()
     runs = [(w, m) for w in (1, 2, 4) for m in ("16MiB", "128MiB", "1GiB")]
     for workers, memory in runs:
         out = f"{folder}/exact.txt"
-        _run([*ours, path, "-o", out, "--workers", str(workers), "--memory", memory])
+        run([*ours, path, "-o", out, "--workers", str(workers), "--memory", memory])
         if Path(out).read_bytes() != expected:
             raise SystemExit(f"the lines differ from DuckDB's, with {workers} workers and {memory}")
     print(f"{expected.count(10):,} lines kept, the same as DuckDB's in {len(runs)} settings")
@@ -102,7 +102,7 @@ def main() -> None:
             ],
         }
         seconds = {
-            name: best(lambda words=words: _run(words), min(given.rounds, 3))
+            name: best(lambda words=words: run(words), min(given.rounds, 3))
             for name, words in commands.items()
             if is_here(name, _NEEDS.get(name, ""))
         }
@@ -114,7 +114,7 @@ def main() -> None:
     keep(given, "dedup", urls, {"seconds": seconds, "settings_equal_to_duckdb": exact})
 
 
-def _run(words: list[str]) -> None:
+def run(words: list[str]) -> None:
     """Run a command in the C locale."""
     env = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "1"}
     subprocess.run(words, check=True, capture_output=True, env=env)
