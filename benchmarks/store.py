@@ -22,13 +22,15 @@ from sqlalchemy import Column, LargeBinary, MetaData, Table, create_engine, inse
 
 from canonry.canon.policies import preset
 from canonry.storage import Candidate, Store
-from canonry.storage.rows import urls
 from canonry.storage.seen.bloom import KeyFilter
 from canonry.storage.sql import schema
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.url_tails import tail_of
 
+_COLUMNS = (
+    "id tail spelling host_id state reason depth hops source_id priority attempts due found_at"
+)
 _BATCH = 100_000  # as in bulk work; a busy crawl has thousands waiting
 
 
@@ -139,9 +141,10 @@ def sqlite_alone(folder: Path, millions: int) -> list[Took]:
     """Insert the rows of fresh URLs, made beforehand, a million in one transaction.
 
     The tables, indexes and rows are those of a store, and so are the settings that decide what is
-    durable, and when. In favour of this one: the rows are made, and the keys sorted, before the
-    clock runs; no key is asked for, and a host's row and the counts are not kept. Up to a million,
-    the store commits ten times and this one once; later both commit a million at once.
+    durable, and when; the driver binds each row to a plain INSERT. In favour of this one: the rows
+    are made, and the keys sorted, before the clock runs; no key is asked for, and a host's row and
+    the counts are not kept. Up to a million, the store commits ten times and this one once; later
+    both commit a million at once.
     """
     engine = open_engine(f"sqlite:///{folder / 'alone.db'}")
     with engine.begin() as connection:
@@ -162,7 +165,7 @@ def sqlite_alone(folder: Path, millions: int) -> list[Took]:
         with engine.begin() as connection:
             for known, rows in batches:
                 insert_rows(connection, schema.keys, ("key", "url_id"), known)
-                insert_rows(connection, schema.url_rows, urls.COLUMNS, rows)
+                insert_rows(connection, schema.url_rows, _COLUMNS.split(), rows)
         taken.append(clock().since(begun))
     engine.dispose()
     return taken

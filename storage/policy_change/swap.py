@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, delete, func, select, update
 
 from canonry.storage.policy_change import edges, recount, worktables
-from canonry.storage.records import ORDINARY, TARGET
-from canonry.storage.rows.urls import COLUMNS, host_ids
+from canonry.storage.records import ORDINARY, TARGET, Candidate
+from canonry.storage.rows.urls import columns_of, host_ids
 from canonry.storage.seen.filter_file import distrust_all
-from canonry.storage.sql.bulk import insert_rows, next_id
-from canonry.storage.sql.schema import State, aliases, classes, keys, meta, url_rows, urls
+from canonry.storage.sql.bulk import insert_columns, insert_rows, next_id
+from canonry.storage.sql.schema import aliases, classes, keys, meta, url_rows, urls
 from canonry.storage.sql.tables.figure_tables import exports, members
-from canonry.storage.sql.url_tails import tail_of
 
 _BATCH = 10_000
 
@@ -127,28 +126,23 @@ def _add(connection: Connection, found: Sequence[Row[*tuple[Any, ...]]], read: R
     new = [(row, read(row.located)) for row in rows]
     ids = host_ids(connection, dict.fromkeys(target.host for _row, target in new))
     first = next_id(connection, url_rows)
-    values, new_rows = [], []
+    targets = []
     for at, (row, target) in enumerate(new, first):
         redirected = row.kind == "redirect"
-        values.append(
-            (
-                at,
-                tail_of(target.url, target.host),
-                None if target.url == row.located else row.located,
-                ids[target.host],
-                int(State.QUEUED if target.held is None else State.HELD),
-                target.held,
-                row.depth,
-                row.hops + redirected,
-                row.from_id,
-                ORDINARY + TARGET * redirected,
-                0,
-                0.0,
-                row.first_seen,
-            )
+        one = Candidate(
+            url=target.url,
+            spelling=row.located,
+            key=by_alias[row.id],
+            host=target.host,
+            depth=row.depth,
+            hops=row.hops + redirected,
+            source=row.from_id,
+            held=target.held,
+            priority=ORDINARY + TARGET * redirected,
         )
-        new_rows.append((at, by_alias[row.id]))
-    insert_rows(connection, url_rows, COLUMNS, values)
+        targets.append((one, at))
+    insert_columns(connection, url_rows, columns_of(targets, ids, [row.first_seen for row in rows]))
+    new_rows = [(at, one.key) for one, at in targets]
     insert_rows(connection, worktables.new_keys, ("url_id", "key"), new_rows)
     return len(new)
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
@@ -29,29 +28,13 @@ from canonry.storage.records import (
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import transitions, write_locks
-from canonry.storage.sql.bulk import chunks, insert_rows, next_id, rows_of
+from canonry.storage.sql.bulk import chunks, insert_columns, next_id, rows_of
 from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, standing
 from canonry.storage.sql.url_tails import tails_of
 
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
-COLUMNS = (
-    "id",
-    "tail",
-    "spelling",
-    "host_id",
-    "state",
-    "reason",
-    "depth",
-    "hops",
-    "source_id",
-    "priority",
-    "attempts",
-    "due",
-    "found_at",
-)
 _HOST = itemgetter(Candidate._fields.index("host"))
-_COUNTED = itemgetter(*map(COLUMNS.index, ("host_id", "depth", "reason")))
 # Built once: building a statement takes longer than running it.
 _here = url_rows.c.id == bindparam("row")
 _POSTPONE = (
@@ -114,10 +97,11 @@ def admit(
             for at, reason in zip(free, over, strict=True):
                 if reason is not None:
                     new[at] = (new[at][0]._replace(held=reason), new[at][1])
-        rows = _rows(new, ids, now)
-        insert_rows(connection, url_rows, COLUMNS, rows)
+        columns = columns_of(new, ids, [now] * len(new))
+        insert_columns(connection, url_rows, columns)
         write_locks.take_turn(connection)
-        added = Counter(map(_COUNTED, rows))
+        counted = (columns["host_id"], columns["depth"], columns["reason"])
+        added = Counter(zip(*counted, strict=True))
         transitions.count(
             connection,
             {
@@ -140,33 +124,37 @@ def admit(
     return claims
 
 
-def _rows(
-    new: Sequence[tuple[Candidate, int]], ids: Mapping[str, int], now: float
-) -> list[tuple[Any, ...]]:
-    """Return the rows of new URLs. Columns are made one after the other: so most need no loop."""
+def columns_of(
+    new: Sequence[tuple[Candidate, int]], ids: Mapping[str, int], found_at: Sequence[float]
+) -> dict[str, Sequence[Any]]:
+    """Return the rows of new URLs column by column: so most need no loop.
+
+    Args:
+        new: candidates and the ids of their rows.
+        ids: by name the rows of their hosts.
+        found_at: for each, when it was found; seconds since 1970.
+    """
     candidates, numbers = zip(*new, strict=True)
     columns = zip(*candidates, strict=True)
     texts, spellings, _keys, names, depths, hops, sources, held, _listed, priorities = columns
-    return list(
-        zip(
-            numbers,
-            tails_of(texts, names),
-            [
-                None if spelling == text else spelling.replace("\0", "%00")
-                for text, spelling in zip(texts, spellings, strict=True)
-            ],
-            map(ids.__getitem__, names),
-            [_QUEUED if reason is None else _HELD for reason in held],
-            held,
-            depths,
-            hops,
-            sources,
-            priorities,
-            repeat(0),
-            repeat(0.0),
-            repeat(now),
-        )
-    )
+    return {
+        "id": numbers,
+        "tail": tails_of(texts, names),
+        "spelling": [
+            None if spelling == text else spelling.replace("\0", "%00")
+            for text, spelling in zip(texts, spellings, strict=True)
+        ],
+        "host_id": list(map(ids.__getitem__, names)),
+        "state": [_QUEUED if reason is None else _HELD for reason in held],
+        "reason": held,
+        "depth": depths,
+        "hops": hops,
+        "source_id": sources,
+        "priority": priorities,
+        "attempts": [0] * len(numbers),
+        "due": [0] * len(numbers),
+        "found_at": found_at,
+    }
 
 
 def _take_turn(connection: Connection, rules: RuleSource | None) -> None:

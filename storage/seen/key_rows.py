@@ -1,6 +1,7 @@
 """Rows of keys: looked up, and inserted where the table may have them already."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -11,7 +12,8 @@ from canonry.storage.sql.bulk import insert_rows, rows_of
 from canonry.storage.sql.schema import keys
 from canonry.storage.sql.write_locks import is_beside
 
-_INSERT = "INSERT INTO keys (key, url_id) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
+_INSERT = "INSERT INTO keys (key, url_id) VALUES {} ON CONFLICT (key) DO NOTHING"
+_GROUP = 100  # rows in one statement: SQLite takes two thirds of the time
 # The order of the keys is the order in which their rows lock: two claims never wait for each other.
 _INSERT_ALL = """
 INSERT INTO keys (key, url_id)
@@ -65,15 +67,29 @@ def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[byte
     places = places_in_order(names)
     ordered, rows = list(map(names.__getitem__, places)), list(map(numbers.__getitem__, places))
     if connection.dialect.name != "postgresql":
-        done = connection.exec_driver_sql(_INSERT, list(zip(ordered, rows, strict=True)))
+        inserted = _insert_groups(connection, list(zip(ordered, rows, strict=True)))
     elif not is_beside(connection) and _copied(connection, ordered, rows):
         return {}
     else:
-        done = connection.exec_driver_sql(_INSERT_ALL, (b"".join(ordered), rows))
-    if done.rowcount == len(ordered):
+        inserted = connection.exec_driver_sql(_INSERT_ALL, (b"".join(ordered), rows)).rowcount
+    if inserted == len(ordered):
         return {}
     there = rows_of_keys(connection, ordered)
     return {key: row for key, row in there.items() if row != given[key]}
+
+
+def _insert_groups(connection: Connection, rows: Sequence[tuple[bytes, int]]) -> int:
+    """Insert rows into SQLite, where it has not their key; return how many it inserted."""
+    inserted, start = 0, 0
+    for size in (_GROUP, 1):
+        end = len(rows) - (len(rows) - start) % size
+        if start < end:
+            statement = _INSERT.format(", ".join(["(?, ?)"] * size))
+            flat = list(chain.from_iterable(rows[start:end]))
+            groups = [tuple(flat[at : at + 2 * size]) for at in range(0, len(flat), 2 * size)]
+            inserted += connection.exec_driver_sql(statement, groups).rowcount
+        start = end
+    return inserted
 
 
 def _copied(connection: Connection, ordered: Sequence[bytes], rows: Sequence[int]) -> bool:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from support.stores import open_store
 
 from canonry.storage.seen.bloom import split
-from canonry.storage.seen.key_rows import insert_keys, joined_keys
+from canonry.storage.seen.key_rows import insert_keys, joined_keys, rows_of_keys
 
 pytestmark = pytest.mark.every_database
 
@@ -35,5 +35,19 @@ def test_all_keys_are_read_whatever_their_bytes(
             assert _all(connection) == sorted(_ODD)
             assert _all(connection, after=4) == sorted(_ODD[4:])
             assert _all(connection, after=len(_ODD)) == []
+        connection.rollback()
+    store.close()
+
+
+@pytest.mark.parametrize("number", [1, 99, 100, 101, 250])
+def test_keys_that_are_there_keep_their_url(tmp_path: Path, number: int) -> None:
+    store = open_store(tmp_path)
+    made = [n.to_bytes(16) for n in range(number)]
+    known = {key: 1_000 + n for n, key in enumerate(made) if n % 7 == 0}
+    with store.transaction() as connection:
+        assert insert_keys(connection, known) == {}
+        given = {key: n for n, key in enumerate(made, 1)}
+        assert insert_keys(connection, given) == known
+        assert rows_of_keys(connection, made) == given | known
         connection.rollback()
     store.close()

@@ -1,0 +1,66 @@
+"""Rows in bulk: what stands in a statement, and what is bound to it, is stored alike."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, delete, select
+from support.stores import open_store
+
+from canonry.storage.sql import bulk
+from canonry.storage.sql.schema import robots, url_rows
+
+pytestmark = pytest.mark.every_database
+
+_NUMBER = 6
+_COLUMNS: dict[str, list[Any]] = {
+    "id": [*range(1, _NUMBER + 1)],
+    "tail": ["NULL"] * _NUMBER,  # a text is never taken for what it says
+    "spelling": [None] * _NUMBER,
+    "host_id": [2**62] * _NUMBER,
+    "state": [0] * _NUMBER,
+    "reason": [None, "x'); --", *[None] * 4],
+    "depth": [*[3] * 5, 4],
+    "hops": [-1] * _NUMBER,
+    "source_id": [None, *[7] * 5],
+    "priority": [-4, *[0] * 5],
+    "attempts": [0] * _NUMBER,
+    "due": [0] * _NUMBER,
+    "found_at": [1.1] * _NUMBER,
+}
+
+
+def _stored(connection: Connection) -> list[tuple[Any, ...]]:
+    """Return what the table has, with types."""
+    wanted = [url_rows.c[name] for name in _COLUMNS]
+    rows = [tuple(row) for row in connection.execute(select(*wanted).order_by(url_rows.c.id))]
+    connection.execute(delete(url_rows))
+    return rows
+
+
+@pytest.mark.parametrize("many", [_NUMBER, _NUMBER + 1])
+def test_columns_are_stored_as_rows_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr(bulk, "_MANY", many)
+    store = open_store(tmp_path)
+    rows = list(zip(*_COLUMNS.values(), strict=True))
+    with store.transaction() as connection:
+        bulk.insert_rows(connection, url_rows, list(_COLUMNS), rows)
+        one_by_one = _stored(connection)
+        bulk.insert_columns(connection, url_rows, _COLUMNS)
+        by_column = _stored(connection)
+        bulk.insert_columns(connection, url_rows, dict.fromkeys(_COLUMNS, ()))
+        assert _stored(connection) == []
+    store.close()
+    assert by_column == one_by_one == rows
+    assert [list(map(type, row)) for row in by_column] == [list(map(type, r)) for r in one_by_one]
+
+
+def test_an_unknown_column_is_refused(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        with pytest.raises(KeyError, match="robots has no column 'rule'"):
+            bulk.insert_columns(connection, robots, {"origin": ["x"], "rule": [None]})
+        connection.rollback()
+    store.close()
