@@ -1,13 +1,12 @@
 """Rows of keys: looked up, and inserted where the table may have them already."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from canonry.storage.seen.bloom import KEY_BYTES
-from canonry.storage.seen.key_order import places_in_order
+from canonry.storage.seen.key_order import in_order
 from canonry.storage.sql.bulk import insert_rows, rows_of
 from canonry.storage.sql.schema import keys
 from canonry.storage.sql.write_locks import is_beside
@@ -63,11 +62,9 @@ def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[byte
             before.
         given: by key the row of its URL, at least one.
     """
-    names, numbers = list(given), list(given.values())
-    places = places_in_order(names)
-    ordered, rows = list(map(names.__getitem__, places)), list(map(numbers.__getitem__, places))
+    ordered, rows = in_order(given)
     if connection.dialect.name != "postgresql":
-        inserted = _insert_groups(connection, list(zip(ordered, rows, strict=True)))
+        inserted = _insert_groups(connection, ordered, rows)
     elif not is_beside(connection) and _copied(connection, ordered, rows):
         return {}
     else:
@@ -78,15 +75,17 @@ def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[byte
     return {key: row for key, row in there.items() if row != given[key]}
 
 
-def _insert_groups(connection: Connection, rows: Sequence[tuple[bytes, int]]) -> int:
-    """Insert rows into SQLite, where it has not their key; return how many it inserted."""
+def _insert_groups(connection: Connection, ordered: Sequence[bytes], rows: Sequence[int]) -> int:
+    """Insert keys into SQLite, where it has not got them; return how many it inserted."""
+    values: list[bytes | int] = [*ordered, *rows]
+    values[::2], values[1::2] = ordered, rows
     inserted, start = 0, 0
     for size in (_GROUP, 1):
-        end = len(rows) - (len(rows) - start) % size
+        width = 2 * size
+        end = len(values) - (len(values) - start) % width
         if start < end:
             statement = _INSERT.format(", ".join(["(?, ?)"] * size))
-            flat = list(chain.from_iterable(rows[start:end]))
-            groups = [tuple(flat[at : at + 2 * size]) for at in range(0, len(flat), 2 * size)]
+            groups = [tuple(values[at : at + width]) for at in range(start, end, width)]
             inserted += connection.exec_driver_sql(statement, groups).rowcount
         start = end
     return inserted

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-_HTTPS, _HTTP = len("https://"), len("http://")
-
 
 def tails_of(urls: Sequence[str], hosts: Sequence[str]) -> list[str]:
     """Return what the table keeps of URLs; the view ``urls`` puts them together again.
@@ -12,19 +10,14 @@ def tails_of(urls: Sequence[str], hosts: Sequence[str]) -> list[str]:
         urls: texts that do not begin with a slash, or with a colon and a slash.
         hosts: for each the name that its host's row has.
     """
-    starts = {  # of the URLs that lose their start, and how much that is
-        host: (f"https://{host}/", _HTTPS + len(host), f"http://{host}/", _HTTP + len(host))
-        for host in set(hosts)
-    }
+    starts = {host: (f"https://{host}", f"http://{host}") for host in set(hosts)}
     return [
-        url[secure:]
-        if url.startswith(https)
-        else f":{url[plain:]}"
-        if url.startswith(http)
+        tail
+        if (tail := url.removeprefix(https))[:1] == "/"
+        else f":{tail}"
+        if (tail := url.removeprefix(http))[:1] == "/"
         else url
-        for url, (https, secure, http, plain) in zip(
-            urls, map(starts.__getitem__, hosts), strict=True
-        )
+        for url, (https, http) in zip(urls, map(starts.__getitem__, hosts), strict=True)
     ]
 
 
