@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,7 +47,7 @@ class Answers:
         self._reader = reader
         self._crawl = crawl
         self._pages = _environment()
-        self._pages.globals |= known
+        self._known = known
         self._kept: OrderedDict[Any, tuple[float, asyncio.Task[PanelAnswer]]] = OrderedDict()
 
     async def of(self, panel: Panel, fields: Mapping[str, str]) -> PanelAnswer:
@@ -84,7 +85,7 @@ class Answers:
 
     def page(self, template: str, **given: object) -> str:
         """Return a template, filled in."""
-        return self._pages.get_template(template).render(given)
+        return self._pages.get_template(template).render(self._known, **given)
 
 
 def _heard(task: asyncio.Task[PanelAnswer]) -> None:
@@ -98,8 +99,13 @@ def as_json(value: object) -> bytes:
     return msgspec.json.encode(redaction.redact_all(msgspec.to_builtins(value))) + b"\n"
 
 
+@cache
 def _environment() -> jinja2.Environment:
-    """Return the templates, with all that they can use."""
+    """Return the templates, with all that they can use.
+
+    They are compiled here, once in a process: it takes a tenth of a second, for which the first
+    viewer would wait.
+    """
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -116,6 +122,8 @@ def _environment() -> jinja2.Environment:
         "duration": clock,
     }
     made.globals |= {"href": href, "growth_chart": growth_chart}
+    for name in made.list_templates():
+        made.get_template(name)
     return made
 
 
