@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, insert, update
+from store import COLUMNS
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import Rewrite
@@ -22,7 +23,7 @@ from canonry.storage import State, Store
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import Sample, TrackedRule
 from canonry.storage.rows import pages as page_rows
-from canonry.storage.rows import urls as url_rows
+from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, schema, transitions
 from canonry.storage.sql.bulk import add_counts, insert_rows, next_id
 from canonry.storage.sql.transitions import QUEUED, Transition
@@ -117,7 +118,7 @@ def make(url: str, number: int, hosts: int = 50_000) -> None:
     tallied: Counter[tuple[int, int]] = Counter()
     with store.transaction() as connection:
         names = [host_name(n) for n in range(hosts)]
-        url_rows.host_ids(connection, names)
+        host_ids(connection, names)
         rules = _put_rules(connection)
     begun = time.perf_counter()
     for first in range(0, number, _BATCH):
@@ -199,7 +200,7 @@ def _put_urls(
         after = QUEUED if state == State.QUEUED else (State(state), reason)
         moves[Transition(host + 1, depth, None, after)] += 1
     kept = [(row[0], tail_of(row[1], host_name(row[3] - 1)), *row[2:]) for row in rows]
-    insert_rows(connection, schema.url_rows, url_rows.COLUMNS, kept)
+    insert_rows(connection, schema.url_rows, COLUMNS, kept)
     transitions.count(connection, moves)
     _put_pages(connection, rows)
     _put_aliases(connection, rows, rules)

@@ -28,10 +28,11 @@ from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.url_tails import tail_of
 
-_COLUMNS = (
-    "id tail spelling host_id state reason depth hops source_id priority attempts due found_at"
+COLUMNS = (
+    *("id", "tail", "spelling", "host_id", "state", "reason", "depth", "hops"),
+    *("source_id", "priority", "attempts", "due", "found_at"),
 )
-_BATCH = 100_000  # as in bulk work; a busy crawl has thousands waiting
+BATCH = 100_000  # as in bulk work; a busy crawl has thousands waiting
 
 
 def keys(start: int, count: int) -> list[bytes]:
@@ -110,9 +111,9 @@ def admit(store: Store, wanted: list[tuple[int, bytes]], *, together: bool = Fal
     making = Took(0.0, 0.0)
     begun = clock()
     with store.transaction() if together else nullcontext() as connection:
-        for start in range(0, len(wanted), _BATCH):
+        for start in range(0, len(wanted), BATCH):
             paused = clock()
-            part = candidates(wanted[start : start + _BATCH])
+            part = candidates(wanted[start : start + BATCH])
             more = clock().since(paused)
             making = Took(making.wall + more.wall, making.cpu + more.cpu)
             if connection is None:
@@ -130,8 +131,8 @@ def claims_alone(folder: Path, millions: int) -> list[Took]:
         made = keys(first, 1_000_000)
         begun = clock()
         with store.transaction() as connection:
-            for start in range(0, len(made), _BATCH):
-                store.seen.claim(connection, made[start : start + _BATCH])
+            for start in range(0, len(made), BATCH):
+                store.seen.claim(connection, made[start : start + BATCH])
         taken.append(clock().since(begun))
     store.close()
     return taken
@@ -153,8 +154,8 @@ def sqlite_alone(folder: Path, millions: int) -> list[Took]:
     for first in range(0, millions * 1_000_000, 1_000_000):
         made = list(enumerate(keys(first, 1_000_000), first))
         batches = []
-        for start in range(0, len(made), _BATCH):
-            part = made[start : start + _BATCH]
+        for start in range(0, len(made), BATCH):
+            part = made[start : start + BATCH]
             known = sorted((key, n) for n, key in part)
             rows = [
                 (n, tail_of(one.url, one.host), None, n % 1000, 0, None, 1, 0, None, 0, 0, 0.0, 0.0)
@@ -165,7 +166,7 @@ def sqlite_alone(folder: Path, millions: int) -> list[Took]:
         with engine.begin() as connection:
             for known, rows in batches:
                 insert_rows(connection, schema.keys, ("key", "url_id"), known)
-                insert_rows(connection, schema.url_rows, _COLUMNS.split(), rows)
+                insert_rows(connection, schema.url_rows, COLUMNS, rows)
         taken.append(clock().since(begun))
     engine.dispose()
     return taken
@@ -197,12 +198,12 @@ def filter_alone(count: int) -> dict[str, float]:
     made, others = keys(0, count), keys(1 << 40, 1_000_000)
     alone = KeyFilter(first_capacity=count)
     begun = time.perf_counter()
-    for start in range(0, count, _BATCH):
-        alone.add(made[start : start + _BATCH])
+    for start in range(0, count, BATCH):
+        alone.add(made[start : start + BATCH])
     added = time.perf_counter() - begun
     hits, begun = 0, time.perf_counter()
-    for start in range(0, len(others), _BATCH):
-        hits += sum(alone.perhaps(others[start : start + _BATCH]))
+    for start in range(0, len(others), BATCH):
+        hits += sum(alone.perhaps(others[start : start + BATCH]))
     checked = time.perf_counter() - begun
     return {
         "adds": count / added,
