@@ -1,4 +1,5 @@
-/* A set of 16-byte keys in memory, each with the line that came first, and the choice of lines.
+/* A set of 16-byte keys in memory, each with the line that came first and perhaps how many came
+ * after it; and the choice of lines.
  *
  * The keys are spread over shards, each an open-addressing table with linear probing that grows by
  * itself: growing needs room for one shard more, not for the whole set. crawler/batch/key_set.py
@@ -12,7 +13,9 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 2 }; /* has to equal that in key_set.py: raise both when answers change */
+#include "_tally.h"
+
+enum { VERSION = 3 }; /* has to equal that in key_set.py: raise both when answers change */
 enum { KEY = 16, END = 4, SHARDS = 256, SMALLEST = 64, AHEAD = 8 };
 /* What a line is; part_writer.py has the same numbers. NEEDED: it is first, and not canonical. */
 enum { FIRST = 0, ALIKE = 1, MERGED = 2, NEEDED = 0x10 };
@@ -23,7 +26,7 @@ typedef struct {
 } Slot;
 
 typedef struct {
-    Slot *slots;
+    Slot *slots; /* if lines are counted, after them how many followed the first of each */
     uint64_t room, used;
 } Shard;
 
@@ -36,6 +39,8 @@ typedef struct {
     Shard shards[SHARDS];
     Odd *odd;
     uint64_t odd_used, odd_room, used, most, bytes, limit, secret[2];
+    size_t weight; /* bytes of a slot */
+    uint32_t highest; /* of all that is counted */
     atomic_int busy; /* a thread is at work, perhaps without the GIL */
 } KeySet;
 
@@ -47,6 +52,10 @@ static inline Shard *shard_of(KeySet *k, uint64_t mix) { return &k->shards[mix >
 
 static inline uint64_t slot_of(const Shard *shard, uint64_t mix) {
     return (uint64_t)((unsigned __int128)(mix << 8) * shard->room >> 64);
+}
+
+static inline uint32_t *later_of(const Shard *shard, const Slot *slot) {
+    return (uint32_t *)(shard->slots + shard->room) + (slot - shard->slots);
 }
 
 /* Return the slot of a key: its own, or the empty one where it belongs. */
@@ -63,12 +72,14 @@ static inline Slot *find(const Shard *shard, uint64_t mix, uint64_t high, uint64
 static int grow(KeySet *k, Shard *shard) {
     uint64_t room = k->bytes < k->limit / 4 ? 2 * shard->room : shard->room + shard->room / 4;
     Shard larger = {NULL, room < SMALLEST ? SMALLEST : room, shard->used};
-    if (!(larger.slots = PyMem_RawCalloc((size_t)larger.room, sizeof(Slot)))) return 0;
+    if (!(larger.slots = PyMem_RawCalloc((size_t)larger.room, k->weight))) return 0;
     for (uint64_t i = 0; i < shard->room; i++) {
-        Slot *slot = &shard->slots[i];
-        if (slot->first) *find(&larger, mixed(k, slot->low), slot->high, slot->low) = *slot;
+        Slot *slot = &shard->slots[i], *to;
+        if (!slot->first) continue;
+        *(to = find(&larger, mixed(k, slot->low), slot->high, slot->low)) = *slot;
+        if (k->weight > sizeof(Slot)) *later_of(&larger, to) = *later_of(shard, slot);
     }
-    k->bytes += (larger.room - shard->room) * sizeof(Slot);
+    k->bytes += (larger.room - shard->room) * k->weight;
     PyMem_RawFree(shard->slots);
     *shard = larger;
     return 1;
@@ -86,9 +97,10 @@ static int note_odd(KeySet *k, uint64_t place, uint64_t text) {
     return 1;
 }
 
-/* Add rows; write for each what it is, and the place of the first line. Return 0 without memory. */
+/* Add rows; write for each what it is, the place of the first line, and perhaps how many lines there
+ * were so far. Return 0 without memory. */
 static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_t *texts,
-                    const uint64_t *places, byte *kinds, uint64_t *firsts) {
+                    const uint64_t *places, byte *kinds, uint64_t *firsts, uint32_t *counts) {
     for (Py_ssize_t i = 0; i < count; i++) {
         uint64_t high, low;
         if (i + AHEAD < count) {
@@ -96,7 +108,11 @@ static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_
             memcpy(&next, keys + KEY * (i + AHEAD) + 8, 8);
             next = mixed(k, next);
             const Shard *there = shard_of(k, next);
-            if (there->room) __builtin_prefetch(&there->slots[slot_of(there, next)]);
+            if (there->room) {
+                const Slot *slot = &there->slots[slot_of(there, next)];
+                __builtin_prefetch(slot);
+                if (counts) __builtin_prefetch(later_of(there, slot), 1);
+            }
         }
         memcpy(&high, keys + KEY * i, 8);
         memcpy(&low, keys + KEY * i + 8, 8);
@@ -104,6 +120,10 @@ static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_
         Shard *shard = shard_of(k, mix);
         if (5 * shard->used >= 4 * shard->room && !grow(k, shard)) return 0;
         Slot *slot = find(shard, mix, high, low);
+        if (counts) {
+            counts[i] = slot->first ? ++*later_of(shard, slot) + 1 : 1;
+            if (counts[i] > k->highest) k->highest = counts[i];
+        }
         if (!slot->first) {
             if (texts[i] && !note_odd(k, places[i], texts[i])) return 0;
             *slot = (Slot){high, low, texts[i] ? 2 * k->odd_used : 2 * places[i] + 3};
@@ -134,7 +154,7 @@ static int take(KeySet *k) {
 static PyObject *set_add(PyObject *self, PyObject *args) {
     KeySet *k = (KeySet *)self;
     Py_buffer keys, texts, places;
-    PyObject *kinds = NULL, *firsts = NULL, *made = NULL;
+    PyObject *kinds = NULL, *firsts = NULL, *counts = NULL, *made = NULL;
     if (!PyArg_ParseTuple(args, "y*y*y*", &keys, &texts, &places)) return NULL;
     Py_ssize_t count = keys.len / KEY;
     if (keys.len % KEY || texts.len != 8 * count || places.len != 8 * count) {
@@ -142,32 +162,38 @@ static PyObject *set_add(PyObject *self, PyObject *args) {
         goto end;
     }
     if (!take(k)) goto end;
-    if (k->used + (uint64_t)count > k->most || k->bytes + 16 * (uint64_t)count > k->limit) {
+    int counted = k->weight > sizeof(Slot);
+    if (k->used + (uint64_t)count > k->most || k->bytes + 16 * (uint64_t)count > k->limit ||
+        k->highest + (uint64_t)count > UINT32_MAX) {
         made = Py_NewRef(Py_None);
         goto give;
     }
     kinds = PyBytes_FromStringAndSize(NULL, count);
     firsts = PyBytes_FromStringAndSize(NULL, 8 * count);
-    if (!kinds || !firsts) goto give;
+    counts = PyBytes_FromStringAndSize(NULL, counted ? 4 * count : 0);
+    if (!kinds || !firsts || !counts) goto give;
     byte *kind = (byte *)PyBytes_AS_STRING(kinds);
     uint64_t *first = (uint64_t *)PyBytes_AS_STRING(firsts);
+    uint32_t *number = counted ? (uint32_t *)PyBytes_AS_STRING(counts) : NULL;
     int done;
     Py_BEGIN_ALLOW_THREADS
-    done = add_rows(k, count, keys.buf, texts.buf, places.buf, kind, first);
+    done = add_rows(k, count, keys.buf, texts.buf, places.buf, kind, first, number);
     Py_END_ALLOW_THREADS
-    made = done ? PyTuple_Pack(2, kinds, firsts) : PyErr_NoMemory();
+    made = done ? PyTuple_Pack(3, kinds, firsts, counts) : PyErr_NoMemory();
 give:
     atomic_store(&k->busy, 0);
 end:
     Py_XDECREF(kinds);
     Py_XDECREF(firsts);
+    Py_XDECREF(counts);
     PyBuffer_Release(&keys);
     PyBuffer_Release(&texts);
     PyBuffer_Release(&places);
     return made;
 }
 
-/* Return the keys of one shard, their texts' hashes, and the places of their first lines. */
+/* Return the keys of one shard, their texts' hashes, the places of their first lines, and if that is
+ * counted, how many lines came after each. */
 static PyObject *set_rows(PyObject *self, PyObject *number) {
     KeySet *k = (KeySet *)self;
     Py_ssize_t n = PyNumber_AsSsize_t(number, PyExc_IndexError);
@@ -178,9 +204,11 @@ static PyObject *set_rows(PyObject *self, PyObject *number) {
     PyObject *keys = PyBytes_FromStringAndSize(NULL, KEY * (Py_ssize_t)shard->used);
     PyObject *texts = PyBytes_FromStringAndSize(NULL, 8 * (Py_ssize_t)shard->used);
     PyObject *places = PyBytes_FromStringAndSize(NULL, 8 * (Py_ssize_t)shard->used), *made = NULL;
-    if (keys && texts && places) {
+    int counted = k->weight > sizeof(Slot);
+    PyObject *later = PyBytes_FromStringAndSize(NULL, counted ? 4 * (Py_ssize_t)shard->used : 0);
+    if (keys && texts && places && later) {
         byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
-        byte *place = (byte *)PyBytes_AS_STRING(places);
+        byte *place = (byte *)PyBytes_AS_STRING(places), *number = (byte *)PyBytes_AS_STRING(later);
         for (uint64_t i = 0; i < shard->room; i++) {
             const Slot *slot = &shard->slots[i];
             if (!slot->first) continue;
@@ -189,29 +217,33 @@ static PyObject *set_rows(PyObject *self, PyObject *number) {
             memcpy(key, &slot->high, 8), memcpy(key + 8, &slot->low, 8), key += KEY;
             memcpy(text, &odd.text, 8), text += 8;
             memcpy(place, &odd.place, 8), place += 8;
+            if (counted) memcpy(number, later_of(shard, slot), 4), number += 4;
         }
-        made = PyTuple_Pack(3, keys, texts, places);
+        made = PyTuple_Pack(4, keys, texts, places, later);
     }
     atomic_store(&k->busy, 0);
     Py_XDECREF(keys);
     Py_XDECREF(texts);
     Py_XDECREF(places);
+    Py_XDECREF(later);
     return made;
 }
 
 static Py_ssize_t set_length(PyObject *self) { return (Py_ssize_t)((KeySet *)self)->used; }
 
 static int set_init(PyObject *self, PyObject *args, PyObject *named) {
-    static char *words[] = {"limit", "secret", NULL};
+    static char *words[] = {"limit", "secret", "counted", NULL};
     KeySet *k = (KeySet *)self;
     Py_buffer secret;
     unsigned long long limit;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "Ky*", words, &limit, &secret)) return -1;
+    int counted = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "Ky*|p", words, &limit, &secret, &counted)) return -1;
     int fit = secret.len == sizeof k->secret && !k->limit && limit > 0;
     if (fit) {
         memcpy(k->secret, secret.buf, sizeof k->secret);
         k->limit = limit;
-        k->most = limit * 64 / 100 / sizeof(Slot); /* 4 of 5 slots used, before the last growth */
+        k->weight = sizeof(Slot) + (counted ? sizeof(uint32_t) : 0);
+        k->most = limit * 64 / 100 / k->weight; /* 4 of 5 slots used, before the last growth */
     } else {
         PyErr_SetString(PyExc_ValueError, "a set has a limit above 0 and a secret of 16 bytes, once");
     }
@@ -299,8 +331,8 @@ static PyObject *selected(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
-    {"add", set_add, METH_VARARGS, "Add keys; return what each line is, and its first line."},
-    {"rows", set_rows, METH_O, "Return the keys, texts and places of a shard."},
+    {"add", set_add, METH_VARARGS, "Add keys; return what each line is, its first line, and perhaps a count."},
+    {"rows", set_rows, METH_O, "Return the keys, texts and places of a shard, and how many lines came later."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -319,6 +351,7 @@ static PyType_Spec spec = {"canonry.crawler.batch._key_set.KeySet", sizeof(KeySe
 
 static PyMethodDef functions[] = {
     {"selected", selected, METH_VARARGS, "Return the lines of a block that a mask selects."},
+    {"tally", tally, METH_VARARGS, "Return how often each line occurs, in order of the first."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -14,12 +14,13 @@ from typing import IO
 
 import msgspec
 
+from canonry.crawler.batch.largest import Numerous
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import Copied, is_stream, opened
 from canonry.crawler.settings import SettingsError
 
-_VERSION = 4  # of the files in the folder
+_VERSION = 5  # of the files in the folder
 _CHECKPOINT, _DONE, _LOCK = "state.json", "done.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
 _SAVING = 20  # between two checkpoints pass at least so many times the seconds that one takes
@@ -38,7 +39,7 @@ class Checkpoint(msgspec.Struct):
     partitions: int = 0  # made unique
     fresh: int = 0  # bytes in the file of keys that were not seen before
     runs: list[int] = []  # the number of spellings up to each partition
-    largest: list[tuple[int, int]] = []  # (lines, place of the first) of the largest resources
+    largest: list[Numerous] = []  # of the resources, if they are counted
     hosts: dict[str, int] = {}
     summary: Summary = msgspec.field(default_factory=Summary)
 

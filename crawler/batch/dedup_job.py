@@ -129,11 +129,11 @@ def bytes_of(text: str) -> int:
 def bytes_to_read(job: Job) -> int | None:
     """Return how many bytes a job reads, or None if that cannot be known.
 
-    Files are read a second time for reports and groups, and if keys do not fit into memory, which
-    is not known before. Spark reads the files elsewhere.
+    Files are read a second time for groups, and if keys do not fit into memory, which is not known
+    before. Spark reads the files elsewhere.
     """
     if job.reads_streams or job.engine == "spark":
         return None
     size = sum(Path(file).stat().st_size for file in job.files)
-    is_one_pass = is_compiled and not (job.report or job.groups or job.resume)
+    is_one_pass = is_compiled and not (job.groups or job.resume)
     return size if job.store is not None or is_one_pass else 2 * size

@@ -1,8 +1,10 @@
 """The compiled set of keys, if it was built; without it, dedup takes two passes."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.files.blocks import Block
 
-_VERSION = 2
+_VERSION = 3
 
 try:
     from canonry.crawler.batch import _key_set
@@ -21,6 +23,7 @@ else:
     _compiled = _key_set if _key_set.VERSION == _VERSION else None
 
 is_compiled = _compiled is not None
+_SECRET = os.urandom(16)  # nobody can choose keys or lines that collide
 
 
 def selected(block: Block, mask: npt.NDArray[np.bool_]) -> bytes:
@@ -43,29 +46,53 @@ def chosen(block: Block, mask: npt.NDArray[np.bool_]) -> list[bytes]:
     return [block.data[start:end] for start, end in zip(starts, ends[which].tolist(), strict=True)]
 
 
+def tally(lines: bytes) -> dict[str, int]:
+    """Return how often each line occurs, in the order of the first ones; each has a line end."""
+    if _compiled is not None:
+        found: dict[str, int] = _compiled.tally(lines, _SECRET)
+        return found
+    return dict(Counter(lines.decode().split("\n")[:-1]))
+
+
+class Added(NamedTuple):
+    """What became of lines: an element of each array for each."""
+
+    kinds: npt.NDArray[np.uint8]  # first, alike or merged; a first one not canonical is `NEEDED`
+    firsts: Numbers  # the place of the first line with the key
+    counts: npt.NDArray[np.uint32]  # of the lines with the key so far; empty unless counted
+
+
+class HeldKeys(NamedTuple):
+    """Keys in memory: an element of each for each key."""
+
+    keys: bytes  # 16 each
+    texts: bytes  # 8 each: a hash of the first line, or zeros if it is canonical
+    places: Numbers  # of the first lines
+    later: npt.NDArray[np.uint32]  # how many lines followed the first; empty unless counted
+
+
 class KeySet:
     """Keys in memory, each with its first line. Exact, within a limit of memory."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, counted: bool = False) -> None:
         """Start without keys.
 
         Args:
             limit: bytes that the tables may take.
+            counted: count the lines of each key.
 
         Raises:
             RuntimeError: it is not compiled.
         """
         if _compiled is None:
             raise RuntimeError("the set of keys is not compiled")
-        self._set = _compiled.KeySet(limit, os.urandom(16))
+        self._set = _compiled.KeySet(limit, _SECRET, counted)
 
     def __len__(self) -> int:
         """Return the number of keys."""
         return len(self._set)
 
-    def add(
-        self, keys: bytes, texts: bytes, places: Numbers
-    ) -> tuple[npt.NDArray[np.uint8], Numbers] | None:
+    def add(self, keys: bytes, texts: bytes, places: Numbers) -> Added | None:
         """Add the keys of lines, in ascending order of their places.
 
         Args:
@@ -74,18 +101,22 @@ class KeySet:
             places: of the lines, among all.
 
         Returns:
-            For each line whether it is first, alike or merged, with `NEEDED` for first lines that
-            are not canonical, and the place of its first line. None if the keys might not fit: then
-            nothing was added.
+            What became of the lines. None if the keys might not fit: then nothing was added.
         """
         found = self._set.add(keys, texts, places)
         if found is None:
             return None
-        return np.frombuffer(found[0], np.uint8), np.frombuffer(found[1], np.uint64)
+        return Added(
+            np.frombuffer(found[0], np.uint8),
+            np.frombuffer(found[1], np.uint64),
+            np.frombuffer(found[2], np.uint32),
+        )
 
-    def rows(self) -> Iterator[tuple[bytes, bytes, Numbers]]:
-        """Yield all keys, in parts, with the hashes of their first lines and their places."""
+    def rows(self) -> Iterator[HeldKeys]:
+        """Yield all keys, in parts."""
         if _compiled is not None:
             for shard in range(_compiled.SHARDS):
-                keys, texts, places = self._set.rows(shard)
-                yield keys, texts, np.frombuffer(places, np.uint64)
+                keys, texts, places, later = self._set.rows(shard)
+                yield HeldKeys(
+                    keys, texts, np.frombuffer(places, np.uint64), np.frombuffer(later, np.uint32)
+                )

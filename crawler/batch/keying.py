@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Policy, Refused
 from canonry.crawler.admission.scope import host_of
+from canonry.crawler.batch.key_set import selected, tally
 from canonry.crawler.batch.passes.partition import Numbers
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files.blocks import Block
@@ -99,15 +100,25 @@ def _hashed(
     And where the lines end, or b"" if that is not known; and if asked for, the hosts of known keys.
     """
     native = canonicalizer.native
-    if native is not None and not (hosts and block.refused):  # what is refused has no host
+    if native is not None:
         made = native.lines(block.data, block.size, hosts)
         keys, texts = np.frombuffer(made[0], "V16").copy(), np.frombuffer(made[1], "V8")
-        counted = Counter(made[4].decode().split("\n")[:-1])
-        return keys, texts, np.frombuffer(made[2], np.uint8).copy(), made[3], counted
+        known = np.frombuffer(made[2], np.uint8).copy()
+        counted = Counter(tally(_without(block.refused, made[4], known)))
+        return keys, texts, known, made[3], counted
     hashed = hashlib.blake2b
     spelled = b"".join([hashed(line, digest_size=8).digest() for line in block.lines()])
     texts = np.frombuffer(spelled, "V8")
     return np.zeros(len(texts), "V16"), texts, np.zeros(len(texts), np.uint8), b"", Counter()
+
+
+def _without(refused: Mapping[int, str], hosts: bytes, known: npt.NDArray[np.uint8]) -> bytes:
+    """Return the hosts of the lines whose key is known, less those of lines that are refused."""
+    if not refused or not hosts:
+        return hosts
+    lines = np.flatnonzero(known)
+    all_hosts = Block("", 1, hosts[:-1], len(lines))
+    return selected(all_hosts, ~np.isin(lines, list(refused)))
 
 
 def in_order(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:

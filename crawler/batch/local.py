@@ -12,7 +12,7 @@ from canonry.crawler.batch.checkpoint import Workplace
 from canonry.crawler.batch.passes import first_pass, one_pass
 from canonry.crawler.batch.passes.first_pass import FirstPass, Start
 from canonry.crawler.batch.passes.one_pass import OnePass
-from canonry.crawler.batch.passes.part_writer import KeptTexts
+from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results
@@ -46,13 +46,15 @@ def _dedup(
     if not one_pass.fits(plan, start):
         fates = FirstPass(plan, workplace, start).run()
         again = plan.blocks(start.checkpoint.summary, workplace.open)
-        return SecondPass(plan, workplace, fates, texts).run(again, 0, Summary(), results)
+        writer = PartWriter(plan, Summary(), texts)
+        return SecondPass(plan, workplace, fates, texts).run(again, 0, writer, results)
     engine = OnePass(plan, workplace, start, texts)
     left = engine.run(results)
     if left is None:
         checkpoint = start.checkpoint
-        summary = checkpoint.summary.with_fates(engine.counted)
-        return Deduplicated(summary, Counter(checkpoint.hosts), [])
+        summary = checkpoint.summary.with_fates(engine.writer.counted)
+        found = [(one.lines, one.text or "") for one in checkpoint.largest]
+        return Deduplicated(summary, Counter(checkpoint.hosts), found)
     start, rest = left
     place = start.checkpoint.lines
     spool = BlockSpool(workplace.folder / "blocks") if any(map(is_stream, plan.files)) else None
@@ -63,4 +65,4 @@ def _dedup(
         again = spool.blocks()
     else:
         again = first_pass.after(plan.blocks(fates.checkpoint.summary), place)
-    return SecondPass(plan, workplace, fates, texts).run(again, place, engine.counted, results)
+    return SecondPass(plan, workplace, fates, texts).run(again, place, engine.writer, results)

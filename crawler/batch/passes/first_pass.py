@@ -1,6 +1,5 @@
 """The first pass of a dedup: key every line, then decide its fate."""
 
-import heapq
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ import numpy as np
 
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
+from canonry.crawler.batch.largest import largest, rise
 from canonry.crawler.batch.passes.part_writer import (
     ALIKE,
     BLANK,
@@ -25,7 +25,6 @@ from canonry.crawler.batch.plan import Plan
 from canonry.crawler.compression import is_stream, write_all
 from canonry.crawler.files.blocks import Block
 
-_LARGEST = 20  # resources
 _MOST_HOSTS = 200_000  # in memory; beyond that the rarest are forgotten
 _SOME = 1 << 20  # rows of lines that are no URL, in memory at once
 
@@ -168,10 +167,16 @@ class FirstPass:
                 kinds[rows[:, 0]] = rows[:, 1]
 
     def _note_sizes(self, repeats: Repeats) -> None:
-        """Keep the places of the resources with the most lines."""
-        firsts, sizes = np.unique(repeats.first, return_counts=True)
-        found = [(int(n) + 1, int(f)) for f, n in zip(firsts, sizes, strict=True)]
-        self._checkpoint.largest = heapq.nlargest(_LARGEST, [*self._checkpoint.largest, *found])
+        """Keep the resources with the most lines."""
+        firsts, which, sizes = np.unique(repeats.first, return_index=True, return_counts=True)
+        lines, tallies = sizes + 1, repeats.tallies
+        if len(tallies) and len(firsts):
+            at = np.minimum(np.searchsorted(firsts, tallies["first"]), len(firsts) - 1)
+            are_here = firsts[at] == tallies["first"]
+            lines[at[are_here]] += tallies["lines"][are_here].astype(np.int64)
+        known = self._checkpoint.largest
+        found = rise(known, lines, firsts, repeats.place[which])
+        self._checkpoint.largest = largest([*known, *found])
 
 
 def after(blocks: Iterator[Block], lines: int) -> Iterator[Block]:

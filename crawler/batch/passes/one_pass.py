@@ -8,14 +8,15 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import chain, count
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Workplace
-from canonry.crawler.batch.key_set import KeySet, is_compiled
+from canonry.crawler.batch.key_set import Added, KeySet, is_compiled
+from canonry.crawler.batch.largest import largest, rise
 from canonry.crawler.batch.passes.first_pass import Start, count_block, rows_in
 from canonry.crawler.batch.passes.part_writer import (
     BLANK,
@@ -25,7 +26,7 @@ from canonry.crawler.batch.passes.part_writer import (
     Part,
     PartWriter,
 )
-from canonry.crawler.batch.passes.partition import Partitions
+from canonry.crawler.batch.passes.partition import Numbers, Partitions
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Summary
@@ -39,7 +40,7 @@ _SEEN_SHARE = 1 / 4  # of the memory: the most that keys may take which were see
 
 def fits(plan: Plan, start: Start) -> bool:
     """Return True if a job can be done in one pass, for as long as its keys fit into memory."""
-    if not is_compiled or start.checkpoint.lines or plan.report or plan.groups:
+    if not is_compiled or start.checkpoint.lines or plan.groups:
         return False
     return plan.seen is None or _is_held(plan) or _is_small(plan)
 
@@ -75,7 +76,7 @@ class OnePass:
             start: its beginning.
             texts: for the first lines that are not canonical.
         """
-        self.counted = Summary()  # of the lines that are URLs
+        self.writer = PartWriter(plan, Summary(), texts)
         self._plan = plan
         self._workplace = workplace
         self._checkpoint, self._partitions = start
@@ -83,8 +84,7 @@ class OnePass:
         if plan.seen is not None and _is_held(plan):
             plan.seen.hold()
             limit -= plan.seen.held
-        self._keys = KeySet(limit)
-        self._writer = PartWriter(plan, self.counted, texts)
+        self._keys = KeySet(limit, counted=plan.report)
         self._numbers = count(1)  # of folders of partitions
         self._files = ExitStack()
         self._fates: list[IO[bytes]] = []  # two files, for a run that resumes this one
@@ -104,13 +104,16 @@ class OnePass:
                 self._fates = [self._files.enter_context(name.open("wb")) for name in names]
             try:
                 for block, found in stream:
-                    part = self._part(block, found)
-                    if part is None:
+                    decided = self._part(block, found)
+                    if decided is None:
                         self._give_up()
                         return Start(checkpoint, self._partitions), chain([(block, found)], stream)
+                    part, added = decided
                     count_block(checkpoint, block, found)
-                    self._writer.write(part, results)
+                    self.writer.write(part, results)
                     printed = checkpoint.lines
+                    if self._plan.report:
+                        self._note_largest(part, added)
                     if self._fates:
                         write_all(self._fates[0], part.kinds.tobytes())
                         write_all(self._fates[1], part.firsts.tobytes())
@@ -126,7 +129,7 @@ class OnePass:
             self._write_fresh(checkpoint.lines)
         return None
 
-    def _part(self, block: Block, found: keying.Keyed) -> Part | None:
+    def _part(self, block: Block, found: keying.Keyed) -> "tuple[Part, _Here] | None":
         """Decide the lines of a block; None if memory is used up."""
         place = self._checkpoint.lines
         keys, texts, places = found.keys, found.texts, found.places
@@ -139,14 +142,33 @@ class OnePass:
         added = self._keys.add(keys, texts, places + np.uint64(place))
         if added is None:
             return None
+        here = _Here(places, added)
         if len(places) == block.size:
-            return Part(block, place, *added)
+            return Part(block, place, added.kinds, added.firsts), here
         kinds = np.full(block.size, BLANK, np.uint8)
         firsts = np.zeros(block.size, np.uint64)
         kinds[seen_here] = SEEN
-        kinds[places], firsts[places] = added
+        kinds[places], firsts[places] = added.kinds, added.firsts
         kinds[[n for n, _reason in found.refused]] = REFUSED
-        return Part(block, place, kinds, firsts)
+        return Part(block, place, kinds, firsts), here
+
+    def _note_largest(self, part: Part, here: "_Here") -> None:
+        """Keep the resources with the most lines, with their first lines."""
+        known = self._checkpoint.largest
+        places = here.places + np.uint64(part.place)
+        found = sorted(
+            rise(known, here.added.counts, here.added.firsts, places), key=lambda one: one.later
+        )
+        if not found:
+            return
+        told = {one.first for one in known}
+        new = [one for one in found if one.first not in told]
+        texts = self.writer.first_lines(
+            part.block, [one.later - part.place for one in new], [one.first for one in new]
+        )
+        named = [one._replace(text=text) for one, text in zip(new, texts, strict=True)]
+        grown = [one for one in found if one.first in told]
+        self._checkpoint.largest = largest([*known, *grown, *named])
 
     def _give_up(self) -> None:
         """Hand the keys over to partitions, and free their memory."""
@@ -178,8 +200,12 @@ class OnePass:
         """Spread the keys over partitions in a new folder."""
         folder = self._workplace.folder / f"keys-{next(self._numbers)}"
         self._partitions = Partitions(folder, self._plan.memory // 4, self._partitions.count)
-        for keys, texts, places in self._keys.rows():
+        for keys, texts, places, later in self._keys.rows():
             self._partitions.add(keys, texts, places)
+            if self._plan.report:
+                several = later > 0
+                some = as_keys(keys)[several].tobytes()
+                self._partitions.add_tallies(some, places[several], later[several])
         self._partitions.spill()
 
     def _write_fresh(self, lines: int) -> None:
@@ -189,7 +215,7 @@ class OnePass:
         """
         folder = self._workplace.folder / "fresh-keys"
         partitions = Partitions(folder, self._plan.memory // 4, self._partitions.count)
-        for keys, texts, places in self._keys.rows():
+        for keys, texts, places, _later in self._keys.rows():
             early = places < lines
             some = as_keys(keys)[early].tobytes(), np.frombuffer(texts, "V8")[early].tobytes()
             partitions.add(*some, places[early])
@@ -197,6 +223,13 @@ class OnePass:
         with self._workplace.fresh.open("wb") as file:
             for found in partitions.unique(seen=_none):
                 write_all(file, found.fresh.tobytes())
+
+
+class _Here(NamedTuple):
+    """The lines of a block that are URLs not seen before, and what became of them."""
+
+    places: Numbers  # in the block
+    added: Added
 
 
 def _none(keys: Keys) -> npt.NDArray[np.bool_]:

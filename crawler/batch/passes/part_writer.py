@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from canonry.canon import redact
 from canonry.canon.pipeline import kernels_rules, merging_rules
 from canonry.canon.syntax import to_text
 from canonry.crawler.batch import keying
@@ -52,17 +53,17 @@ class PartWriter:
             summary: to count in.
             texts: the lines that were needed before the first part, and a place for others.
         """
+        self.counted = summary
         self._plan = plan
-        self._summary = summary
         self._texts = texts
         self._traces = 0
 
     def write(self, part: Part, results: Results) -> None:
         """Write the lines that are kept, and the fate of every line."""
         is_first = part.of_kind(FIRST)
-        self._summary.distinct += int(is_first.sum())
-        self._summary.exact += int(part.of_kind(ALIKE).sum())
-        self._summary.seen += int(part.of_kind(SEEN).sum())
+        self.counted.distinct += int(is_first.sum())
+        self.counted.exact += int(part.of_kind(ALIKE).sum())
+        self.counted.seen += int(part.of_kind(SEEN).sum())
         needed = (part.kinds & NEEDED) > 0
         self._texts.put(part.place + np.flatnonzero(needed), chosen(part.block, needed))
         if results.distinct is not None:
@@ -71,6 +72,22 @@ class PartWriter:
             results.map(self._map(part))
         else:
             self._merge(part)
+
+    def first_lines(self, block: Block, numbers: Sequence[int], firsts: Sequence[int]) -> list[str]:
+        """Return the first lines of resources, for people.
+
+        Args:
+            block: with later lines of these.
+            numbers: of these lines, in the block; in ascending order, each once.
+            firsts: the places of the first lines, whose blocks were written.
+        """
+        mask = np.zeros(block.size, np.bool_)
+        mask[numbers] = True
+        kept = self._texts.get_all(np.array(firsts, np.uint64))
+        return [
+            redact(self._plan.canonicalizer.identity(line) if first is None else _shown(first))
+            for line, first in zip(chosen(block, mask), kept, strict=True)
+        ]
 
     def _map(self, part: Part) -> Iterator[Fate]:
         """Yield what became of each line of a block that is not blank, as `map_row` has it."""
@@ -110,12 +127,12 @@ class PartWriter:
         for one, count in Counter(rules).items():
             n = rules.index(one)
             if not one:  # the spellings differ only in what no rule counts
-                self._summary.exact += count
+                self.counted.exact += count
             elif one == NOT_EXAMINED:
-                self._summary.merge(one, _shown(lines[n]), "", count)
+                self.counted.merge(one, _shown(lines[n]), "", count)
             else:
                 first = self._first_text(lines[n], firsts[n])
-                self._summary.merge(one, _shown(lines[n]), first, count)
+                self.counted.merge(one, _shown(lines[n]), first, count)
         return _Merges(lines, firsts, rules)
 
     def _traced(self, line: bytes, first: bytes | None) -> str:

@@ -16,8 +16,10 @@ from canonry.crawler.key_files.sorted_keys import KEY, NO_KEYS, Keys
 
 _MOST = 4096  # partitions
 _ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")])
+TALLY = np.dtype([("first", "<u8"), ("lines", "<u8")])
 SPELLING = np.dtype([("first", "<u8"), ("place", "<u8"), ("lines", "<u8")])
 _NO_SPELLINGS = np.empty(0, SPELLING)
+_NO_TALLIES = np.empty(0, TALLY)
 _SORTING = 5  # making a partition unique takes this many times its size
 
 Numbers = npt.NDArray[np.uint64]
@@ -36,6 +38,7 @@ class Repeats(NamedTuple):
     spellings: npt.NDArray[np.void]  # of resources with several lines; empty unless asked for
     seen: Numbers  # the places of the lines with a key that was seen before
     fresh: Keys  # the other keys, sorted; empty unless it was asked what was seen
+    tallies: npt.NDArray[np.void]  # of lines that have no row: by the first line of their resource
 
 
 class Partitions:
@@ -54,6 +57,7 @@ class Partitions:
         self._most_buffered = memory // 4
         self._bits = count.bit_length() - 1
         self._buffers: list[list[bytes]] = [[] for _ in range(count)]
+        self._tallies: list[list[bytes]] = [[] for _ in range(count)]
 
     @staticmethod
     def count_for(memory: int, rows: int) -> int:
@@ -83,15 +87,31 @@ class Partitions:
         pairs = np.frombuffer(keys, ">u8").reshape(-1, 2)
         rows["high"], rows["low"] = pairs[:, 0], pairs[:, 1]
         rows["text"], rows["place"] = np.frombuffer(texts, "<u8"), places
+        self._put(self._buffers, rows, rows["high"])
+
+    def add_tallies(self, keys: bytes, firsts: Numbers, lines: npt.NDArray[np.integer]) -> None:
+        """Add how many lines of a resource, whose first line has a row, have none.
+
+        Args:
+            keys: 16 bytes each.
+            firsts: the place of the first line.
+            lines: how many.
+        """
+        rows = np.empty(len(firsts), TALLY)
+        rows["first"], rows["lines"] = firsts, lines
+        self._put(self._tallies, rows, np.frombuffer(keys, ">u8")[::2].astype(np.uint64))
+
+    def _put(self, buffers: list[list[bytes]], rows: npt.NDArray[np.void], high: Numbers) -> None:
+        """Append rows to the buffers of their partitions, by the first halves of their keys."""
         if self._bits == 0:
-            self._buffers[0].append(rows.tobytes())
+            buffers[0].append(rows.tobytes())
         else:
-            which = (rows["high"] >> np.uint64(64 - self._bits)).astype(np.int64)
+            which = (high >> np.uint64(64 - self._bits)).astype(np.int64)
             order = np.argsort(which, kind="stable")
             ends = np.searchsorted(which[order], np.arange(self.count + 1))
             sorted_rows = rows[order]
             for n in np.flatnonzero(np.diff(ends)):
-                self._buffers[n].append(sorted_rows[ends[n] : ends[n + 1]].tobytes())
+                buffers[n].append(sorted_rows[ends[n] : ends[n + 1]].tobytes())
         self._buffered += rows.nbytes
         if self._buffered > self._most_buffered:
             self.spill()
@@ -99,15 +119,19 @@ class Partitions:
     def spill(self) -> None:
         """Write the buffers to the files of the partitions."""
         self.folder.mkdir(exist_ok=True)
-        for n, buffer in enumerate(self._buffers):
-            if buffer:
-                with self._file(n).open("ab") as file:
-                    write_all(file, b"".join(buffer))
-                buffer.clear()
+        for buffers, name in ((self._buffers, self._file), (self._tallies, self._tally_file)):
+            for n, buffer in enumerate(buffers):
+                if buffer:
+                    with name(n).open("ab") as file:
+                        write_all(file, b"".join(buffer))
+                    buffer.clear()
         self._buffered = 0
 
     def _file(self, number: int) -> Path:
         return self.folder / f"{number:04}.keys"
+
+    def _tally_file(self, number: int) -> Path:
+        return self.folder / f"{number:04}.tallies"
 
     def sizes(self) -> list[int]:
         """Return the sizes of the partitions' files in bytes."""
@@ -133,12 +157,18 @@ class Partitions:
             seen: tells what was seen before.
         """
         for n in range(start, self.count):
-            data = b"".join(self._buffers[n])
-            self._buffers[n].clear()
-            if self._file(n).exists():
-                data = self._file(n).read_bytes() + data
-            yield _repeats(np.frombuffer(data, _ROW), seen, spelled=spelled)
+            rows = np.frombuffer(_taken(self._buffers[n], self._file(n)), _ROW)
+            tallies = np.frombuffer(_taken(self._tallies[n], self._tally_file(n)), TALLY)
+            yield _repeats(rows, seen, spelled=spelled)._replace(tallies=tallies)
             self._file(n).unlink(missing_ok=True)
+            self._tally_file(n).unlink(missing_ok=True)
+
+
+def _taken(buffer: list[bytes], file: Path) -> bytes:
+    """Return what is in a file and in a buffer, which is emptied."""
+    data = b"".join(buffer)
+    buffer.clear()
+    return file.read_bytes() + data if file.exists() else data
 
 
 def _repeats(rows: npt.NDArray[np.void], seen: Seen | None, *, spelled: bool) -> Repeats:
@@ -164,7 +194,7 @@ def _repeats(rows: npt.NDArray[np.void], seen: Seen | None, *, spelled: bool) ->
     here, of_first = order[again], firsts[again]
     alike = text[here] == text[of_first]
     found = _spellings(rows, order, firsts) if spelled else _NO_SPELLINGS
-    return Repeats(place[here], place[of_first], alike, found, before, fresh)
+    return Repeats(place[here], place[of_first], alike, found, before, fresh, _NO_TALLIES)
 
 
 def _spellings(

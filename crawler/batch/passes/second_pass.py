@@ -39,31 +39,31 @@ class SecondPass:
         self._workplace = workplace
         self._fates = fates
         self._checkpoint = fates.checkpoint
-        self._largest: list[tuple[int, str]] = []
+        largest = self._checkpoint.largest
+        self._largest = [(one.lines, one.text) for one in largest if one.text is not None]
         self._texts = texts
 
     def run(
-        self, blocks: Iterator[Block], place: int, counted: Summary, results: Results
+        self, blocks: Iterator[Block], place: int, writer: PartWriter, results: Results
     ) -> Deduplicated:
         """Write the lines that are kept, the fate of every line, and the groups.
 
         Args:
             blocks: the ones that are not written yet.
             place: of the first line of these, among all lines.
-            counted: what was written before.
+            writer: has written the lines before.
             results: where to write.
 
         Raises:
             OSError: the input has changed since the first pass.
         """
-        writer = PartWriter(self._plan, counted, self._texts)
         for part in self._parts(blocks, place):
-            self._note_largest(part)
             writer.write(part, results)
+            self._note_largest(part, place, writer)
         if results.groups is not None:
             for some in self._groups():
                 results.groups.write(some)
-        summary = self._checkpoint.summary.with_fates(counted)
+        summary = self._checkpoint.summary.with_fates(writer.counted)
         return Deduplicated(summary, Counter(self._checkpoint.hosts), self._largest)
 
     def _parts(self, blocks: Iterator[Block], place: int) -> Iterator[Part]:
@@ -79,12 +79,20 @@ class SecondPass:
         if place != count:
             raise OSError("the input has changed while it was read; run it again")
 
-    def _note_largest(self, part: Part) -> None:
-        """Keep the first lines of the largest resources."""
-        for size, first in self._checkpoint.largest:
-            if part.place <= first < part.place + part.block.size:
-                text = part.block.lines()[first - part.place].decode("utf-8", "replace")
-                self._largest.append((size, redact(text)))
+    def _note_largest(self, part: Part, start: int, writer: PartWriter) -> None:
+        """Keep the first lines of the largest resources.
+
+        Those before the place where this pass starts are told by a later line.
+        """
+        for one in self._checkpoint.largest:
+            place = one.first if one.first >= start else one.later
+            if one.text is None and part.place <= place < part.place + part.block.size:
+                n = place - part.place
+                if place == one.first:
+                    text = redact(part.block.lines()[n].decode("utf-8", "replace"))
+                else:
+                    [text] = writer.first_lines(part.block, [n], [one.first])
+                self._largest.append((one.lines, text))
 
     def _groups(self) -> Iterator[list[tuple[str, str, int]]]:
         """Yield the spellings of the resources with several lines, in order of the first line."""

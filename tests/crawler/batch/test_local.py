@@ -28,7 +28,7 @@ from canonry.crawler.batch import dedup_job, key_set, keying, local, results
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.passes import one_pass
 from canonry.crawler.batch.passes.first_pass import FirstPass, begin
-from canonry.crawler.batch.passes.part_writer import KeptTexts
+from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.partition import Partitions
 from canonry.crawler.batch.passes.second_pass import SecondPass
 from canonry.crawler.batch.plan import Plan
@@ -96,7 +96,7 @@ def test_it_is_the_plain_definition_wherever_the_input_is_cut(
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(line_blocks, "BLOCK", block)
         patch.setattr(Partitions, "count_for", lambda _memory, _rows: 1 << bits)
-        patch.setattr(one_pass, "KeySet", lambda _limit: key_set.KeySet(limit or 1 << 20))
+        patch.setattr(one_pass, "KeySet", lambda _, **kw: key_set.KeySet(limit or 1 << 20, **kw))
         path = Path(folder, "in.txt")
         path.write_bytes(b"\n".join(lines))
         kept, fates, summary = run(path, mapped=mapped)
@@ -209,8 +209,9 @@ def test_an_input_that_changes_between_the_passes_is_an_error(tmp_path: Path) ->
         fates = FirstPass(plan, place, begin(plan, place)).run()
         path.write_bytes(b"http://a.example/1\n")
         again = SecondPass(plan, place, fates, texts)
+        writer = PartWriter(plan, Summary(), texts)
         with pytest.raises(OSError, match="the input has changed while it was read"):
-            again.run(plan.blocks(Summary()), 0, Summary(), results.Results())
+            again.run(plan.blocks(Summary()), 0, writer, results.Results())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -181,7 +181,7 @@ def everything(
         files=[str(folder / "a"), str(folder / "b.gz")],
         canonicalizer=WEB,
         memory=memory,
-        report=grouped,
+        report=True,
         mapped=True,
         groups=grouped,
     )

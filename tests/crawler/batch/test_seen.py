@@ -96,7 +96,7 @@ def test_it_is_the_plain_definition_with_each_engine(
         patch.setattr(os, "fsync", lambda _number: None)
         patch.setattr(line_blocks, "BLOCK", block)
         patch.setattr(Partitions, "count_for", lambda _memory, _rows: 1 << bits)
-        patch.setattr(one_pass, "KeySet", lambda _limit: key_set.KeySet(limit or 1 << 20))
+        patch.setattr(one_pass, "KeySet", lambda _, **kw: key_set.KeySet(limit or 1 << 20, **kw))
         patch.setattr(one_pass, "_is_held", lambda _plan: engine == "memory")
         patch.setattr(one_pass, "_is_small", lambda _plan: engine == "look-ups")
         path, seen = Path(folder, "in.txt"), Path(folder, "seen.keys")
