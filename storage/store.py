@@ -207,12 +207,12 @@ class Store:
             pages.put_aliases(connection, outcome.row, edges, now)
             for reason, link in outcome.refused:
                 refused.add(reason, link)
+        ours = urls.acknowledge(connection, outcomes, now)
         answered = [(o.row, page) for o in outcomes if (page := o.page or o.unread) is not None]
         pages.put_pages(connection, answered, now)
         pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
-        redirected = [o.row for o in outcomes if o.state is State.REDIRECTED]
+        redirected = [o.row for o in outcomes if o.state is State.REDIRECTED and o.row in ours]
         pages.remove(connection, redirected)  # their pages of an earlier crawl
-        urls.acknowledge(connection, outcomes, now)
         pages.put_refusals(connection, refused)
         self._count_known(connection, outcomes)
         if self.rules is not None:

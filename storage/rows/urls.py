@@ -28,8 +28,7 @@ from canonry.storage.records import (
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import transitions, write_locks
-from canonry.storage.sql.bulk import insert_columns, next_id, rows_of
-from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.bulk import chunks, insert_columns, next_id, rows_of
 from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, standing
 from canonry.storage.sql.url_tails import tails_of
@@ -57,9 +56,10 @@ _FAIL = (
     .values(error=bindparam("why"), error_at=bindparam("at"))
 )
 GIVEN = -(func.abs(url_rows.c.priority) % 2)  # the priority before any promotion
-_PROMOTE = Prepared(
+_PROMOTE = (
     update(url_rows)
-    .where(_here, url_rows.c.state == State.QUEUED, url_rows.c.priority > bindparam("to"))
+    .where(url_rows.c.id.in_(bindparam("rows", expanding=True)))
+    .where(url_rows.c.state == State.QUEUED, url_rows.c.priority > bindparam("to"))
     .values(priority=GIVEN + bindparam("to"))
 )
 
@@ -225,17 +225,20 @@ def host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return known
 
 
-def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float) -> None:
+def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float) -> set[int]:
     """Take URLs out of the queue, or leave them in it for a retry.
 
-    URLs whose outcome another worker has recorded are left alone.
+    Returns:
+        The rows of these URLs. Those whose outcome another worker has recorded are not among them,
+        and stay as they are.
     """
     wanted = {outcome.row: outcome for outcome in outcomes}
     settled: dict[int, Transition] = {}
     postponed = []
     in_flight: list[int] = []  # a learned rule held them while they were fetched
     failed: dict[int, str | None] = {}
-    for row, host_id, depth, state, reason in connection.execute(_OPEN, {"rows": list(wanted)}):
+    found = connection.execute(_OPEN, {"rows": list(wanted)}).all()
+    for row, host_id, depth, state, reason in found:
         outcome = wanted[row]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)
@@ -252,6 +255,7 @@ def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float)
         connection.execute(_FAIL, errors)
     if postponed:
         connection.execute(_POSTPONE, postponed)
+    return {row for row, *_rest in found}
 
 
 def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
@@ -262,7 +266,8 @@ def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
         rows: of URLs in any state; those that are not queued keep their priority.
         priority: `QUESTION` or `TARGET`.
     """
-    _PROMOTE.run_many(connection, [{"row": row, "to": priority} for row in rows])
+    for part in chunks(list(rows)):
+        connection.execute(_PROMOTE, {"rows": part, "to": priority})
 
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:

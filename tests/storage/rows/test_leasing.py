@@ -3,11 +3,22 @@
 import threading
 from pathlib import Path
 
-from support.stores import admit, lease_names, open_store
+import pytest
+from sqlalchemy import select
+from support.stores import (
+    admit,
+    assert_counts_are_right,
+    lease,
+    lease_names,
+    open_store,
+    visited,
+)
 
-from canonry.storage import Store
+from canonry.storage import Page, State, Store
 from canonry.storage.rows import leases as rows
+from canonry.storage.sql.schema import pages, urls
 
+_PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
 HOSTS = [f"http://h{n}.example/" for n in range(20)]
 
 
@@ -49,3 +60,33 @@ def test_concurrent_leases_and_writes_never_block_each_other(tmp_path: Path) -> 
     assert not any(thread.is_alive() for thread in threads)
     for store in (*stores, admitting):
         store.close()
+
+
+@pytest.mark.every_database
+def test_the_urls_of_a_host_are_leased_by_depth_and_then_in_the_order_they_were_found(
+    tmp_path: Path,
+) -> None:
+    store = open_store(tmp_path)
+    for number, depth in enumerate([3, 1, 2, 1, 3]):
+        admit(store, [f"http://a.example/{number}"], depth=depth)
+    [host] = lease(store, per_host=4)
+    store.close()
+    assert [url.url[-1] for url in host.urls] == ["1", "3", "2", "0"]
+
+
+@pytest.mark.every_database
+def test_what_another_worker_has_recorded_stays(tmp_path: Path) -> None:
+    """A worker that was stopped for longer than its leases may have fetched a URL, too."""
+    store = open_store(tmp_path)
+    [seed] = admit(store, ["http://a.example/"])
+    store.record([visited(seed.row, State.FETCHED, page=_PAGE)], 1.0)
+    store.record([visited(seed.row, State.FAILED, "timeout")], 2.0)
+    store.record([visited(seed.row, State.REDIRECTED)], 2.0)
+    store.record([visited(seed.row, State.QUEUED, "timeout", retry_at=9.0)], 3.0)
+    with store.transaction() as connection:
+        found = connection.execute(select(urls.c.state, urls.c.reason, urls.c.due)).one()
+        fetched_at = connection.scalars(select(pages.c.fetched_at)).all()
+        assert_counts_are_right(connection)
+    store.close()
+    assert found == (State.FETCHED, None, 1.0)
+    assert fetched_at == [1.0]
