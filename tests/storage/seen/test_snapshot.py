@@ -11,6 +11,7 @@ from support import databases
 from support.databases import url_of
 from support.stores import admit, candidate, open_store
 
+from canonry.storage.seen import filter_file
 from canonry.storage.seen.bloom import KeyFilter
 
 _KNOWN = [f"http://a.example/{n}" for n in range(300)]
@@ -135,6 +136,17 @@ def test_each_of_several_files_of_one_store_is_known(folder: Path) -> None:
         store.close()
     file.write_bytes(own)
     assert notices_of_right_answers(folder) == []
+
+
+def test_the_latest_file_is_known_however_many_there_were(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filter_file, "_SAVES_KNOWN", 3)
+    known = [*_KNOWN]
+    for n in range(5):
+        new = f"http://c.example/{n}"
+        assert notices_of_right_answers(folder, known, [new]) == []
+        known.append(new)
 
 
 def test_a_file_is_written_only_for_new_keys(folder: Path) -> None:

@@ -1,9 +1,15 @@
 """Leases of a worker that was stopped for longer than a lease: its hosts belong to others now."""
 
 import asyncio
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from support.leasing_workers import NOW, leasing_workers, owners
+from support.stores import lease
 
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.queue.idle_times import IdleTimes
@@ -91,3 +97,21 @@ def test_a_worker_without_hosts_says_once_who_has_them(tmp_path: Path) -> None:
         for later in (1, 4):
             tell(LATER + later)
         assert len(said) == 1  # they are free
+
+
+@pytest.mark.parametrize("is_dead", [False, True])
+def test_the_hosts_of_a_worker_that_was_killed_are_free_before_its_leases_end(
+    tmp_path: Path, *, is_dead: bool
+) -> None:
+    """A worker without work looks for those that have died; their hosts rest for the delay."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    name = f"{socket.gethostname()}:{process.pid if is_dead else os.getpid()}:0a1b2c3d"
+    with leasing_workers(tmp_path, "a") as (_one, other):
+        assert [host.name for host in lease(other.store, name, now=NOW)] == ["a.example"]
+        other.refresh(NOW + 2)
+        assert asyncio.run(other.session.next_due(NOW + 2)) == 0.0
+        assert owners(other) == (set() if is_dead else {name})
+        other.leases.maybe_more = True
+        other.refresh(NOW + 3)
+        assert other.takes(NOW + 3) == ({"http://a.example/0"} if is_dead else set())

@@ -1,0 +1,50 @@
+"""Lease owners: who has ended, and who may still be at work."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from canonry.crawler.run.job import lease_owners
+
+
+def _name(process: int, machine: str = "") -> str:
+    return f"{machine or socket.gethostname()}:{process}:0a1b2c3d"
+
+
+@pytest.fixture
+def ended() -> int:
+    """Return the number of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_a_process_that_has_ended_is_dead(ended: int) -> None:
+    assert lease_owners.has_ended(_name(ended))
+    assert lease_owners.is_dead(_name(ended))
+    assert not lease_owners.is_alive_here(_name(ended))
+
+
+def test_another_process_that_lives_is_not() -> None:
+    assert not lease_owners.has_ended(_name(os.getppid()))
+    assert not lease_owners.is_dead(_name(os.getppid()))
+    assert lease_owners.is_alive_here(_name(os.getppid()))
+
+
+def test_our_number_in_a_store_is_that_of_an_earlier_process() -> None:
+    """In a container, each run may have the same one."""
+    own = lease_owners.own_name()
+    assert lease_owners.is_dead(own)
+    assert not lease_owners.has_ended(own)
+    assert not lease_owners.is_alive_here(own)
+
+
+@pytest.mark.parametrize("name", ["", "nonsense", "x:y:z"])
+def test_what_is_no_process_here_is_never_known_to_have_ended(name: str, ended: int) -> None:
+    for owner in (name, _name(ended, "other.example")):
+        assert not lease_owners.has_ended(owner)
+        assert not lease_owners.is_dead(owner)
+        assert not lease_owners.is_alive_here(owner)

@@ -1,0 +1,66 @@
+"""The recorder: every outcome is recorded once, in order, however many wait."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from support.stores import visited
+
+from canonry.crawler.admission.known_links import KnownLinks
+from canonry.crawler.run.queue.store_session import Recorded
+from canonry.crawler.run.recorder import Recorder
+from canonry.storage import Outcome, State
+
+
+class Session:
+    """Records outcomes in memory; meanwhile others arrive."""
+
+    queued = 0
+    learning_seconds = 0.0
+
+    def __init__(self, arriving: int) -> None:
+        self.recorder: Recorder
+        self.arriving = arriving
+        self.groups: list[list[int]] = []
+
+    async def record(self, outcomes: Sequence[Outcome], _now: float) -> Recorded:
+        if self.arriving:
+            self.recorder.put(visited(-self.arriving, State.FETCHED))
+            self.arriving -= 1
+        await asyncio.sleep(0)
+        self.groups.append([outcome.row for outcome in outcomes])
+        return Recorded([[] for _ in outcomes], {}, {})
+
+
+class Scheduler:
+    """Keeps the rows that were given back."""
+
+    in_flight = hosts = 0
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+
+    def recorded(self, outcomes: Sequence[Outcome], _answer: Recorded, *, queued: bool) -> None:
+        assert not queued
+        self.rows += [outcome.row for outcome in outcomes]
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_all_that_wait_are_recorded_once(*, is_early: bool) -> None:
+    """Also those that were there before the recorder runs, and those that arrive meanwhile."""
+    session, scheduler = Session(arriving=3), Scheduler()
+    given: Any = (session, scheduler)
+    session.recorder = recorder = Recorder(*given, KnownLinks(), lambda: 0.0, None)
+
+    async def run() -> None:
+        running = None if is_early else asyncio.create_task(recorder.run())
+        for row in range(200):
+            recorder.put(visited(row, State.FETCHED))
+        recorder.close()
+        await (recorder.run() if running is None else running)
+
+    asyncio.run(run())
+    expected = [*range(200), -3, -2, -1]
+    assert scheduler.rows == expected
+    assert [row for group in session.groups for row in group] == expected
