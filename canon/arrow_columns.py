@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
@@ -59,7 +58,7 @@ class _Part:
 
     def __init__(
         self,
-        column: Callable[..., Any],
+        column: Callable[..., tuple[bytes, bytes, bytes, bytes] | None],
         wanted: Sequence[str],
         row: PlainRow,
         *,
@@ -85,15 +84,13 @@ class _Part:
 
         with_keys = "key" in self._wanted
         texts = b"" if data is None else data
-        allocate = partial(pa.allocate_buffer, resizable=True)
         made = self._column(
-            texts, places, self._is_wide, validity, part.offset, with_keys, allocate, otherwise
+            texts, places, self._is_wide, validity, part.offset, with_keys, otherwise
         )
         if made is None:
             message = f"the identities of {count:,} URLs are gigabytes; give fewer at once"
             raise OverflowError(message)
-        identities, size, ends, keys, bits = made
-        identities.resize(size, shrink_to_fit=size < identities.size // 2)
+        identities, ends, keys, bits = map(pa.py_buffer, made)
         columns: dict[str, Callable[[], Any]] = {
             "identity": lambda: pa.Array.from_buffers(pa.string(), count, [bits, ends, identities]),
             "key": lambda: pa.Array.from_buffers(pa.binary(KEY_BYTES), count, [bits, keys]),
