@@ -131,7 +131,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/linear.py --rounds 1
 	$(BIN)/python benchmarks/store.py
-	$(BIN)/python benchmarks/dedup.py
+	$(BIN)/python benchmarks/dedup.py --times 10
 	$(BIN)/python benchmarks/crawl.py
 	$(BIN)/python benchmarks/clusters.py
 	$(BIN)/python benchmarks/frames.py

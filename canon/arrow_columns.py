@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
@@ -58,7 +59,7 @@ class _Part:
 
     def __init__(
         self,
-        column: Callable[..., tuple[bytes, bytes, bytes, bytes] | None],
+        column: Callable[..., Any],
         wanted: Sequence[str],
         row: PlainRow,
         *,
@@ -84,13 +85,15 @@ class _Part:
 
         with_keys = "key" in self._wanted
         texts = b"" if data is None else data
+        allocate = partial(pa.allocate_buffer, resizable=True)
         made = self._column(
-            texts, places, self._is_wide, validity, part.offset, with_keys, otherwise
+            texts, places, self._is_wide, validity, part.offset, with_keys, allocate, otherwise
         )
         if made is None:
             message = f"the identities of {count:,} URLs are gigabytes; give fewer at once"
             raise OverflowError(message)
-        identities, ends, keys, bits = map(pa.py_buffer, made)
+        identities, size, ends, keys, bits = made
+        identities.resize(size, shrink_to_fit=size < identities.size // 2)
         columns: dict[str, Callable[[], Any]] = {
             "identity": lambda: pa.Array.from_buffers(pa.string(), count, [bits, ends, identities]),
             "key": lambda: pa.Array.from_buffers(pa.binary(KEY_BYTES), count, [bits, keys]),

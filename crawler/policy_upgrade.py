@@ -126,7 +126,9 @@ def _apply_rules(make: Canonicalizer, connection: Connection) -> None:
     for rule in in_force.known:
         names = in_force.hosts_of(connection, rule.rewrite)
         if not names <= done:
-            rekeying.rekey(connection, names, in_force.change, in_force.rewrite_held, time.time())
+            rekeying.rekey(
+                connection, names, in_force.change_all, in_force.rewrite_all_held, time.time()
+            )
             done |= names
     for rows in _held_by_nothing(connection):
         release(connection, rows)

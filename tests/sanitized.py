@@ -9,6 +9,9 @@ malloc, since the sanitizer cannot see into Python's own arenas.
 share a kernel: a write that another thread's read or write does not wait for ends the run. It sees
 who holds Python's lock, so what it finds lies in code that runs without it.
 
+``--avx2`` and ``--plain`` compile them as for processors that have AVX2 only, or none of the
+instructions that the kernels ask for: else what this machine has is what runs.
+
 ``python tests/sanitized.py tests/canon/test_columns.py -k many`` runs these tests instead.
 """
 
@@ -23,6 +26,11 @@ ROOT = Path(__file__).parents[1]
 _BUILT = ROOT / "build" / "sanitized"
 _MEMORY = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 _THREADS = "-fsanitize=thread -fno-omit-frame-pointer"
+# Whether a processor has an instruction set: "avx2" has a 2 as its fourth letter, "avx512bw" a 5.
+_PROCESSORS = {
+    "--avx2": "'-D__builtin_cpu_supports(x)=((x)[3]==50)'",
+    "--plain": "'-D__builtin_cpu_supports(x)=0'",
+}
 _MEMORY_TESTS = (
     "tests/canon/pipeline/test_native.py",
     "tests/canon/pipeline/test_threads.py",
@@ -42,8 +50,9 @@ def main() -> int:
     """Build, and run the tests; return their exit code."""
     words = sys.argv[1:]
     for_threads = "--threads" in words
-    words = [word for word in words if word != "--threads"]
-    site = _built(_THREADS if for_threads else _MEMORY)
+    processor = [_PROCESSORS[word] for word in words if word in _PROCESSORS]
+    words = [word for word in words if word != "--threads" and word not in _PROCESSORS]
+    site = _built(_THREADS if for_threads else _MEMORY, *processor)
     kernels = sorted(path.name.partition(".")[0] for path in site.rglob("*.so"))
     print(f"sanitized: {', '.join(kernels) or 'nothing: there is no GCC'}", flush=True)
     if not kernels:
@@ -65,10 +74,10 @@ def main() -> int:
     return subprocess.run([*run, *tests], cwd=ROOT, env=env, check=False).returncode
 
 
-def _built(checks: str) -> Path:
+def _built(checks: str, *more: str) -> Path:
     """Build a wheel whose kernels are compiled with checks; return the folder that imports find."""
     shutil.rmtree(_BUILT, ignore_errors=True)
-    flags = {"CC": "gcc", "CFLAGS": f"-O1 -g {checks}", "LDFLAGS": checks}
+    flags = {"CC": "gcc", "CFLAGS": " ".join(["-O1 -g", checks, *more]), "LDFLAGS": checks}
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(_BUILT)]
     subprocess.run(build, cwd=ROOT, env={**os.environ, **flags}, check=True)
     [wheel] = _BUILT.glob("*.whl")

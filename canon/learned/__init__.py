@@ -5,7 +5,7 @@ from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
 from canonry.canon.learned.family_fields import INDEX_FILE
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
 from canonry.canon.learned.rewrite import Rewrite, to_fields
-from canonry.canon.learned.ruleset import RuleSet, follow, loads
+from canonry.canon.learned.ruleset import RuleSet, RuleStep, follow, loads
 from canonry.canon.learned.sites import is_host_name, is_site, site_in, site_of, without_port
 from canonry.canon.learned.validate import find_circle
 
@@ -19,6 +19,7 @@ __all__ = [
     "Rewrite",
     "RuleSet",
     "RuleState",
+    "RuleStep",
     "act",
     "describe",
     "find_circle",

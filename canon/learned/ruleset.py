@@ -46,7 +46,7 @@ def _fault(rule: LearnedRule, source: str) -> str | None:
         raise  # pragma: no cover - the types were right
 
 
-class _Step(NamedTuple):
+class RuleStep(NamedTuple):
     """What a rule does to a URL, looked up once."""
 
     rule: LearnedRule
@@ -56,7 +56,7 @@ class _Step(NamedTuple):
     moves_host: bool
 
     @classmethod
-    def of(cls, rule: LearnedRule) -> "_Step":
+    def of(cls, rule: LearnedRule) -> "RuleStep":
         """Look up what a rule does."""
         family = FAMILIES[rule.family]
         return cls(rule, family.mark(rule), family.apply, rule.below, family.moves_host)
@@ -100,7 +100,7 @@ class RuleSet:
             own.setdefault(rule.host, []).append(rule)
         self._own = own
         self._on: dict[str, tuple[LearnedRule, ...]] = {}
-        self._steps: dict[str, tuple[_Step, ...]] = {}
+        self._steps: dict[str, tuple[RuleStep, ...]] = {}
 
     def check_policy(self, label: str) -> None:
         """Check that the rules were learned on the identities of a policy.
@@ -135,7 +135,7 @@ class RuleSet:
             self._on[site] = found
         return found
 
-    def steps_on(self, site: str) -> tuple[_Step, ...]:
+    def steps_on(self, site: str) -> tuple[RuleStep, ...]:
         """Return what the active rules that cover a site do, in the order in which they run."""
         if site not in self._own and not self.wide:
             return ()
@@ -143,7 +143,7 @@ class RuleSet:
         if steps is None:
             if len(self._steps) >= _CACHED_SITES:
                 self._steps.clear()
-            steps = self._steps[site] = tuple(map(_Step.of, self.on(site)))
+            steps = self._steps[site] = tuple(map(RuleStep.of, self.on(site)))
         return steps
 
     def _find(self, site: str) -> Iterator[LearnedRule]:
@@ -237,7 +237,7 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
     return Followed(identity)
 
 
-def _is_marked(steps: Iterable[_Step], text: str) -> bool:
+def _is_marked(steps: Iterable[RuleStep], text: str) -> bool:
     """Return False if no step changes a URL with some text."""
     for step in steps:  # noqa: SIM110 - a generator takes longer than the marks
         if step.mark(text):

@@ -1,4 +1,4 @@
-/* BLAKE2b (RFC 7693), keyed, as hashlib.blake2b without its set-up cost; up to four texts at once. */
+/* BLAKE2b (RFC 7693), keyed, as hashlib.blake2b without its set-up cost; up to eight texts at once. */
 #ifndef CANONRY_BLAKE2B_H
 #define CANONRY_BLAKE2B_H
 
@@ -28,7 +28,7 @@ static const byte SIGMA[10][16] = {
     {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
 };
 
-static inline uint64_t rotate(uint64_t x, int n) { return (x >> n) | (x << (64 - n)); }
+#define rotate(x, n) ((x) >> (n) | (x) << (64 - (n))) /* a number, or a vector of them */
 
 static inline uint64_t load(const byte *p) { /* little-endian on every machine */
     return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
@@ -40,11 +40,11 @@ static inline void store(byte *p, uint64_t x) {
 }
 
 #define MIX(a, b, c, d, x, y)        \
-    v[a] += v[b] + (x);              \
+    v[a] = v[a] + (x) + v[b];        \
     v[d] = rotate(v[d] ^ v[a], 32);  \
     v[c] += v[d];                    \
     v[b] = rotate(v[b] ^ v[c], 24);  \
-    v[a] += v[b] + (y);              \
+    v[a] = v[a] + (y) + v[b];        \
     v[d] = rotate(v[d] ^ v[a], 16);  \
     v[c] += v[d];                    \
     v[b] = rotate(v[b] ^ v[c], 63);
@@ -73,121 +73,16 @@ static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int
     for (int i = 0; i < 8; i++) h[i] ^= v[i] ^ v[i + 8];
 }
 
-/* Texts whose blocks are compressed side by side, one of each at a time. */
-enum { LANES = 4, ALL = (1 << LANES) - 1, WAITING = 8 * BLOCK };
+/* Texts whose blocks are compressed side by side, one of each at a time. They are read where they are,
+ * so they have to stay as they are until the lanes are flushed. */
+enum { LANES = 8 };
 typedef struct {
-    int busy, size[LANES];                   /* a bit for each lane with a text; bytes of output: 8, 16 … */
     uint64_t h[8][LANES], count[LANES];      /* states, and how many bytes each has taken */
-    int at[LANES], end[LANES];               /* in the text: the next block, and its end */
-    byte text[LANES][WAITING], *out[LANES];  /* padded with zeros; where the hash goes */
+    const byte *text[LANES];                 /* what is left of it, and how much */
+    ptrdiff_t left[LANES];
+    byte *out[LANES];                        /* where the hash goes, and its bytes: 8, 16 … */
+    int size[LANES], busy;                   /* busy: a bit for each lane with a text */
 } Lanes;
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAS_LANES
-#include <immintrin.h>
-typedef uint64_t Four __attribute__((vector_size(8 * LANES)));
-#define SHUFFLED(x, bytes) (Four)_mm256_shuffle_epi8((__m256i)(x), bytes)
-#define BYTES(a, b, c, d, e, f, g, h)                                                    \
-    _mm256_setr_epi8(a, b, c, d, e, f, g, h, 8 + a, 8 + b, 8 + c, 8 + d, 8 + e, 8 + f,   \
-                     8 + g, 8 + h, a, b, c, d, e, f, g, h, 8 + a, 8 + b, 8 + c, 8 + d,   \
-                     8 + e, 8 + f, 8 + g, 8 + h)
-
-/* Compress a block of each lane; where ``rotates``, the processor has an instruction to rotate. */
-__attribute__((target("avx2"), always_inline)) static inline void
-compress_four(Lanes *l, const uint64_t last[LANES], int rotates) {
-    const __m256i by16 = BYTES(2, 3, 4, 5, 6, 7, 0, 1), by24 = BYTES(3, 4, 5, 6, 7, 0, 1, 2);
-    Four v[16], m[16], mask, count;
-    for (int i = 0; i < 16; i += 4) { /* four words of each lane to four vectors of a word each */
-        __m256i row[LANES], pair[LANES];
-        for (int n = 0; n < LANES; n++)
-            row[n] = _mm256_loadu_si256((const __m256i *)(const void *)(l->text[n] + l->at[n] + 8 * i));
-        for (int n = 0; n < LANES; n += 2) {
-            pair[n] = _mm256_unpacklo_epi64(row[n], row[n + 1]);
-            pair[n + 1] = _mm256_unpackhi_epi64(row[n], row[n + 1]);
-        }
-        for (int n = 0; n < 2; n++) {
-            m[i + n] = (Four)_mm256_permute2x128_si256(pair[n], pair[n + 2], 0x20);
-            m[i + n + 2] = (Four)_mm256_permute2x128_si256(pair[n], pair[n + 2], 0x31);
-        }
-    }
-    memcpy(v, l->h, sizeof l->h);
-    memcpy(&count, l->count, sizeof count);
-    memcpy(&mask, last, sizeof mask);
-    for (int i = 0; i < 8; i++) v[i + 8] = (Four){IV[i], IV[i], IV[i], IV[i]};
-    v[12] ^= count;
-    v[14] ^= mask;
-#define rotate(x, n)                                                                     \
-    (rotates || (n) == 63 ? ((x) >> (n)) | ((x) << (64 - (n)))                           \
-     : (n) == 32          ? (Four)_mm256_shuffle_epi32((__m256i)(x), 0xb1)               \
-                          : SHUFFLED(x, (n) == 16 ? by16 : by24))
-#pragma GCC unroll 12
-    for (int round = 0; round < 12; round++) {
-        const byte *s = SIGMA[round % 10];
-        ROUND(s)
-    }
-#undef rotate
-    for (int i = 0; i < 8; i++) v[i] ^= v[i + 8];
-    for (int i = 0; i < 8; i++) {
-        Four h;
-        memcpy(&h, l->h[i], sizeof h);
-        h ^= v[i];
-        memcpy(l->h[i], &h, sizeof h);
-    }
-}
-
-__attribute__((target("avx2"))) static void compress_avx2(Lanes *l, const uint64_t last[LANES]) {
-    compress_four(l, last, 0);
-}
-
-__attribute__((target("avx2,avx512f,avx512vl"))) static void
-compress_avx512(Lanes *l, const uint64_t last[LANES]) {
-    compress_four(l, last, 1);
-}
-
-static int compress_at_once(Lanes *l, const uint64_t last[LANES]) {
-    if (__builtin_cpu_supports("avx512vl")) compress_avx512(l, last);
-    else if (__builtin_cpu_supports("avx2")) compress_avx2(l, last);
-    else return 0;
-    return 1;
-}
-#else
-static int compress_at_once(Lanes *l, const uint64_t last[LANES]) {
-    (void)l, (void)last;
-    return 0;
-}
-#endif
-
-/* Compress the next block of each lane; write the hashes of the texts that end with it. */
-static void step(Lanes *l) {
-    uint64_t last[LANES];
-    for (int n = 0; n < LANES; n++) {
-        if (!(l->busy >> n & 1)) l->at[n] = l->end[n] = 0; /* what is computed here is not used */
-        int left = l->end[n] - l->at[n];
-        last[n] = left <= BLOCK ? ~(uint64_t)0 : 0;
-        l->count[n] += (uint64_t)(left < BLOCK ? left : BLOCK);
-    }
-    int alone = !(l->busy & (l->busy - 1));
-    if (alone || !compress_at_once(l, last)) {
-        for (int n = 0; n < LANES; n++) {
-            uint64_t h[8];
-            if (!(l->busy >> n & 1)) continue;
-            for (int i = 0; i < 8; i++) h[i] = l->h[i][n];
-            compress(h, l->text[n] + l->at[n], l->count[n], last[n] != 0);
-            for (int i = 0; i < 8; i++) l->h[i][n] = h[i];
-        }
-    }
-    for (int n = 0; n < LANES; n++) {
-        l->at[n] += BLOCK;
-        if (!(l->busy >> n & 1) || !last[n]) continue;
-        for (int i = 0; 8 * i < l->size[n]; i++) store(l->out[n] + 8 * i, l->h[i][n]);
-        l->busy &= ~(1 << n);
-    }
-}
-
-/* Compress what waits, and write its hashes. */
-static void flush_lanes(Lanes *l) {
-    while (l->busy) step(l);
-}
 
 /* Copy fewer than 16 bytes. */
 static inline void copy_few(byte *out, const byte *s, ptrdiff_t n) {
@@ -202,23 +97,159 @@ static inline void copy_few(byte *out, const byte *s, ptrdiff_t n) {
     }
 }
 
+/* Return the next block of a text; what is less than a block is copied, and padded with zeros. */
+static inline const byte *block_of(const byte *text, ptrdiff_t left, byte padded[BLOCK]) {
+    ptrdiff_t at = 0;
+    if (left >= BLOCK) return text;
+    memset(padded, 0, BLOCK);
+    for (; left - at >= 16; at += 16) memcpy(padded + at, text + at, 16);
+    copy_few(padded + at, text + at, left - at);
+    return padded;
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAS_LANES
+#include <immintrin.h>
+typedef uint64_t Four __attribute__((vector_size(8 * 4)));
+typedef uint64_t Eight __attribute__((vector_size(8 * 8)));
+#define SHUFFLED(x, bytes) (Four)_mm256_shuffle_epi8((__m256i)(x), bytes)
+#define BYTES(a, b, c, d, e, f, g, h)                                                    \
+    _mm256_setr_epi8(a, b, c, d, e, f, g, h, 8 + a, 8 + b, 8 + c, 8 + d, 8 + e, 8 + f,   \
+                     8 + g, 8 + h, a, b, c, d, e, f, g, h, 8 + a, 8 + b, 8 + c, 8 + d,   \
+                     8 + e, 8 + f, 8 + g, 8 + h)
+
+/* Compress the message m of as many lanes as a vector has. */
+#define COMPRESS(Vector)                                                                 \
+    memcpy(&count, l->count, sizeof count);                                              \
+    memcpy(&mask, last, sizeof mask);                                                    \
+    for (int i = 0; i < 8; i++) {                                                        \
+        memcpy(v + i, l->h[i], sizeof *v);                                               \
+        v[i + 8] = (Vector){0} + IV[i];                                                  \
+    }                                                                                    \
+    v[12] ^= count;                                                                      \
+    v[14] ^= mask;                                                                       \
+    _Pragma("GCC unroll 12") for (int round = 0; round < 12; round++) {                  \
+        const byte *s = SIGMA[round % 10];                                               \
+        ROUND(s)                                                                         \
+    }                                                                                    \
+    for (int i = 0; i < 8; i++) {                                                        \
+        Vector h;                                                                        \
+        memcpy(&h, l->h[i], sizeof h);                                                   \
+        h ^= v[i] ^ v[i + 8];                                                            \
+        memcpy(l->h[i], &h, sizeof h);                                                   \
+    }
+
+/* Compress a block of each of eight lanes. */
+__attribute__((target("avx512f,avx512bw"))) static void compress_avx512(Lanes *l, const uint64_t last[LANES]) {
+    Eight v[16], m[16], mask, count;
+    for (int i = 0; i < 16; i += 8) { /* eight words of each lane to eight vectors of a word each */
+        __m512i pair[8], half[8];
+        for (int n = 0; n < 8; n += 2) {
+            __m512i row[2];
+            for (int k = 0; k < 2; k++) {
+                ptrdiff_t left = l->left[n + k] - 8 * i;
+                __mmask64 some = left >= 64 ? ~(__mmask64)0 : left > 0 ? ((__mmask64)1 << left) - 1 : 0;
+                row[k] = _mm512_maskz_loadu_epi8(some, l->text[n + k] + 8 * i);
+            }
+            pair[n] = _mm512_unpacklo_epi64(row[0], row[1]);
+            pair[n + 1] = _mm512_unpackhi_epi64(row[0], row[1]);
+        }
+        for (int n = 0; n < 8; n += 4) {
+            for (int k = 0; k < 2; k++) {
+                half[n + k] = _mm512_shuffle_i64x2(pair[n + k], pair[n + k + 2], 0x44);
+                half[n + k + 2] = _mm512_shuffle_i64x2(pair[n + k], pair[n + k + 2], 0xee);
+            }
+        }
+        for (int n = 0; n < 4; n++) { /* words 0, 1, 4 and 5, and those two places behind them */
+            int word = i + n + (n & 2);
+            m[word] = (Eight)_mm512_shuffle_i64x2(half[n], half[n + 4], 0x88);
+            m[word + 2] = (Eight)_mm512_shuffle_i64x2(half[n], half[n + 4], 0xdd);
+        }
+    }
+    COMPRESS(Eight)
+}
+
+/* Compress a block of each of the first four lanes. */
+__attribute__((target("avx2"))) static void compress_avx2(Lanes *l, const uint64_t last[LANES]) {
+    const __m256i by16 = BYTES(2, 3, 4, 5, 6, 7, 0, 1), by24 = BYTES(3, 4, 5, 6, 7, 0, 1, 2);
+    Four v[16], m[16], mask, count;
+    byte padded[4][BLOCK];
+    const byte *block[4];
+    for (int n = 0; n < 4; n++) block[n] = block_of(l->text[n], l->left[n], padded[n]);
+    for (int i = 0; i < 16; i += 4) { /* four words of each lane to four vectors of a word each */
+        __m256i row[4], pair[4];
+        for (int n = 0; n < 4; n++)
+            row[n] = _mm256_loadu_si256((const __m256i *)(const void *)(block[n] + 8 * i));
+        for (int n = 0; n < 4; n += 2) {
+            pair[n] = _mm256_unpacklo_epi64(row[n], row[n + 1]);
+            pair[n + 1] = _mm256_unpackhi_epi64(row[n], row[n + 1]);
+        }
+        for (int n = 0; n < 2; n++) {
+            m[i + n] = (Four)_mm256_permute2x128_si256(pair[n], pair[n + 2], 0x20);
+            m[i + n + 2] = (Four)_mm256_permute2x128_si256(pair[n], pair[n + 2], 0x31);
+        }
+    }
+#undef rotate /* there is no instruction for it before AVX-512 */
+#define rotate(x, n)                                                                     \
+    ((n) == 63   ? ((x) >> (n)) | ((x) << (64 - (n)))                                    \
+     : (n) == 32 ? (Four)_mm256_shuffle_epi32((__m256i)(x), 0xb1)                        \
+                 : SHUFFLED(x, (n) == 16 ? by16 : by24))
+    COMPRESS(Four)
+}
+
+/* Return how many lanes are compressed at once. */
+static inline int width_of_lanes(void) {
+    if (__builtin_cpu_supports("avx512bw")) return 8;
+    return __builtin_cpu_supports("avx2") ? 4 : 1;
+}
+#else
+static inline int width_of_lanes(void) { return 1; }
+#define compress_avx2(l, last) (void)0
+#define compress_avx512(l, last) (void)0
+#endif
+
+/* Compress the next block of each lane; write the hashes of the texts that end with it. */
+static void step(Lanes *l) {
+    uint64_t last[LANES];
+    int width = width_of_lanes(), alone = !(l->busy & (l->busy - 1));
+    for (int n = 0; n < width; n++) {
+        if (!(l->busy >> n & 1)) l->text[n] = (const byte *)IV, l->left[n] = 0; /* not used */
+        last[n] = l->left[n] <= BLOCK ? ~(uint64_t)0 : 0;
+        l->count[n] += (uint64_t)(last[n] ? l->left[n] : BLOCK);
+    }
+    for (int n = 0; alone && n < width; n++) {
+        uint64_t h[8];
+        byte padded[BLOCK];
+        if (!(l->busy >> n & 1)) continue;
+        for (int i = 0; i < 8; i++) h[i] = l->h[i][n];
+        compress(h, block_of(l->text[n], l->left[n], padded), l->count[n], last[n] != 0);
+        for (int i = 0; i < 8; i++) l->h[i][n] = h[i];
+    }
+    if (!alone && width == 8) compress_avx512(l, last);
+    else if (!alone) compress_avx2(l, last);
+    for (int n = 0; n < width; n++) {
+        if (!(l->busy >> n & 1)) continue;
+        l->text[n] += BLOCK, l->left[n] -= BLOCK;
+        if (!last[n]) continue;
+        for (int i = 0; 8 * i < l->size[n]; i++) store(l->out[n] + 8 * i, l->h[i][n]);
+        l->busy &= ~(1 << n);
+    }
+}
+
+/* Compress what waits, and write its hashes. */
+static void flush_lanes(Lanes *l) {
+    while (l->busy) step(l);
+}
+
 /* Finish BLAKE2b with a text, from a state after ``count`` bytes; ``out`` is written later. */
-static void hash_later(Lanes *l, const uint64_t from[8], uint64_t count, const byte *text,
-                       ptrdiff_t n, byte *out, int size) {
-    uint64_t h[8];
-    int lane = 0;
-    memcpy(h, from, sizeof h);
-    for (; n > WAITING; text += BLOCK, n -= BLOCK) compress(h, text, count += BLOCK, 0);
+static inline void hash_later(Lanes *l, const uint64_t from[8], uint64_t count, const byte *text,
+                              ptrdiff_t n, byte *out, int size) {
+    int lane = 0, all = (1 << width_of_lanes()) - 1;
     while (l->busy >> lane & 1) lane++;
-    for (int i = 0; i < 8; i++) l->h[i][lane] = h[i];
-    ptrdiff_t at = n > 0 ? (n - 1) / BLOCK * BLOCK : 0;
-    for (ptrdiff_t i = 0; i < at; i += BLOCK) memcpy(l->text[lane] + i, text + i, BLOCK);
-    memset(l->text[lane] + at, 0, BLOCK);
-    for (; n - at >= 16; at += 16) memcpy(l->text[lane] + at, text + at, 16);
-    copy_few(l->text[lane] + at, text + at, n - at);
-    l->at[lane] = 0, l->end[lane] = (int)n, l->count[lane] = count;
+    for (int i = 0; i < 8; i++) l->h[i][lane] = from[i];
+    l->count[lane] = count, l->text[lane] = text, l->left[lane] = n;
     l->out[lane] = out, l->size[lane] = size, l->busy |= 1 << lane;
-    while (l->busy == ALL) step(l);
+    while (l->busy == all) step(l);
 }
 
 #endif

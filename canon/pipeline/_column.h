@@ -1,4 +1,5 @@
-/* The identities and keys of an Arrow column of texts, written as Arrow's buffers.
+/* The identities and keys of an Arrow column of texts, written as Arrow's buffers, into memory that the
+ * caller allocates: Arrow keeps what it has freed, and Python's bytes would be new pages each time.
  *
  * Whatever holds for a single URL holds here; _kernel.c includes this file.
  */
@@ -9,10 +10,34 @@ typedef struct {
     const byte *data, *offsets, *valid; /* of Arrow; valid is NULL if no value is missing */
     int wide;                           /* offsets of 8 bytes */
     Py_ssize_t first, count, row;       /* the bit of row 0 in valid; rows; the next one */
-    byte *out, *keys, *bits;            /* identities in a row; keys, or NULL; which rows have them */
-    int32_t *ends;                      /* of identities */
+    byte *out, *keys, *bits, *ends;     /* identities in a row; keys, or NULL; which rows have them; int32_t */
     Py_ssize_t room, used;              /* bytes of out */
 } Column;
+
+typedef struct { /* memory of the caller's */
+    PyObject *owner;
+    Py_buffer view;
+} Memory;
+
+static void release(Memory *memory) {
+    if (memory->owner) PyBuffer_Release(&memory->view);
+    Py_CLEAR(memory->owner);
+}
+
+/* Let a function allocate n bytes; NULL is an error. */
+static byte *allocate(Memory *memory, PyObject *function, Py_ssize_t n) {
+    PyObject *made = PyObject_CallFunction(function, "n", n);
+    if (!made) return NULL;
+    if (PyObject_GetBuffer(made, &memory->view, PyBUF_WRITABLE) < 0) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    memory->owner = made;
+    if (memory->view.len == n) return memory->view.buf;
+    release(memory);
+    PyErr_SetString(PyExc_ValueError, "memory has another size than it was asked for");
+    return NULL;
+}
 
 enum Stop { ALL_WRITTEN, NO_ROOM, NOT_KNOWN };
 
@@ -23,6 +48,11 @@ static int64_t place(const byte *offsets, int wide, Py_ssize_t i) {
     if (wide) memcpy(&large, offsets + 8 * i, sizeof large);
     else memcpy(&small, offsets + 4 * i, sizeof small), large = small;
     return large;
+}
+
+static void put_end(Column *c, Py_ssize_t i) {
+    int32_t end = (int32_t)c->used;
+    memcpy(c->ends + 4 * (i + 1), &end, sizeof end);
 }
 
 /* Write the rows from the next one on, until one is not known or needs more room. Uses no Python
@@ -36,32 +66,39 @@ static enum Stop write_column(const Kernel *k, Column *c) {
         if (!c->valid || c->valid[bit / 8] >> bit % 8 & 1) {
             const byte *s = c->data + place(c->offsets, c->wide, i);
             n = (Py_ssize_t)(place(c->offsets, c->wide, i + 1) - place(c->offsets, c->wide, i));
-            if (n > (c->room - c->used - 8) / 3) stop = NO_ROOM;
+            Py_ssize_t left = c->room - c->used;
+            if (n <= left && is_canonical(k, s, n)) memcpy(c->out + c->used, s, (size_t)(at = n));
+            else if (n > (left - 8) / 3) stop = NO_ROOM;
             else if ((at = write_url(k, s, n, 1, c->out + c->used)) < 0) stop = NOT_KNOWN;
             if (stop) break;
             if (c->keys) hash_later(&lanes, k->keyed, BLOCK, c->out + c->used, at, c->keys + DIGEST * i, DIGEST);
             c->bits[i / 8] |= (byte)(1 << i % 8);
             c->used += at;
+        } else if (c->keys) {
+            memset(c->keys + DIGEST * i, 0, DIGEST);
         }
-        c->ends[i + 1] = (int32_t)c->used;
+        put_end(c, i);
     }
     flush_lanes(&lanes);
     return stop;
 }
 
 /* Make room for n bytes more; -1 if there is none, or if Arrow's offsets could not count them. */
-static int grow(Column *c, PyObject **texts, Py_ssize_t n) {
+static int grow(Column *c, Memory *texts, PyObject *function, Py_ssize_t n) {
+    Memory larger = {0};
     Py_ssize_t most = c->used + n;
     if (most < c->room + c->room / 2) most = c->room + c->room / 2;
     if (c->used + n > INT32_MAX) return -1;
-    if (_PyBytes_Resize(texts, most) < 0) return -1;
-    c->out = (byte *)PyBytes_AS_STRING(*texts);
-    c->room = most;
+    byte *out = allocate(&larger, function, most);
+    if (!out) return -1;
+    memcpy(out, c->out, (size_t)c->used);
+    release(texts);
+    *texts = larger, c->out = out, c->room = most;
     return 0;
 }
 
 /* Write what a function returns for the next row: a pair of its identity and its key, or None. */
-static int write_answer(Column *c, PyObject **texts, PyObject *answer) {
+static int write_answer(Column *c, Memory *texts, PyObject *function, PyObject *answer) {
     PyObject *identity, *key;
     Py_ssize_t i = c->row++, n;
     if (answer != Py_None) {
@@ -72,19 +109,21 @@ static int write_answer(Column *c, PyObject **texts, PyObject *answer) {
             PyErr_SetString(PyExc_ValueError, "a key has 16 bytes");
             return -1;
         }
-        if (n > c->room - c->used && grow(c, texts, n) < 0) return -1;
+        if (n > c->room - c->used && grow(c, texts, function, n) < 0) return -1;
         memcpy(c->out + c->used, PyBytes_AS_STRING(identity), (size_t)n);
         if (c->keys) memcpy(c->keys + DIGEST * i, PyBytes_AS_STRING(key), DIGEST);
         c->bits[i / 8] |= (byte)(1 << i % 8);
         c->used += n;
+    } else if (c->keys) {
+        memset(c->keys + DIGEST * i, 0, DIGEST);
     }
-    c->ends[i + 1] = (int32_t)c->used;
+    put_end(c, i);
     return 0;
 }
 
-/* Write all rows; a function tells those that we do not know. ``texts`` has c->room bytes. Return -1
+/* Write all rows; a function allocates, another tells what we do not know. ``texts`` has c->room bytes. Return -1
  * for an error, or without one if there are more bytes of identities than Arrow's offsets can count. */
-static int write_rows(const Kernel *k, Column *c, PyObject **texts, PyObject *otherwise) {
+static int write_rows(const Kernel *k, Column *c, Memory *texts, PyObject *function, PyObject *otherwise) {
     for (;;) {
         enum Stop stop;
         Py_BEGIN_ALLOW_THREADS
@@ -93,11 +132,11 @@ static int write_rows(const Kernel *k, Column *c, PyObject **texts, PyObject *ot
         if (stop == ALL_WRITTEN) return c->used > INT32_MAX ? -1 : 0;
         if (stop == NO_ROOM) {
             int64_t n = place(c->offsets, c->wide, c->row + 1) - place(c->offsets, c->wide, c->row);
-            if (grow(c, texts, 3 * (Py_ssize_t)n + 8) < 0) return -1;
+            if (grow(c, texts, function, 3 * (Py_ssize_t)n + 8) < 0) return -1;
             continue;
         }
         PyObject *answer = PyObject_CallFunction(otherwise, "n", c->row);
-        int failed = !answer || write_answer(c, texts, answer) < 0;
+        int failed = !answer || write_answer(c, texts, function, answer) < 0;
         Py_XDECREF(answer);
         if (failed) return -1;
     }
@@ -113,14 +152,15 @@ static int are_places(const byte *offsets, int wide, Py_ssize_t count, Py_ssize_
     return last >= 0 && last <= size;
 }
 
-/* Return, for an Arrow column of texts: the bytes of their identities, the offsets of these, the keys if
- * they are wanted, and a bit for each row that says whether it has them; None if the identities are too long. */
+/* Return, for an Arrow column of texts: the bytes of their identities and how many these are, the offsets, the
+ * keys or None, and a bit for each row that says whether it has them; None if the identities are too long. */
 static PyObject *kernel_column(PyObject *self, PyObject *args) {
     Py_buffer data, offsets, valid = {0};
-    PyObject *given, *otherwise, *made = NULL, *texts = NULL, *ends = NULL, *keys = NULL, *bits = NULL;
+    PyObject *given, *function, *otherwise, *made = NULL;
+    Memory texts = {0}, ends = {0}, keys = {0}, bits = {0};
     int with_keys;
     Column c = {0};
-    if (!PyArg_ParseTuple(args, "y*y*pOnpO", &data, &offsets, &c.wide, &given, &c.first, &with_keys, &otherwise))
+    if (!PyArg_ParseTuple(args, "y*y*pOnpOO", &data, &offsets, &c.wide, &given, &c.first, &with_keys, &function, &otherwise))
         return NULL;
     Py_ssize_t each = c.wide ? 8 : 4;
     c.count = offsets.len / each - 1;
@@ -135,28 +175,22 @@ static PyObject *kernel_column(PyObject *self, PyObject *args) {
     }
     c.data = data.buf, c.offsets = offsets.buf, c.valid = valid.buf;
     c.room = (Py_ssize_t)(place(c.offsets, c.wide, c.count) - place(c.offsets, c.wide, 0)) + c.count + ROOM;
-    texts = PyBytes_FromStringAndSize(NULL, c.room);
-    ends = PyBytes_FromStringAndSize(NULL, 4 * (c.count + 1));
-    keys = PyBytes_FromStringAndSize(NULL, with_keys ? DIGEST * c.count : 0);
-    bits = PyBytes_FromStringAndSize(NULL, (c.count + 7) / 8);
-    if (!texts || !ends || !keys || !bits) goto end;
-    c.out = (byte *)PyBytes_AS_STRING(texts);
-    c.ends = (int32_t *)(void *)PyBytes_AS_STRING(ends);
-    c.keys = with_keys ? (byte *)PyBytes_AS_STRING(keys) : NULL;
-    c.bits = (byte *)PyBytes_AS_STRING(bits);
-    c.ends[0] = 0;
+    if (!(c.out = allocate(&texts, function, c.room))) goto end;
+    if (!(c.ends = allocate(&ends, function, 4 * (c.count + 1)))) goto end;
+    if (!(c.bits = allocate(&bits, function, (c.count + 7) / 8))) goto end;
+    if (with_keys && !(c.keys = allocate(&keys, function, DIGEST * c.count))) goto end;
+    memset(c.ends, 0, 4);
     memset(c.bits, 0, (size_t)(c.count + 7) / 8);
-    if (with_keys) memset(c.keys, 0, (size_t)(DIGEST * c.count));
-    if (!write_rows((Kernel *)self, &c, &texts, otherwise)) {
-        if (_PyBytes_Resize(&texts, c.used) == 0) made = PyTuple_Pack(4, texts, ends, keys, bits);
+    if (!write_rows((Kernel *)self, &c, &texts, function, otherwise)) {
+        made = Py_BuildValue("OnOOO", texts.owner, c.used, ends.owner, with_keys ? keys.owner : Py_None, bits.owner);
     } else if (!PyErr_Occurred()) {
         made = Py_NewRef(Py_None);
     }
 end:
-    Py_XDECREF(texts);
-    Py_XDECREF(ends);
-    Py_XDECREF(keys);
-    Py_XDECREF(bits);
+    release(&texts);
+    release(&ends);
+    release(&keys);
+    release(&bits);
     PyBuffer_Release(&data);
     PyBuffer_Release(&offsets);
     if (valid.obj) PyBuffer_Release(&valid);

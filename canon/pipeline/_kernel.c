@@ -11,7 +11,7 @@
 #include "_spans.h"
 #include "_guesses.h"
 
-enum { VERSION = 12 }; /* has to equal _VERSION in native.py: raise both when answers change */
+enum { VERSION = 13 }; /* has to equal _VERSION in native.py: raise both when answers change */
 enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
 enum { MAX_HOST = 253, MAX_KEY = 64, DIGEST = 16, HASH = 8, END = 4, COUNT = sizeof RULES / sizeof *RULES };
 
@@ -24,6 +24,9 @@ typedef struct {
     byte request_path[256], request_query[256], identity_path[256], identity_query[256];
     byte unreserved[256];
     Runs run_path[2], run_query[2];  /* bytes to copy unchanged, [rules] */
+    Runs run_host;                   /* bytes of a host in lower case */
+    byte suspect[256];               /* 1: a tracking name may begin so */
+    int skips;                       /* what is canonical without guesses is the identity */
     byte host[256];                           /* a host's characters in lower case; 0: not allowed */
     Guesses guesses;
     uint64_t keyed[8];               /* BLAKE2b's state after the key's block */
@@ -233,6 +236,7 @@ static Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int ru
     return rules && k->guesses.rules & ~IN_PASSING ? guess(&k->guesses, k->guesses.rules, out, path, query, at) : at;
 }
 
+#include "_canonical.h"
 #include "_changes.h"
 
 static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte *out, Py_ssize_t at) {
@@ -264,20 +268,24 @@ static const byte *bytes_of(PyObject *given, Py_ssize_t *n) {
 static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssize_t n, int whole, Lanes *lanes) {
     byte room[ROOM], *out = room;
     PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
-    Py_ssize_t at;
+    Py_ssize_t at = n;
     if (!s) Py_RETURN_NONE;
-    if (n > (ROOM - 8) / 3 && !(out = PyMem_Malloc(3 * (size_t)n + 8))) return PyErr_NoMemory();
-    if ((at = write_url(k, s, n, 1, out)) < 0) {
-        made = Py_NewRef(Py_None);
-        goto end;
+    int same = is_canonical(k, s, n);
+    if (!same) {
+        if (n > (ROOM - 8) / 3 && !(out = PyMem_Malloc(3 * (size_t)n + 8))) return PyErr_NoMemory();
+        if ((at = write_url(k, s, n, 1, out)) < 0) {
+            made = Py_NewRef(Py_None);
+            goto end;
+        }
+        same = at == n && !memcmp(s, out, (size_t)n) && !(k->guesses.rules & DECODE_ESCAPES);
     }
-    if (!(identity = string(given, s, n, out, at))) goto end;
+    if (!(identity = string(given, s, n, same ? s : out, at))) goto end;
     if (!whole) {
         made = Py_NewRef(identity);
         goto end;
     }
     if (!(key = PyBytes_FromStringAndSize(NULL, DIGEST))) goto end;
-    if (at == n && !memcmp(s, out, (size_t)n) && !(k->guesses.rules & DECODE_ESCAPES)) { /* canonical already */
+    if (same) { /* canonical already */
         url = Py_NewRef(identity);
     } else if ((at = write_url(k, s, n, 0, out)) < 0) {
         made = Py_NewRef(Py_None);
@@ -399,33 +407,42 @@ static byte *put_host(const byte *identity, Py_ssize_t n, byte *to) {
  * ``count``, for which there is room; -1 if memory runs out. */
 static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_ssize_t count, byte *key,
                             byte *text, byte *known, byte *ends, byte *hosts, byte **hosts_end) {
-    byte room[ROOM], *out = room;
+    byte room[4 * ROOM], *out = room; /* of the lanes' texts that are not lines themselves */
     const byte *start = s;
-    Py_ssize_t size = ROOM, line = 0;
+    Py_ssize_t size = sizeof room, used = 0, line = 0;
     uint64_t plain[8];
     Lanes lanes;
     lanes.busy = 0;
     memcpy(plain, IV, sizeof plain);
     plain[0] ^= 0x01010000u ^ HASH; /* RFC 7693 section 2.5: no key, HASH bytes of output */
     for (int more = 1; more && line++ < count; key += DIGEST, text += HASH, known++, ends += END) {
-        const byte *stop = memchr(s, '\n', (size_t)(end - s));
-        Py_ssize_t n = (stop ? stop : end) - s, at = -1;
+        const byte *stop = memchr(s, '\n', (size_t)(end - s)), *identity = s;
+        Py_ssize_t n = (stop ? stop : end) - s, at = n;
         uint32_t place = (uint32_t)(s + n - start);
         memcpy(ends, &place, sizeof place);
-        if (3 * n + 8 > size) {
-            byte *larger = PyMem_RawRealloc(out == room ? NULL : out, 3 * (size_t)n + 8);
-            if (!larger) {
-                line = -1;
-                break;
+        if (!is_canonical(k, s, n)) {
+            if (used + 3 * n + 8 > size) {
+                flush_lanes(&lanes);
+                used = 0;
             }
-            out = larger, size = 3 * n + 8;
+            if (3 * n + 8 > size) {
+                byte *larger = PyMem_RawRealloc(out == room ? NULL : out, 3 * (size_t)n + 8);
+                if (!larger) {
+                    line = -1;
+                    break;
+                }
+                out = larger, size = 3 * n + 8;
+            }
+            identity = out + used;
+            at = write_url(k, s, n, 1, out + used);
+            if (at != n || memcmp(s, identity, (size_t)n)) hash_later(&lanes, plain, 0, s, n, text, HASH);
+            if (at > 0) used += at;
         }
-        if ((at = write_url(k, s, n, 1, out)) >= 0) {
-            hash_later(&lanes, k->keyed, BLOCK, out, at, key, DIGEST);
+        if (at >= 0) {
+            hash_later(&lanes, k->keyed, BLOCK, identity, at, key, DIGEST);
             *known = 1;
-            if (hosts) hosts = put_host(out, at, hosts);
+            if (hosts) hosts = put_host(identity, at, hosts);
         }
-        if (at != n || memcmp(s, out, (size_t)n)) hash_later(&lanes, plain, 0, s, n, text, HASH);
         more = stop != NULL;
         s = more ? stop + 1 : s;
     }
@@ -593,6 +610,7 @@ static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
             k->host[c] = small;
     }
     for (int normal = 0; normal < 2; normal++) set_rows(&k->run_path[normal], '/');
+    set_rows(&k->run_query[1], '&');
     if ((k->guesses.rules = rules_of(rules)) < 0) goto end;
     k->lists = Py_NewRef(lists);
     Names *names[] = {&k->tracking, &k->leading, &k->guesses.session, &k->guesses.index_files};
@@ -602,6 +620,7 @@ static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
         Name name = k->tracking.all[i];
         if (name.length > 0 && name.length < 64) k->initials[name.text[0]] |= 1ull << name.length;
     }
+    set_canonical(k);
     memcpy(k->keyed, IV, sizeof k->keyed);
     k->keyed[0] ^= 0x01010000u ^ (uint64_t)label.len << 8 ^ DIGEST;
     memcpy(block, label.buf, (size_t)label.len);

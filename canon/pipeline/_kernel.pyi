@@ -1,11 +1,14 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar, overload
 
+from typing_extensions import Buffer
+
 RULES: tuple[str, ...]
 MERGING: tuple[str, ...]
 VERSION: int
 _S = TypeVar("_S")
 _U = TypeVar("_U")
+_M = TypeVar("_M", bound=Buffer)
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 class Kernel(Generic[_T]):
@@ -32,9 +35,10 @@ class Kernel(Generic[_T]):
         valid: object,
         first: int,
         keys: bool,
+        allocate: Callable[[int], _M],
         otherwise: Callable[[int], tuple[bytes, bytes] | None],
         /,
-    ) -> tuple[bytes, bytes, bytes, bytes] | None: ...
+    ) -> tuple[_M, int, _M, _M | None, _M] | None: ...
     @overload
     def canonicals(self, texts: list[object], /) -> list[_T | None]: ...
     @overload

@@ -70,6 +70,7 @@ copy_segments(const Runs *runs, const byte *s, Py_ssize_t *i, Py_ssize_t n, byte
 end:
     *i = from, *at = to;
 }
+#define WITH_SPANS
 #define HAS_SPANS __builtin_cpu_supports("avx2")
 #else
 #define HAS_SPANS 0

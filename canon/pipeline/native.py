@@ -16,7 +16,7 @@ except ImportError:  # Canonry was installed without a C compiler: everything wo
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel compiled from another version of the source is ignored.
-_VERSION = 12
+_VERSION = 13
 # Rows that came later, or changed a rule, which the kernel knows, too: name and first edition.
 _LATER: frozenset[tuple[str, int]] = frozenset()
 # They come before "tracking", which the kernel does first.

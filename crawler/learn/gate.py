@@ -9,7 +9,7 @@ from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.proposals import opposite
-from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.in_force import RulesInForce, identities, start_of
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
 from canonry.crawler.learn.life.thresholds import Gate, Thresholds
@@ -45,18 +45,18 @@ def reason_to_block(
     same = sum(other.family == said.family for other in recent)
     if same >= gate.hosts_a_day:
         return f"{same:,} hosts have learned such a rule within a day"
-    sites: Counter[str] = Counter()
+    starts: Counter[str] = Counter()
     sizes: Counter[Parts] = Counter()
     is_marked = family.mark(said)
-    for url in rekeying.urls_of(connection, in_force.hosts_of(connection, said)):
-        identity = canonicalizer.identity(url)
-        sites[site_in(identity)] += 1
-        if is_marked(identity):
-            parts = Parts.of(identity)
+    for urls in rekeying.urls_of(connection, in_force.hosts_of(connection, said)):
+        some = identities(canonicalizer, urls)
+        starts.update(map(start_of, some))
+        for parts in map(Parts.of, filter(is_marked, some)):
             after = act(said, parts)
             if after is not parts:
                 sizes[after] += 1
-    known = sum(count for site, count in sites.items() if _port(site) == _port(said.host))
+    port = _port(said.host)
+    known = sum(count for start, count in starts.items() if _port(site_in(start)) == port)
     changed = sizes.total()
     # Where every link has a session's identifier, its rule changes all URLs, each page's into one.
     few = changed <= gate.class_size * len(sizes)

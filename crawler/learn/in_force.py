@@ -6,16 +6,18 @@ from typing import TypeAlias
 from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
-from canonry.canon import Canonicalizer
+from canonry.canon import Canonical, Canonicalizer
 from canonry.canon.learned import (
     FAMILIES,
     LearnedRule,
     Rewrite,
     RuleSet,
+    RuleStep,
     follow,
     site_in,
     without_port,
 )
+from canonry.canon.syntax import Parts
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
@@ -23,6 +25,7 @@ from canonry.storage.sql.schema import hosts
 
 Changes: TypeAlias = Sequence[tuple[LearnedRule, str, str]]  # rule, before, after
 SOURCE = "the rules of the store"  # what errors call them
+_AUTHORITY = len("https://")  # it begins no later than here
 
 
 class RulesInForce:
@@ -103,11 +106,17 @@ class RulesInForce:
         """Return what active and suspended rules make of a URL; None as in `rewrite`."""
         return self._rewrite(self._active_or_suspended, url)
 
-    def change(self, url: str) -> Rewritten | None:
-        """Return what the active rules make of a URL if they change it: `rewrite`, but for that."""
-        plain = self._canonicalizer.identity(url)
-        identity, changes = follow(self.active, plain, self._canonicalizer.identity)
-        return self._rewritten(plain, identity, changes) if changes else None
+    def change_all(self, urls: list[str]) -> list[Rewritten | None]:
+        """Return what the active rules make of URLs; None for those that they do not change."""
+        return rewrite_many(self.active, self._canonicalizer, urls)
+
+    def rewrite_all_held(self, urls: list[str]) -> list[Rewritten | None]:
+        """Return what `rewrite_held` returns, for each of several URLs."""
+        found = rewrite_many(self._active_or_suspended, self._canonicalizer, urls)
+        return [
+            self.rewrite_held(url) if one is None else one
+            for one, url in zip(found, urls, strict=True)
+        ]
 
     def concern(self, identity: str) -> bool:
         """Return True if rules are about an identity's site, or move other hosts to it."""
@@ -190,3 +199,103 @@ class StoredRules:
         """Return False: what answered is not remembered."""
         del rewritten
         return False
+
+
+def start_of(identity: str) -> str:
+    """Return a beginning of an identity that tells its site: all before the path, or more."""
+    return identity[: identity.find("/", _AUTHORITY) + 1] or identity
+
+
+class _Sites:
+    """What rules do, by the site of a URL: that is looked up once for all of its URLs."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        """Bind rules."""
+        self._rules = rules
+        self._steps: dict[str, tuple[RuleStep, ...]] = {}  # by the start of a URL
+
+    def steps_on(self, identity: str) -> tuple[RuleStep, ...]:
+        """Return what the active rules do that cover the site of an identity."""
+        start = start_of(identity)
+        steps = self._steps.get(start)
+        if steps is None:
+            steps = self._steps[start] = self._rules.steps_on(site_in(start))
+        return steps
+
+    def may_change(self, identity: str) -> bool:
+        """Return False if no rule changes an identity."""
+        for step in self.steps_on(identity):  # noqa: SIM110 - a generator takes longer
+            if step.mark(identity):
+                return True
+        return False
+
+
+def identities(canonicalizer: Canonicalizer, urls: list[str]) -> list[str]:
+    """Return the identities of URLs that a store knows."""
+    return [form.identity for form in _forms(canonicalizer, urls)]
+
+
+def rewrite_many(
+    rules: RuleSet, canonicalizer: Canonicalizer, urls: list[str]
+) -> list[Rewritten | None]:
+    """Return what rules make of URLs that a store knows; None for those that they do not change.
+
+    Nearly always each rule acts once, and no rule would change the result. Only else is it
+    followed, one by one: that is the plain truth.
+
+    Args:
+        rules: the active ones are applied.
+        canonicalizer: makes identities, without learned rules.
+        urls: texts that have a canonical form.
+    """
+    sites = _Sites(rules)
+    plain = identities(canonicalizer, urls)
+    places: list[int] = []
+    texts: list[str] = []
+    used: list[tuple[str, ...]] = []
+    for place, identity in enumerate(plain):
+        text, parts = identity, None
+        ids: tuple[str, ...] = ()
+        for rule, mark, apply, below, moves_host in sites.steps_on(identity):
+            if not mark(text):
+                continue
+            if parts is None:
+                parts = Parts.of(text)
+            after = apply(parts, rule)
+            if after is not parts and parts.path.startswith(below):
+                text, parts = str(after), after
+                ids = (*ids, rule.id) if ids else (rule.id,)
+                if moves_host:
+                    break
+        if ids:
+            places.append(place)
+            texts.append(text)
+            used.append(ids)
+    found: list[Rewritten | None] = [None] * len(urls)
+    for place, form, ids in zip(places, _forms(canonicalizer, texts), used, strict=True):
+        if sites.may_change(form.identity):
+            found[place] = _followed(rules, canonicalizer, plain[place])
+        else:
+            found[place] = Rewritten(form.identity, form.key, ids, plain[place])
+    return found
+
+
+def _followed(rules: RuleSet, canonicalizer: Canonicalizer, plain: str) -> Rewritten | None:
+    """Return what rules make of an identity, step by step; None if they do not change it."""
+    identity, changes = follow(rules, plain, canonicalizer.identity)
+    if not changes:
+        return None
+    ids = tuple(dict.fromkeys([rule.id for rule, _before, _after in changes]))
+    return Rewritten(identity, canonicalizer.key_of(identity), ids, plain)
+
+
+def _forms(canonicalizer: Canonicalizer, urls: list[str]) -> list[Canonical]:
+    """Return the canonical forms of URLs.
+
+    Raises:
+        InvalidURL: one has none.
+    """
+    return [
+        form if isinstance(form, Canonical) else canonicalizer(url)
+        for form, url in zip(canonicalizer.many(urls), urls, strict=True)
+    ]

@@ -64,8 +64,8 @@ def publish(
     done = rekeying.rekey(
         connection,
         names,
-        in_force.change,
-        in_force.rewrite_held,
+        in_force.change_all,
+        in_force.rewrite_all_held,
         now,
         partial(is_verified, in_force),
     )

@@ -5,10 +5,11 @@ rule turns out to be wrong: what it held goes back to the queue.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, select
 
 from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned import deferral
@@ -16,19 +17,19 @@ from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, UNREAD, Candidate
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.bulk import chunks, insert_rows, rows_of, upsert
-from canonry.storage.sql.schema import State, aliases, classes, urls
+from canonry.storage.sql.bulk import change_rows, chunks, insert_rows, rows_of, upsert
+from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State, aliases, classes
 from canonry.storage.sql.transitions import QUEUED, Transition
 
 LEARNED = "learned"  # the reason for which URLs are held here
 HELD = (State.HELD, LEARNED)
 _EDGE = ("from_id", "to_id", "kind", "status", "located", "first_seen", "last_seen", "count")
-# Built once: building a statement takes longer than running it.
-_rows: BindParameter[int] = bindparam("rows", expanding=True)
-_RELEASED = select(urls.c.id, urls.c.host_id, urls.c.depth).where(
-    urls.c.id.in_(_rows), urls.c.state == State.HELD, urls.c.reason == LEARNED
+_RELEASED = (
+    f"SELECT id, host_id, depth FROM url_rows WHERE state = {int(State.HELD)} "  # noqa: S608 - ours
+    f"AND reason = '{LEARNED}' AND id"
 )
-_DELETE_EDGES = delete(aliases).where(aliases.c.from_id.in_(_rows), aliases.c.kind == "rule")
+_DELETE_EDGES = "DELETE FROM aliases WHERE kind = 'rule' AND from_id"
 
 
 class Rewritten(NamedTuple):
@@ -119,6 +120,7 @@ def place(
     plain = rows_of_keys(connection, changed)
     known = alive_among(connection, {*representatives.values(), *plain.values()})
     alive = {*known, *(row for candidate, row in new if candidate.held is None)}
+    new_representatives: dict[bytes, tuple[int, int]] = {}
     for candidate, row, rewritten in sorted(found, key=lambda one: len(one[2].rules)):
         one: int | None = representatives.get(
             rewritten.key, plain.get(rewritten.key) if rewritten.rules else None
@@ -133,22 +135,38 @@ def place(
                 one = None
         dead = one is not None and one not in alive and not rules.is_gone(rewritten)
         if one is None or dead or candidate.hops:
-            represent(connection, rewritten.key, row, host_ids(candidate.host))
             representatives[rewritten.key] = row
+            new_representatives[rewritten.key] = row, host_ids(candidate.host)
             if is_linked and _may_wait(candidate, rewritten, rules, now):
                 placed.deferred.add(row)
         elif is_linked and not rules.is_verified(rewritten, now):
             placed.held.append(HeldURL(row, one, rewritten))
             alive.discard(row)
+    represent(connection, new_representatives)
     return placed
 
 
-def represent(connection: Connection, key: bytes, row: int, host_id: int) -> None:
-    """Make a URL the representative of a class, which is given by its key."""
-    new = upsert(connection.dialect.name, classes).values(key=key, url_id=row, host_id=host_id)
-    connection.execute(
-        new.on_conflict_do_update(index_elements=["key"], set_={"url_id": row, "host_id": host_id})
-    )
+def represent(connection: Connection, by_key: Mapping[bytes, tuple[int, int]]) -> None:
+    """Make URLs the representatives of classes.
+
+    Args:
+        connection: in a writing transaction.
+        by_key: by the key of each class, the row of its URL and that of the URL's host.
+    """
+    rows = [
+        {"key": key, "url_id": row, "host_id": host_id}
+        for key, (row, host_id) in sorted(by_key.items())
+    ]
+    _represent(connection.dialect.name).run_many(connection, rows)
+
+
+@cache
+def _represent(dialect: str) -> Prepared:
+    """Return the statement for `represent`."""
+    new = upsert(dialect, classes).inline()
+    new = new.values({column.name: bindparam(column.name) for column in classes.c})
+    later = {"url_id": new.excluded.url_id, "host_id": new.excluded.host_id}
+    return Prepared(new.on_conflict_do_update(index_elements=["key"], set_=later))
 
 
 class AliveURL(NamedTuple):
@@ -224,24 +242,18 @@ def edges_of(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[int
 
 def delete_edges(connection: Connection, rows: Sequence[int]) -> None:
     """Delete what `put_edges` recorded for some URLs."""
-    gone = 0
-    for part in chunks(rows):
-        gone += connection.execute(_DELETE_EDGES, {"rows": part}).rowcount
-    if gone:
+    if gone := change_rows(connection, _DELETE_EDGES, rows):
         counts.add(connection, Counter({counts.alias("rule", 0): -gone}))
 
 
 def release(connection: Connection, rows: Iterable[int]) -> list[int]:
     """Put the URLs that rules hold back in the queue; return those that were held."""
-    released: list[int] = []
-    for part in chunks(list(rows)):
-        found = connection.execute(_RELEASED, {"rows": part})
-        moved = {row.id: Transition(row.host_id, row.depth, HELD, QUEUED) for row in found}
-        transitions.move(connection, moved)
-        deferral.restore(connection, moved)
-        delete_edges(connection, list(moved))
-        released += moved
-    return released
+    found = rows_of(connection, _RELEASED, list(rows))
+    moved = {row: Transition(host_id, depth, HELD, QUEUED) for row, host_id, depth in found}
+    transitions.move(connection, moved)
+    deferral.restore(connection, moved)
+    delete_edges(connection, list(moved))
+    return list(moved)
 
 
 def release_for(connection: Connection, gone: Iterable[int], most: int | None = None) -> list[int]:

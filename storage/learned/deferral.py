@@ -10,18 +10,15 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from canonry.storage.records import ALIAS, ORDINARY
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.bulk import change_rows, chunks
 from canonry.storage.sql.schema import State, aliases, hosts, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Standing, Transition
 
-_rows = url_rows.c.id.in_(bindparam("rows", expanding=True))
-_CHANGE = (
-    update(url_rows)
-    .where(_rows, url_rows.c.priority == bindparam("before"))
-    .values(priority=bindparam("after"))
-)
+_CHANGE = "UPDATE url_rows SET priority = {1} WHERE priority = {0} AND id"
+_DEFER = _CHANGE.format(ORDINARY, ALIAS)
+_RESTORE = _CHANGE.format(ALIAS, ORDINARY)
 _DEFERRED = select(url_rows.c.id, url_rows.c.host_id, url_rows.c.depth).where(
-    _rows, url_rows.c.state == State.QUEUED
+    url_rows.c.id.in_(bindparam("rows", expanding=True)), url_rows.c.state == State.QUEUED
 )
 _LEAD = (
     update(aliases)
@@ -51,14 +48,12 @@ def only(connection: Connection, names: Collection[str], rows: Collection[int]) 
 
 def defer(connection: Connection, rows: Iterable[int]) -> None:
     """Let URLs of ordinary priority be requested after the others of their hosts."""
-    for part in chunks(list(rows)):
-        connection.execute(_CHANGE, {"rows": part, "before": ORDINARY, "after": ALIAS})
+    change_rows(connection, _DEFER, list(rows))
 
 
 def restore(connection: Connection, rows: Iterable[int]) -> None:
     """Give deferred URLs their ordinary priority back."""
-    for part in chunks(list(rows)):
-        connection.execute(_CHANGE, {"rows": part, "before": ALIAS, "after": ORDINARY})
+    change_rows(connection, _RESTORE, list(rows))
 
 
 def replace(connection: Connection, by: Sequence[tuple[int, int]], standing: Standing) -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, func, select
+from sqlalchemy import Connection, and_, bindparam, func, literal_column, select
 
 from canonry.storage.learned.classes import LEARNED
 from canonry.storage.records import ORDINARY
 from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, hosts, urls
 
 _NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
@@ -21,14 +22,17 @@ _HELD = (
     select(urls.c.id, urls.c.url, _others.c.url, _others.c.id, _waits)
     .join(aliases, and_(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule"))
     .join(_others, _others.c.id == aliases.c.to_id)
-    .where(urls.c.state == State.HELD, urls.c.reason == LEARNED)
+    # As they are, not as parameters: SQLite would prepare the statement anew each time, to see
+    # whether its partial indexes have these rows.
+    .where(urls.c.state == literal_column(f"{State.HELD:d}"))
+    .where(urls.c.reason == literal_column(f"'{LEARNED}'"))
 )
 # Built once: building a statement takes longer than running it. Each end is a question of its own:
 # SQLite reads the whole index to answer both at once.
 _own = urls.c.host_id == hosts.c.id
 _FIRST = select(func.min(urls.c.id)).where(_own).scalar_subquery()
 _LAST = select(func.max(urls.c.id)).where(_own).scalar_subquery()
-_ENDS = select(_FIRST, _LAST, hosts.c.id).where(hosts.c.name == bindparam("host"))
+_ENDS = Prepared(select(_FIRST, _LAST, hosts.c.id).where(hosts.c.name == bindparam("host")))
 _WINDOW = (
     select(urls.c.id)
     .where(urls.c.host_id == bindparam("host"), urls.c.id >= bindparam("start"))
@@ -36,7 +40,7 @@ _WINDOW = (
     .limit(bindparam("most"))
     .offset(bindparam("after"))
 )
-_HELD_NEAR = _HELD.where(urls.c.id.in_(_WINDOW)).order_by(urls.c.id)
+_HELD_NEAR = Prepared(_HELD.where(urls.c.id.in_(_WINDOW)).order_by(urls.c.id))
 
 
 class HeldName(NamedTuple):
@@ -67,15 +71,15 @@ def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldN
         host: the host's name.
         place: between the host's first known URL, 0, and its last one, 1.
     """
-    ends = connection.execute(_ENDS, {"host": host}).one_or_none()
-    if ends is None or ends[0] is None:
+    ends = _ENDS.run(connection, {"host": host})
+    if not ends or ends[0][0] is None:
         return
-    first, last, host_id = ends
+    first, last, host_id = ends[0]
     start = first + round((last - first) * place)
     after = 0
     for end in _NEAR:
         window = {"host": host_id, "start": start, "after": after, "most": end - after}
-        yield from [HeldName(*row) for row in connection.execute(_HELD_NEAR, window)]
+        yield from map(HeldName._make, _HELD_NEAR.stream(connection, window))
         after = end
 
 

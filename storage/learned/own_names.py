@@ -47,6 +47,6 @@ def hold(connection: Connection, page: FetchedName, now: float) -> bool:
     deferral.replace(connection, [(page.own, page.row)], HELD)
     put_edges(connection, [(page.own, page.row, page.rewritten.identity)], now)
     host_id = connection.execute(_HOST, {"row": page.row}).scalar_one()
-    represent(connection, page.rewritten.key, page.row, host_id)
+    represent(connection, {page.rewritten.key: (page.row, host_id)})
     add_spared(connection, Counter(page.rewritten.rules))
     return True

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import compress
+from operator import not_
+from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, Row, Select, delete, select
+from sqlalchemy import Connection, Row, delete, select
 
 from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
@@ -21,10 +23,11 @@ from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
-from canonry.storage.sql.schema import State, classes, hosts, urls
+from canonry.storage.sql.schema import State, classes, hosts
 from canonry.storage.sql.transitions import QUEUED, Transition
 
 _AT_ONCE = 10_000  # rows
+Rewrite: TypeAlias = Callable[[list[str]], Sequence[Rewritten | None]]
 _BETTER: dict[int, int] = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 2, State.HELD: 3}
 
 
@@ -62,36 +65,37 @@ class _KnownURL(NamedTuple):
 
 
 _COLUMNS = ("id", "host_id", "url", "state", "reason", "depth", "priority", "source_id")
-_KNOWN = select(*(urls.c[name] for name in _COLUMNS))
 _KNOWN_BY_ROW = f"SELECT {', '.join(_COLUMNS)} FROM urls WHERE id"  # noqa: S608 - our names
 
 
 def _rows_of_hosts(
-    connection: Connection, names: Collection[str], query: Select[Any]
-) -> Iterator[Row[Any]]:
-    """Yield the rows of a query for the URLs of hosts.
+    connection: Connection, names: Collection[str], columns: Iterable[str]
+) -> Iterator[Sequence[Row[Any]]]:
+    """Yield some columns of the URLs of hosts, some rows at a time.
 
     The index for it is made when the first rule needs it.
     """
     history.index(connection)
+    question = f"SELECT {', '.join(columns)} FROM urls WHERE host_id = "  # noqa: S608 - our names
     for part in chunks(list(names)):
-        ids = list(connection.scalars(select(hosts.c.id).where(hosts.c.name.in_(part))))
-        for host_id in ids:
-            here = query.where(urls.c.host_id == host_id).execution_options(yield_per=_AT_ONCE)
-            for some in connection.execute(here).partitions():
-                yield from some
+        for host_id in connection.scalars(select(hosts.c.id).where(hosts.c.name.in_(part))).all():
+            found = connection.exec_driver_sql(
+                f"{question}{host_id:d}", execution_options={"yield_per": _AT_ONCE}
+            )
+            yield from found.partitions(_AT_ONCE)
 
 
-def urls_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
-    """Yield the URLs of hosts."""
-    yield from (url for (url,) in _rows_of_hosts(connection, names, select(urls.c.url)))
+def urls_of(connection: Connection, names: Collection[str]) -> Iterator[list[str]]:
+    """Yield the URLs of hosts, some at a time."""
+    for some in _rows_of_hosts(connection, names, ["url"]):
+        yield [url for (url,) in some]
 
 
 def rekey(
     connection: Connection,
     names: Collection[str],
-    rewrite: Callable[[str], Rewritten | None],
-    rewrite_held: Callable[[str], Rewritten | None],
+    rewrite: Rewrite,
+    rewrite_held: Rewrite,
     now: float,
     is_verified: Callable[[Rewritten], bool] = lambda _rewritten: False,
 ) -> Rekeyed:
@@ -104,13 +108,13 @@ def rekey(
     Args:
         connection: in a transaction that holds the write lock.
         names: the hosts, with all that the rules join to them.
-        rewrite: what the active rules make of a URL; it may be None if they do not change it.
-        rewrite_held: what active and suspended rules make of it; a URL that they hold stays held.
+        rewrite: what the active rules make of URLs; it may be None if they do not change one.
+        rewrite_held: what active and suspended rules make of them; a URL that they hold stays held.
         now: seconds since 1970.
         is_verified: returns True for queued URLs that are to be fetched all the same.
     """
     _clear(connection, names)
-    known_urls = map(_KnownURL._make, _rows_of_hosts(connection, names, _KNOWN))
+    known_urls = _rows_of_hosts(connection, names, _COLUMNS)
     members, free = _by_class(known_urls, rewrite, rewrite_held)
     plain: dict[bytes, int] = rows_of_keys(connection, list(members))
     waiting = _waiting(connection, members, plain, rewrite)
@@ -159,24 +163,31 @@ def rekey(
 
 
 def _by_class(
-    known_urls: Iterable[_KnownURL],
-    rewrite: Callable[[str], Rewritten | None],
-    rewrite_held: Callable[[str], Rewritten | None],
+    known_urls: Iterable[Sequence[Row[Any]]], rewrite: Rewrite, rewrite_held: Rewrite
 ) -> tuple[dict[bytes, list[tuple[_KnownURL, Rewritten]]], list[int]]:
     """Sort known URLs.
+
+    Args:
+        known_urls: the columns of `_KnownURL`, some rows at a time.
+        rewrite: what the active rules make of URLs.
+        rewrite_held: what active and suspended rules make of them.
 
     Returns:
         By key, the URLs that rules change or hold; and the rows that no rule holds any more.
     """
     members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
     free: list[int] = []
-    for known in known_urls:
-        is_held = known.is_held
-        found = rewrite_held(known.url) if is_held else rewrite(known.url)
-        if found is not None and (found.rules or is_held):
-            members.setdefault(found.key, []).append((known, found))
-        elif is_held:
-            free.append(known.row)
+    for rows in known_urls:
+        some = list(map(_KnownURL._make, rows))
+        are_held = [known.is_held for known in some]
+        held = iter(rewrite_held([known.url for known in compress(some, are_held)]))
+        others = iter(rewrite([known.url for known in compress(some, map(not_, are_held))]))
+        for known, is_held in zip(some, are_held, strict=True):
+            found = next(held if is_held else others)
+            if found is not None and (found.rules or is_held):
+                members.setdefault(found.key, []).append((known, found))
+            elif is_held:
+                free.append(known.row)
     return members, free
 
 
@@ -184,7 +195,7 @@ def _waiting(
     connection: Connection,
     members: Mapping[bytes, Sequence[tuple[_KnownURL, Rewritten]]],
     plain: Mapping[bytes, int],
-    rewrite: Callable[[str], Rewritten | None],
+    rewrite: Rewrite,
 ) -> dict[bytes, tuple[_KnownURL, Rewritten]]:
     """Return by key the queued URLs whose page was fetched under a name that rules change.
 
@@ -194,14 +205,13 @@ def _waiting(
         connection: of the store.
         members: by key, the URLs that rules change or hold.
         plain: by key, the row of the URL with that identity.
-        rewrite: what the active rules make of a URL.
+        rewrite: what the active rules make of URLs.
     """
     keys = {row: key for key, row in plain.items() if any(True for _ in _fetched(members[key]))}
+    found = map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ROW, list(keys)))
+    queued = [known for known in found if known.may_wait and known.priority == ORDINARY]
     waiting = {}
-    for known in map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ROW, list(keys))):
-        if not known.may_wait or known.priority != ORDINARY:
-            continue
-        changed = rewrite(known.url)
+    for known, changed in zip(queued, rewrite([known.url for known in queued]), strict=True):
         if changed is None or not changed.rules:
             key = keys[known.row]
             identity = members[key][0][1].identity

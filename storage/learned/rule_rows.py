@@ -8,7 +8,6 @@ import msgspec
 from sqlalchemy import (
     BindParameter,
     Connection,
-    Insert,
     RowMapping,
     Select,
     and_,
@@ -25,6 +24,7 @@ from canonry.canon import redact
 from canonry.canon.learned import FAMILIES, Rewrite, to_fields
 from canonry.storage.learned.tracked_rule import Sample, TrackedRule
 from canonry.storage.sql.bulk import chunks, upsert
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import evidence, meta, rules
 from canonry.storage.sql.stored_json import damaged, stored_json
 
@@ -204,7 +204,7 @@ def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
     """Save rules and their new samples, without passwords; `add_spared` alone counts fetches."""
     changed = list(given)
     if changed:
-        connection.execute(_put(connection.dialect.name), [_encode(rule) for rule in changed])
+        _put(connection.dialect.name).run_many(connection, [_encode(rule) for rule in changed])
     samples = [
         {
             "rule_id": rule.id,
@@ -222,11 +222,11 @@ def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
 
 
 @cache
-def _put(dialect: str) -> Insert:
-    """Return the statement that saves a rule; building it costs as much as running it."""
-    new = upsert(dialect, rules)
+def _put(dialect: str) -> Prepared:
+    """Return the statement that saves a rule."""
+    new = upsert(dialect, rules).inline().values({name: bindparam(name) for name in _COLUMNS})
     later = {name: new.excluded[name] for name in _COLUMNS if name not in {"id", "spared"}}
-    return new.on_conflict_do_update(index_elements=["id"], set_=later)
+    return Prepared(new.on_conflict_do_update(index_elements=["id"], set_=later))
 
 
 def delete_candidates(connection: Connection, ids: Collection[str]) -> None:

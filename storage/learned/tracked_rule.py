@@ -55,11 +55,11 @@ class TrackedRule:
     given: Counts = field(
         default_factory=Counts
     )  # evidence that rests on facts which are not at hand
+    id: str = field(init=False)  # that of what it says
 
-    @property
-    def id(self) -> str:
-        """Return the rule's id."""
-        return self.rewrite.id
+    def __post_init__(self) -> None:
+        """Make the id once: it is asked for with every answer of a site."""
+        self.id = self.rewrite.id
 
     def set_counts(self, counts: Counts) -> None:
         """Set what the facts at hand say; what rests on other facts is added to it."""

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, bindparam, case, func, or_, select, text, upd
 from canonry.storage.records import FIRST, ORDINARY, LeasedHost, Queued
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks, rows_of
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, hosts, pages, urls
 
 _QUEUED_COLUMNS = (
@@ -18,7 +19,7 @@ _BY_ROW = (
     "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
 _HAS_WORK = text("pending > 0")  # as the index says it that has these hosts in order
-_PENDING = select(hosts.c.pending).where(hosts.c.name == bindparam("host"))
+_PENDING = Prepared(select(hosts.c.pending).where(hosts.c.name == bindparam("host")))
 _FEW = 1_000  # queued URLs; so many are searched for the earliest
 _DEFERRED = 1  # deferred URLs of one host in memory: what they name may be more urgent
 _FAR = 86_400.0  # seconds; no URL and no host has to wait longer
@@ -256,7 +257,8 @@ def fetched(connection: Connection) -> int:
 
 def queued_on(connection: Connection, host: str) -> int:
     """Return how many URLs of a host are queued."""
-    return connection.scalar(_PENDING, {"host": host}) or 0
+    found = _PENDING.run(connection, {"host": host})
+    return found[0][0] if found else 0
 
 
 def next_due(connection: Connection) -> float | None:

@@ -28,7 +28,8 @@ from canonry.storage.records import (
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import transitions, write_locks
-from canonry.storage.sql.bulk import chunks, insert_columns, next_id, rows_of
+from canonry.storage.sql.bulk import insert_columns, next_id, rows_of
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, standing
 from canonry.storage.sql.url_tails import tails_of
@@ -56,10 +57,9 @@ _FAIL = (
     .values(error=bindparam("why"), error_at=bindparam("at"))
 )
 GIVEN = -(func.abs(url_rows.c.priority) % 2)  # the priority before any promotion
-_PROMOTE = (
+_PROMOTE = Prepared(
     update(url_rows)
-    .where(url_rows.c.id.in_(bindparam("rows", expanding=True)))
-    .where(url_rows.c.state == State.QUEUED, url_rows.c.priority > bindparam("to"))
+    .where(_here, url_rows.c.state == State.QUEUED, url_rows.c.priority > bindparam("to"))
     .values(priority=GIVEN + bindparam("to"))
 )
 
@@ -266,8 +266,7 @@ def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
         rows: of URLs in any state; those that are not queued keep their priority.
         priority: `QUESTION` or `TARGET`.
     """
-    for part in chunks(list(rows)):
-        connection.execute(_PROMOTE, {"rows": part, "to": priority})
+    _PROMOTE.run_many(connection, [{"row": row, "to": priority} for row in rows])
 
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:

@@ -117,6 +117,26 @@ def rows_of(
         yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part)).all()
 
 
+def change_rows(connection: Connection, change: str, values: Sequence[Any]) -> int:
+    """Change the rows that match one of many values, without SQLAlchemy's compiler.
+
+    Args:
+        connection: in a writing transaction.
+        change: an UPDATE or a DELETE that ends with ``WHERE column``.
+        values: the values of that column.
+
+    Returns:
+        How many rows there were.
+    """
+    if values and connection.dialect.name == "postgresql":
+        return connection.exec_driver_sql(f"{change} = ANY(%s)", (list(values),)).rowcount
+    changed = 0
+    for part in chunks(values):
+        marks = ", ".join("?" * len(part))
+        changed += connection.exec_driver_sql(f"{change} IN ({marks})", tuple(part)).rowcount
+    return changed
+
+
 Upsert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 

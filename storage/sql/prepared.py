@@ -1,11 +1,14 @@
 """Prepared statements: SQLAlchemy's, compiled once, and run without its work for each execution."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import ClauseElement, Connection
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
+
+_Arguments: TypeAlias = dict[str, Any] | list[Any]
 
 
 class _Compiled(NamedTuple):
@@ -14,7 +17,21 @@ class _Compiled(NamedTuple):
     text: str
     names: tuple[str, ...] | None  # of the parameters, in order; None: the driver takes names
     given: dict[str, Any]  # values that stand in the statement itself
-    convert: dict[str, Any]  # by parameter: what its type makes of a value
+    convert: dict[str, Any]  # by other parameters: what its type makes of a value
+
+    def arguments(self, values: Mapping[str, Any]) -> _Arguments:
+        """Return the parameters as the driver takes them."""
+        all_values = {**self.given, **values}
+        for name, made in self.convert.items():
+            all_values[name] = made(all_values[name])
+        return all_values if self.names is None else [all_values[name] for name in self.names]
+
+
+class _Done(NamedTuple):
+    """What a statement did."""
+
+    rows: list[tuple[Any, ...]]  # that it gives
+    changed: int  # how many rows it changed
 
 
 class Prepared:
@@ -42,25 +59,78 @@ class Prepared:
         Raises:
             DBAPIError: as with any other statement.
         """
-        dialect = connection.dialect
+        compiled = self._for(connection.dialect)
+        return _execute(connection, compiled.text, compiled.arguments(values)).rows
+
+    def stream(
+        self, connection: Connection, values: Mapping[str, Any]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows that the statement gives, as they are asked for: the rest is never read.
+
+        Args:
+            connection: as for `run`.
+            values: as for `run`.
+
+        Raises:
+            DBAPIError: as with any other statement.
+        """
+        compiled = self._for(connection.dialect)
+        with _cursor(connection, compiled.text) as cursor:
+            yield from cursor.execute(compiled.text, compiled.arguments(values))
+
+    def run_many(self, connection: Connection, values: Sequence[Mapping[str, Any]]) -> int:
+        """Run the statement once for each of some values; return how many rows it changed.
+
+        Args:
+            connection: in a writing transaction.
+            values: as for `run`.
+
+        Raises:
+            DBAPIError: as with any other statement.
+        """
+        if not values:
+            return 0
+        compiled = self._for(connection.dialect)
+        many = [compiled.arguments(one) for one in values]
+        return _execute(connection, compiled.text, many, many=True).changed
+
+    def _for(self, dialect: Dialect) -> _Compiled:
+        """Return the statement as a database takes it."""
         compiled = self._compiled.get(dialect.name)
         if compiled is None:
             compiled = self._compiled[dialect.name] = _compile(self._statement, dialect)
-        text, names, given, convert = compiled
-        all_values = {**given, **values}
-        for name, made in convert.items():
-            all_values[name] = made(all_values[name])
-        arguments = all_values if names is None else [all_values[name] for name in names]
-        errors = dialect.loaded_dbapi.Error
-        cursor = connection.connection.cursor()
-        try:
+        return compiled
+
+
+def _execute(
+    connection: Connection,
+    text: str,
+    arguments: _Arguments | list[_Arguments],
+    *,
+    many: bool = False,
+) -> _Done:
+    """Execute a statement with the driver."""
+    with _cursor(connection, text) as cursor:
+        if many:
+            cursor.executemany(text, arguments)
+        else:
             cursor.execute(text, arguments)
-            description: object = cursor.description  # None if there are no rows to come
-            return [] if description is None else list(cursor.fetchall())
-        except errors as error:
-            raise DBAPIError.instance(text, None, error, errors, dialect=dialect) from error
-        finally:
-            cursor.close()
+        is_question: bool = cursor.description is not None  # there are rows to come
+        return _Done(list(cursor.fetchall()) if is_question else [], cursor.rowcount)
+
+
+@contextmanager
+def _cursor(connection: Connection, text: str) -> Iterator[Any]:
+    """Return a cursor of the driver, whose errors become those of SQLAlchemy."""
+    dialect = connection.dialect
+    errors = dialect.loaded_dbapi.Error
+    cursor = connection.connection.cursor()
+    try:
+        yield cursor
+    except errors as error:
+        raise DBAPIError.instance(text, None, error, errors, dialect=dialect) from error
+    finally:
+        cursor.close()
 
 
 def _compile(statement: ClauseElement, dialect: Dialect) -> _Compiled:
@@ -68,9 +138,11 @@ def _compile(statement: ClauseElement, dialect: Dialect) -> _Compiled:
     compiled: Any = statement.compile(dialect=dialect)
     converters = {
         name: made
-        for name, bind in compiled.binds.items()
+        for bind, name in compiled.bind_names.items()
         if (made := bind.type.dialect_impl(dialect).bind_processor(dialect)) is not None
     }
     names = tuple(compiled.positiontup) if compiled.positional else None
     given = {name: value for name, value in compiled.params.items() if value is not None}
-    return _Compiled(str(compiled), names, given, converters)
+    given |= {name: made(given[name]) for name, made in converters.items() if name in given}
+    to_convert = {name: made for name, made in converters.items() if name not in given}
+    return _Compiled(str(compiled), names, given, to_convert)

@@ -1,5 +1,6 @@
 """Arrow columns through the kernel give what one call for each URL gives, whatever their layout."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,16 @@ def column(
     wide: bool = False,
     valid: bytes | None = None,
     first: int = 0,
+    allocate: Callable[[int], Any] = bytearray,
     otherwise: object = None,
 ) -> tuple[bytes, bytes, bytes, bytes]:
-    """Call the kernel, which takes no names."""
+    """Call the kernel, which takes no names; return texts, offsets, keys and bits."""
     assert MAKE.native is not None
     answer: Any = otherwise
-    found = MAKE.native.column(data, offsets, wide, valid, first, True, answer)  # noqa: FBT003
+    found = MAKE.native.column(data, offsets, wide, valid, first, True, allocate, answer)  # noqa: FBT003
     assert found is not None
-    return found
+    texts, size, *rest = found
+    return bytes(texts[:size]), *map(bytes, rest)
 
 
 def expected(url: str | bytes | None) -> tuple[str | None, bytes | None, str | None]:
@@ -99,6 +102,32 @@ def test_the_kernel_refuses_broken_offsets(offsets: list[int], data: bytes) -> N
 def test_the_kernel_refuses_broken_answers(answer: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         column(b"x:y", np.array([0, 3], np.int32).tobytes(), otherwise=lambda _row: answer)
+
+
+@pytest.mark.skipif(not VERSION, reason="needs the compiled kernel")
+def test_the_kernel_refuses_memory_that_it_cannot_use() -> None:
+    def failing(_size: int) -> bytearray:
+        raise MemoryError
+
+    offsets = np.array([0, 3], np.int32).tobytes()
+    wrong: list[tuple[Callable[[int], Any], type[Exception]]] = [
+        (bytes, BufferError), (lambda size: bytearray(size + 1), ValueError),
+        (lambda size: bytearray(size - 1), ValueError), (failing, MemoryError), (str, TypeError),
+    ]  # fmt: skip
+    for allocate, error in wrong:
+        for late in range(4):
+            made = [bytearray] * late + [allocate]
+            with pytest.raises(error):
+                column(b"x:y", offsets, allocate=lambda size, made=made: made.pop(0)(size))
+    for allocate, error in wrong:  # when there is no room left
+        made = [bytearray] * 4 + [allocate]
+        with pytest.raises(error):
+            column(
+                b"x:y",
+                offsets,
+                allocate=lambda size, made=made: made.pop(0)(size),
+                otherwise=lambda _row: (b"z" * 90_000, bytes(16)),
+            )
 
 
 @pytest.mark.skipif(not VERSION, reason="needs the compiled kernel")

@@ -247,13 +247,13 @@ def test_keys_are_those_of_hashlib(length: int, label: str) -> None:
 
 
 def test_keys_of_many_lengths_at_once_are_those_of_hashlib() -> None:
-    """Four texts are hashed side by side, and each ends after another number of blocks."""
+    """Texts are hashed side by side, and each ends after another number of blocks."""
     assert WEB.native is not None
     keyed = partial(hashlib.blake2b, digest_size=16, key=b"web/1")
     sizes = [*range(1001), 1024, 2000, 1, 1025, 9000, 300, 300, 300, 300, 40_000]
     lines = [b"http://a.example/" + b"b" * size for size in sizes]
     expected = [keyed(line).digest() for line in lines]
-    for count in (len(lines), 1, 2, 3, 4, 5):
+    for count in (len(lines), *range(1, 18)):
         keys, texts, *_ = WEB.native.lines(b"\n".join(lines[-count:]), count)
         assert keys == b"".join(expected[-count:])
         assert texts == bytes(8 * count)
@@ -266,7 +266,7 @@ def test_keys_of_many_lengths_at_once_are_those_of_hashlib() -> None:
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
-def test_all_ways_to_hash_four_texts_agree(tmp_path: Path) -> None:
+def test_all_ways_to_hash_side_by_side_agree(tmp_path: Path) -> None:
     """The kernel takes what the processor has, so that the others would not be seen."""
     built, source = tmp_path / "agree", Path(__file__).with_name("lanes_agree.c")
     folder = Path(__file__).parents[3] / "canon" / "pipeline"
@@ -299,6 +299,34 @@ def test_segments_are_read_alike_wherever_they_begin() -> None:
             for end in rest:
                 url = f"http://a/{'x' * (size % 7)}/{'y' * size}{middle}{end}"
                 assert WEB.native.canonical(url) in {None, PURE(url)}, url
+
+
+_HOSTS = """
+a.b a..b .a a. a-b.c xn--a a.xn--b.c a.b--c axn--b -.a 1 a.1 1.2.3.4 1.2.3 a.7up A.b a_b.c a:8080
+a:80 a:443 u@a a%41
+"""
+_ENDS = """
+? ?a ?& ?a& ?a&&b= ?= ?a=b?c/d:e@f ?' ?a#b # ?[ ?| ?+* ?utm_source=x ?UTM_a ?a=1&utm_source=x
+?utm_source=x&b ?a=utm_source ?a&gclid ?gclid=&a ?gclidx ?GCLID ?%2F&fbclid=1 ?%C3%A9 ?%c3 ?%7E
+?%2 ?% ?%41 ?%3A&%gg %2F %2f %7e % %A %2E/ %GG a|b [ a//b /./ /.x ;=, /? %2F?%2F&c
+"""
+
+
+def test_what_is_canonical_is_seen_wherever_it_stands() -> None:
+    """URLs are looked at 64 bytes at a time, and those below 32 in another place."""
+    hosts, queries = ["", "é.b", "a b", *_HOSTS.split()], ["", "?é", "?a b", *_ENDS.split()]
+    for size in range(70):
+        for scheme in ("http", "https"):
+            urls = [f"{scheme}://{'h' * size}{host}{size % 2 * '/p'}/" for host in hosts]
+            urls += [f"{scheme}://a.b/{'x' * size}{query}" for query in queries]
+            urls += [f"{scheme}://a.b/?c={'x' * size}{query}&d" for query in queries]
+            for url, found in zip(urls, WEB.many(urls), strict=True):
+                assert found == next(PURE.many([url])), url
+
+
+def test_every_field_begins_with_nothing() -> None:
+    made = native.Kernel(Canonical, b"k", native._tables(), (), ((), (b"",), (), ()))  # noqa: SLF001 - what the kernel is made of
+    assert made.identity("http://a.example/b?c=1&d") == "http://a.example/b"
 
 
 @pytest.mark.parametrize("end", [" ", "\t", "\r", "\r\n", "\0 \x1f"])

@@ -4,6 +4,7 @@ import sys
 from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import accumulate
 from threading import Barrier
 
@@ -106,7 +107,8 @@ def test_threads_make_columns_at_the_same_time() -> None:
     start = Barrier(THREADS)
 
     def made() -> tuple[bytes, ...] | None:
-        return shared.column(data, ends, False, None, 0, True, lambda row: (urls[row], bytes(16)))  # noqa: FBT003
+        column = partial(shared.column, data, ends, False, None, 0, True, bytearray)  # noqa: FBT003
+        return column(lambda row: (urls[row], bytes(16)))
 
     def work(_turn: int) -> tuple[bytes, ...] | None:
         start.wait()

@@ -1,14 +1,55 @@
-"""Rules in force: which hosts a rule concerns."""
+"""Rules in force: which hosts a rule concerns, and what rules make of many URLs at once."""
 
 from pathlib import Path
 
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from support.stores import MAKE, admit, open_store
+from support.strategies import tries
 
-from canonry.canon import LearnedRule
-from canonry.canon.learned import Rewrite
-from canonry.crawler.learn.in_force import RulesInForce
+from canonry.canon import LearnedRule, RulesError, RuleSet
+from canonry.canon.learned import Rewrite, follow, site_in
+from canonry.crawler.learn.in_force import RulesInForce, identities, rewrite_many, start_of
 
 ALIAS = LearnedRule(host="b.example", family="host-alias", new="c.example", state="active")
+H, W, O = "h.example", "www.h.example", "o.example"  # noqa: E741 - three hosts
+RULES = (
+    LearnedRule(host=H, family="scheme-upgrade"),
+    LearnedRule(host=H, family="path-parameter", old="sid", subdomains=True),
+    LearnedRule(host=H, family="double-slash"),
+    LearnedRule(host=H, family="path-prefix", old="/old/", new="/A/"),
+    LearnedRule(host=H, family="path-prefix", old="/A/", new="/b/"),
+    LearnedRule(host=H, family="index-file", old="index.html", below="/b/"),
+    LearnedRule(host=H, family="letter-case"),
+    LearnedRule(host=H, family="trailing-slash", new="bare"),
+    LearnedRule(host=H, family="parameter-irrelevant", old="ref"),
+    LearnedRule(host=H, family="parameter-order"),
+    LearnedRule(host=H, family="www", new=W),
+    LearnedRule(host=W, family="trailing-slash", new="slash"),
+    LearnedRule(host=W, family="host-alias", new=O),
+    LearnedRule(host=O, family="parameter-irrelevant", old="ref", beside=("a",)),
+    LearnedRule(host=f"{H}:8080", family="letter-case"),
+)
+sites = st.sampled_from([H, W, O, f"a.{H}", f"{H}:8080", f"ref@{H}", "[::1]", "1.2.3.4"])
+tokens = [
+    "/",
+    "//",
+    "old/",
+    "A/",
+    "a",
+    "b/",
+    "index.html",
+    ";sid=1",
+    "?",
+    "ref=1",
+    "&a=2",
+    "&",
+    "@",
+]
+paths = st.lists(st.sampled_from(tokens), max_size=6).map("".join)
+urls = st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), sites, paths)
+states = st.sampled_from(["active", "suspended", "revoked"])
+rules = st.lists(st.tuples(st.sampled_from(RULES), states), max_size=6, unique_by=lambda x: x[0])
 
 
 def test_a_rule_that_moves_a_host_concerns_both_and_what_is_joined_to_them(tmp_path: Path) -> None:
@@ -30,3 +71,50 @@ def test_a_rule_that_moves_a_host_concerns_both_and_what_is_joined_to_them(tmp_p
         joined = {"shop.example", "www.shop.example", "x.shop.example", "y.shop.example"}
         assert hosts_of(wide) == joined
     store.close()
+
+
+@given(rules, st.lists(urls, max_size=12))
+@example([(RULES[3], "active"), (RULES[6], "active")], [f"http://{H}/old/A", "foo:bar"])
+@settings(max_examples=tries(1))
+def test_many_urls_become_what_each_does(
+    chosen: list[tuple[LearnedRule, str]], some: list[str]
+) -> None:
+    given = [LearnedRule(**{**as_fields(rule), "state": state}) for rule, state in chosen]
+    try:
+        in_force = RulesInForce(given, MAKE)
+    except RulesError:  # they form a circle
+        return
+    plain = [MAKE.identity(url) for url in some]
+    assert identities(MAKE, some) == plain
+    followed = [follow(in_force.active, one, MAKE.identity) for one in plain]
+    expected = [
+        (found.identity, MAKE.key_of(found.identity), tuple(rule.id for rule in found.rules), one)
+        if found.changes
+        else None
+        for one, found in zip(plain, followed, strict=True)
+    ]
+    assert rewrite_many(in_force.active, MAKE, some) == in_force.change_all(some) == expected
+    assert in_force.rewrite_all_held(some) == [in_force.rewrite_held(url) for url in some]
+
+
+def as_fields(rule: LearnedRule) -> dict[str, object]:
+    """Return the fields of a rule."""
+    return {name: getattr(rule, name) for name in rule.__struct_fields__}
+
+
+def test_what_the_rules_make_of_a_url_may_be_changed_by_a_rule_that_ran_before() -> None:
+    chained = RuleSet(RULES[3:5], MAKE.policy.label)
+    [found] = rewrite_many(chained, MAKE, [f"http://{H}/old/x"])
+    assert found is not None
+    assert found.identity == f"http://{H}/b/x"
+    lower = RuleSet([RULES[10], RULES[11]], MAKE.policy.label)
+    [found] = rewrite_many(lower, MAKE, [f"http://{H}/x"])
+    assert found is not None
+    assert (found.identity, found.rules) == (f"http://{W}/x/", (RULES[10].id, RULES[11].id))
+
+
+@given(urls)
+def test_the_start_of_an_identity_tells_its_site(url: str) -> None:
+    identity = MAKE.identity(url)
+    assert identity.startswith(start_of(identity))
+    assert site_in(start_of(identity)) == site_in(identity)

@@ -70,7 +70,10 @@ class Web:
         self.has_rule = active
         self.now += 1.0
         with self.store.transaction() as connection:
-            rekeying.rekey(connection, ["a.example"], self._rewrite, self._rewrite, self.now)
+            rekeying.rekey(connection, ["a.example"], self._all, self._all, self.now)
+
+    def _all(self, urls: list[str]) -> list[Rewritten | None]:
+        return [self._rewrite(url) for url in urls]
 
     def _rewrite(self, url: str) -> Rewritten | None:
         plain = MAKE(url)

@@ -286,8 +286,8 @@ def test_which_url_represents_a_class(
     for row in fetched:
         store.record([visited(row, State.FETCHED, page=page())], 2.0)
 
-    def rewrite(_url: str) -> Rewritten:  # all are one, and no URL has that identity
-        return Rewritten("https://h.example/", b"k" * 16, ("rule",))
+    def rewrite(urls: list[str]) -> list[Rewritten]:  # all are one, and no URL has that identity
+        return [Rewritten("https://h.example/", b"k" * 16, ("rule",))] * len(urls)
 
     with store.transaction() as connection:
         rekeying.rekey(connection, ["h.example"], rewrite, rewrite, 3.0)

@@ -15,6 +15,7 @@ from canonry.canon import LearnedRule
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.storage import State, Store
 from canonry.storage.learned import rekeying
+from canonry.storage.learned.classes import Rewritten
 from canonry.storage.records import ALIAS, TARGET
 from canonry.storage.sql.schema import url_rows
 
@@ -62,8 +63,12 @@ def known(connection: Connection) -> tuple[tuple[tuple[Any, ...], ...], ...]:
 
 def rekey(connection: Connection, rules: RulesInForce, *, only_changed: bool) -> tuple[int, ...]:
     """Apply rules; return how many URLs were held, released and deferred."""
-    rewrite = rules.change if only_changed else rules.rewrite
-    done = rekeying.rekey(connection, [H, O], rewrite, rules.rewrite_held, 3.0)
+
+    def rewrite_each(urls: list[str]) -> list[Rewritten | None]:
+        return [rules.rewrite(url) for url in urls]
+
+    rewrite = rules.change_all if only_changed else rewrite_each
+    done = rekeying.rekey(connection, [H, O], rewrite, rules.rewrite_all_held, 3.0)
     return len(done.held), len(done.released), len(done.deferred)
 
 

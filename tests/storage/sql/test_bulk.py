@@ -57,6 +57,23 @@ def test_columns_are_stored_as_rows_are(
     assert [list(map(type, row)) for row in by_column] == [list(map(type, r)) for r in one_by_one]
 
 
+@pytest.mark.parametrize("chunk", [2, 500])
+def test_rows_are_changed_by_many_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(bulk, "_CHUNK", chunk)
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        bulk.insert_columns(connection, url_rows, _COLUMNS)
+        change = "UPDATE url_rows SET depth = 9 WHERE priority = 0 AND id"
+        assert bulk.change_rows(connection, change, [1, 2, 3, 5, 77]) == 3
+        assert bulk.change_rows(connection, change, []) == 0
+        changed = select(url_rows.c.id).where(url_rows.c.depth == 9).order_by(url_rows.c.id)
+        assert list(connection.scalars(changed)) == [2, 3, 5]
+        assert bulk.change_rows(connection, "DELETE FROM url_rows WHERE id", [1, 2]) == 2
+    store.close()
+
+
 def test_an_unknown_column_is_refused(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with store.transaction() as connection:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import bindparam, insert, select, update
-from sqlalchemy.exc import IntegrityError, ProgrammingError
+from sqlalchemy import bindparam, insert, select, text, update
+from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
 from support.stores import open_store
 
 from canonry.storage.rows.request_tables import create_tables, requests
@@ -21,6 +21,9 @@ TAKE = Prepared(
     .values(standing=1)
     .returning(_c.url, _c.body)
 )
+MOVE = Prepared(update(requests).where(_c.claim == bindparam("it")).values(place=bindparam("at")))
+ALL = Prepared(select(_c.claim).where(_c.rank > bindparam("least"), _c.place > 1).order_by(_c.id))
+BROKEN = Prepared(text("SELECT nothing FROM nowhere"))
 ROW = dict.fromkeys(NAMES) | {
     "spider": "a\0b", "standing": 0, "rank": -5, "place": 1 << 60, "is_start": 0,
     "fingerprint": b"\0\xff", "claim": b"\0\xff", "url": "http://a.example/%s?é", "depth": 1,
@@ -37,6 +40,34 @@ def test_rows_are_written_and_returned_as_they_are(tmp_path: Path) -> None:
         assert TAKE.run(connection, {"it": b"\0\xff"}) == []
         kept = connection.execute(select(requests)).one()._asdict()
     assert kept | {"id": 0} == ROW | {"id": 0, "standing": 1, "spider": "a%00b"}
+    store.close()
+
+
+def test_it_runs_for_many_values_and_says_how_many_rows_changed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        create_tables(connection)
+        PUT.run_many(connection, [ROW | {"claim": b"%d" % n} for n in range(3)])
+        taken = [{"at": 1, "it": b"%d" % n} for n in (0, 2, 7)]
+        assert MOVE.run_many(connection, taken) == 2
+        assert MOVE.run_many(connection, []) == 0
+        left = [claim for (claim,) in ALL.run(connection, {"least": -9})]
+        assert left == [b"1"]
+    store.close()
+
+
+def test_rows_that_nobody_asks_for_are_not_in_the_way(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        create_tables(connection)
+        PUT.run_many(connection, [ROW | {"claim": b"%d" % n} for n in range(3)])
+        some = ALL.stream(connection, {"least": -9})
+        assert [next(some), next(some)] == [(b"0",), (b"1",)]
+        MOVE.run_many(connection, [{"at": 1, "it": b"2"}])
+        del some
+        assert list(ALL.stream(connection, {"least": 9})) == []
+        with pytest.raises(DBAPIError):
+            next(BROKEN.stream(connection, {}))
     store.close()
 
 
