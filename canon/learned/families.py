@@ -35,6 +35,7 @@ class Family(Rule):
         any_share: True if a rule may change any share of a host's URLs (see ``[gate]`` in
             ``config/learning.toml``).
         any_class_size: True if a rule may merge any number of URLs into one.
+        one_to_one: True if no two URLs that a rule changes become one.
         named: True if only hosts with a name and without a port can have it: what another scheme
             or host name means for a port, or for an address, is not known.
     """
@@ -49,6 +50,7 @@ class Family(Rule):
     by_query: bool = False
     any_share: bool = False
     any_class_size: bool = False
+    one_to_one: bool = False
     named: bool = False
 
 
@@ -99,6 +101,7 @@ FAMILIES: dict[str, Family] = {
         any_share=True,
         named=True,
         by_query=True,
+        one_to_one=True,
     ),
     "path-parameter": _learned(
         "path-parameter",
@@ -134,6 +137,7 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_prefixes,
         describe=lambda rewrite: f"{rewrite.old} is {rewrite.new}",
         can_chain=True,
+        one_to_one=True,
     ),
     "index-file": _learned(
         "index-file",
@@ -145,6 +149,7 @@ FAMILIES: dict[str, Family] = {
         mark=marks.old,
         check=family_fields.takes_index_file,
         describe=lambda rewrite: f"{rewrite.old} is its directory",
+        one_to_one=True,
     ),
     "letter-case": _learned(
         "letter-case",
@@ -166,6 +171,7 @@ FAMILIES: dict[str, Family] = {
         mark=marks.final_slash,
         check=family_fields.takes_slash,
         describe=lambda rewrite: _SLASHES[rewrite.new],
+        one_to_one=True,
     ),
     "parameter-irrelevant": _learned(
         "parameter-irrelevant",
@@ -233,6 +239,7 @@ FAMILIES: dict[str, Family] = {
         any_share=True,
         named=True,
         by_query=True,
+        one_to_one=True,
     ),
     "host-alias": _learned(
         "host-alias",
@@ -249,6 +256,7 @@ FAMILIES: dict[str, Family] = {
         any_share=True,
         named=True,
         by_query=True,
+        one_to_one=True,
     ),
 }
 ORDER = {name: place for place, name in enumerate(FAMILIES)}

@@ -46,17 +46,24 @@ def reason_to_block(
     if same >= gate.hosts_a_day:
         return f"{same:,} hosts have learned such a rule within a day"
     starts: Counter[str] = Counter()
-    sizes: Counter[Parts] = Counter()
+    marked: list[str] = []
     is_marked = family.mark(said)
     for urls in rekeying.urls_of(connection, in_force.hosts_of(connection, said)):
         some = identities(canonicalizer, urls)
         starts.update(map(start_of, some))
-        for parts in map(Parts.of, filter(is_marked, some)):
-            after = act(said, parts)
-            if after is not parts:
-                sizes[after] += 1
+        marked += filter(is_marked, some)
     port = _port(said.host)
     known = sum(count for start, count in starts.items() if _port(site_in(start)) == port)
+    may_be_large = not family.any_share and gate.from_ < known
+    may_be_large = may_be_large and len(marked) > gate.share * known
+    may_merge_many = not (family.any_class_size or family.one_to_one)
+    if not may_be_large and not (may_merge_many and len(marked) > gate.class_size):
+        return None  # it changes no other URLs than those
+    sizes: Counter[Parts] = Counter()
+    for parts in map(Parts.of, marked):
+        after = act(said, parts)
+        if after is not parts:
+            sizes[after] += 1
     changed = sizes.total()
     # Where every link has a session's identifier, its rule changes all URLs, each page's into one.
     few = changed <= gate.class_size * len(sizes)

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, Row, delete, select
 
 from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
-    HELD,
     LEARNED,
     Rewritten,
     alive_among,
@@ -24,7 +23,6 @@ from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
 from canonry.storage.sql.schema import State, classes, hosts
-from canonry.storage.sql.transitions import QUEUED, Transition
 
 _AT_ONCE = 10_000  # rows
 Rewrite: TypeAlias = Callable[[list[str]], Sequence[Rewritten | None]]
@@ -258,8 +256,10 @@ def _hold(
 ) -> None:
     """Hold URLs because another URL represents them, and record which."""
     new = [(known, found) for known, _one, found in held if known.state == State.QUEUED]
-    moved = {k.row: Transition(k.host_id, k.depth, QUEUED, HELD) for k, _found in new}
-    transitions.move(connection, moved)
+    queued: dict[tuple[int, int], list[int]] = {}
+    for known, _found in new:
+        queued.setdefault((known.host_id, known.depth), []).append(known.row)
+    transitions.hold(connection, queued, LEARNED)
     before = [known.row for known, _one, _found in held if known.state == State.HELD]
     known_edges = edges_of(connection, before)
     edges = {known.row: (one, found.identity) for known, one, found in held}

@@ -1,10 +1,29 @@
 """Families of learned rules: the sentences that people read before they approve one."""
 
+from itertools import product
+
 import msgspec
 import pytest
 
-from canonry.canon.learned.families import FAMILIES, describe
+from canonry.canon.learned.families import FAMILIES, act, describe
 from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.syntax.parts import Parts
+
+_HOSTS = ["", "www.", "a."]
+_PATHS = [
+    *("/", "//", "///", "/a", "/a/", "/AB", "/Ab", "/a//b", "/a///b", "/a.html", "/a.html/"),
+    *("/home.php", "/a/home.php", "/old/a", "/new/a", "/old/", "/a;sid=1", "/a;sid=2"),
+]
+_QUERIES = [
+    "",
+    "?",
+    "?ref=1",
+    "?ref=2",
+    "?id=1&ref=1",
+    "?ref=2&id=1",
+    "?c=1&b=1&a=1",
+    "?b=1&c=1&a=1",
+]
 
 _SENTENCES = [
     (Rewrite("h.example", "scheme-upgrade"), "http is https"),
@@ -72,3 +91,17 @@ def test_the_id_of_a_rule_says_what_it_says() -> None:
     wide = msgspec.structs.replace(rewrite, subdomains=True)
     assert wide.id != rewrite.id
     assert msgspec.structs.replace(wide, but=("a.h.example",)).id == wide.id
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_one_to_one_are_the_families_that_make_no_two_urls_one(name: str) -> None:
+    starts = [f"{scheme}://{host}example.com" for scheme in ("http", "https") for host in _HOSTS]
+    some = map("".join, product(starts, _PATHS, _QUERIES))
+    family = FAMILIES[name]
+    changed = [
+        str(after)
+        for parts in map(Parts.of, some)
+        if (after := act(Rewrite("example.com", name, **family.example), parts)) is not parts
+    ]
+    assert changed
+    assert family.one_to_one is (len(set(changed)) == len(changed))

@@ -1,6 +1,7 @@
 """The gate: how much a rule may change and merge, measured on the known URLs of its site."""
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,26 @@ def test_a_parameter_with_evidence_for_many_of_the_pages_may_merge_any_number(
     known = [f"{H}/p{n % 30}?s={n}" for n in range(3_000)]
     assert reason(tmp_path, QUERY, known, 2) == "it would change 3,000 of 3,000 known URLs"
     assert reason(tmp_path, QUERY, known, 3) is None
+
+
+@pytest.mark.parametrize(("changed", "blocked"), [(269, None), (271, "it would change 271 of 300")])
+def test_a_rule_may_change_nine_tenths_of_the_known_urls(
+    tmp_path: Path, changed: int, blocked: str | None
+) -> None:
+    known = [f"http://127.0.0.1:8000/p{n}{'/' * (n < changed)}" for n in range(300)]
+    found = reason(tmp_path, SLASH, known)
+    assert found == (None if blocked is None else f"{blocked} known URLs")
+
+
+@pytest.mark.parametrize(("capitals", "largest"), [(6, None), (7, 127)])
+def test_a_rule_may_merge_so_many_urls_into_one(
+    tmp_path: Path, capitals: int, largest: int | None
+) -> None:
+    """Of seven letters, 127 spellings have a capital."""
+    words = ["".join(letters) for letters in product(*(("a", "A"),) * capitals)]
+    known = [f"{H}/{word}" for word in words] + [f"{H}/{n}" for n in range(300)]
+    found = reason(tmp_path, Rewrite("h.example", "letter-case"), known)
+    assert found == (None if largest is None else f"it would merge {largest} URLs into one")
 
 
 def test_urls_of_another_port_do_not_make_a_rule_look_smaller(tmp_path: Path) -> None:

@@ -38,3 +38,19 @@ def test_counts_follow_every_transition(tmp_path: Path) -> None:
             others = select(urls.c.state, urls.c.reason, urls.c.due).where(urls.c.id != first.id)
             assert {tuple(row) for row in connection.execute(others)} == {(*after, due)}
     store.close()
+
+
+def test_urls_that_are_held_together_are_counted_alike(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/", "http://b.example/1"])
+    admit(store, ["http://a.example/deep", "http://b.example/2"], depth=2)
+    with store.transaction() as connection:
+        first, *rows = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth)).all()
+        due = connection.scalars(select(urls.c.due).order_by(urls.c.id)).all()
+        transitions.hold(connection, {(host, depth): [row] for row, host, depth in rows}, "why-not")
+        transitions.hold(connection, {}, "nothing")
+        assert_counts_are_right(connection)
+        held = select(urls.c.id).where(urls.c.state == State.HELD, urls.c.reason == "why-not")
+        assert set(connection.scalars(held)) == {row for row, _host, _depth in rows} != {first.id}
+        assert connection.scalars(select(urls.c.due).order_by(urls.c.id)).all() == due
+    store.close()
