@@ -70,11 +70,11 @@ def set_final_slash(parts: Parts, rewrite: Rewrite) -> Parts:
     """Add or remove the slash at the end of a path that is not the root."""
     path = parts.path
     bare = path.removesuffix("/")
-    if not bare or bare.endswith("/"):
-        return parts
-    is_file = _FILE.fullmatch(bare.rpartition("/")[2]) is not None
     wanted = bare + "/" if rewrite.new == "slash" else bare
-    if is_file is not (rewrite.new == "file") or wanted == path:
+    if wanted == path or not bare or bare.endswith("/"):
+        return parts
+    is_file = _FILE.fullmatch(bare, bare.rfind("/") + 1) is not None
+    if is_file is not (rewrite.new == "file"):
         return parts
     return Parts(*parts[:4], wanted, parts.query, parts.fragment)  # half the time of `_replace`
 
@@ -83,6 +83,10 @@ def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
     """Remove a parameter, if the names of all others are those in ``beside``."""
     if not parts.query or rewrite.old not in parts.query:
         return parts
+    if "&" not in parts.query:
+        if query.name(parts.query) != rewrite.old or rewrite.beside:
+            return parts
+        return Parts(*parts[:5], None, parts.fragment)
     fields = query.fields(parts.query)
     rest = [field for field in fields if query.name(field) != rewrite.old]
     if len(rest) == len(fields) or (names_of(rest) if rest else ()) != rewrite.beside:

@@ -28,7 +28,8 @@ class Parts(NamedTuple):
         """Split a text; ``str(Parts.of(text)) == text``."""
         if plain := _PLAIN.fullmatch(text):
             scheme, host, path, query = plain.groups()
-            return cls(scheme, None, host, None, path, query, None)
+            # Two thirds of the time of calling the class.
+            return tuple.__new__(cls, (scheme, None, host, None, path, query, None))
         scheme, authority, path, query, fragment = split(text)
         if authority is None:
             return cls(scheme, None, None, None, path, query, fragment)
@@ -37,6 +38,9 @@ class Parts(NamedTuple):
     def __str__(self) -> str:
         """Recompose the URL."""
         scheme, userinfo, authority, port, path, query, fragment = self
+        if scheme and authority and userinfo is None and port is None and fragment is None:
+            start = f"{scheme}://{authority}{path}"  # nearly every URL on the web
+            return start if query is None else f"{start}?{query}"
         if authority is not None:
             if port is not None:
                 authority = f"{authority}:{port}"

@@ -206,28 +206,17 @@ def start_of(identity: str) -> str:
     return identity[: identity.find("/", _AUTHORITY) + 1] or identity
 
 
-class _Sites:
-    """What rules do, by the site of a URL: that is looked up once for all of its URLs."""
+class _Steps(dict[str, tuple[RuleStep, ...]]):
+    """What active rules do, by the start of a URL: looked up once for all URLs of a site."""
 
     def __init__(self, rules: RuleSet) -> None:
         """Bind rules."""
         self._rules = rules
-        self._steps: dict[str, tuple[RuleStep, ...]] = {}  # by the start of a URL
 
-    def steps_on(self, identity: str) -> tuple[RuleStep, ...]:
-        """Return what the active rules do that cover the site of an identity."""
-        start = start_of(identity)
-        steps = self._steps.get(start)
-        if steps is None:
-            steps = self._steps[start] = self._rules.steps_on(site_in(start))
+    def __missing__(self, start: str) -> tuple[RuleStep, ...]:
+        """Look up what the rules do that cover the site of a URL with some start."""
+        steps = self[start] = self._rules.steps_on(site_in(start))
         return steps
-
-    def may_change(self, identity: str) -> bool:
-        """Return False if no rule changes an identity."""
-        for step in self.steps_on(identity):  # noqa: SIM110 - a generator takes longer
-            if step.mark(identity):
-                return True
-        return False
 
 
 def identities(canonicalizer: Canonicalizer, urls: list[str]) -> list[str]:
@@ -248,7 +237,7 @@ def rewrite_many(
         canonicalizer: makes identities, without learned rules.
         urls: texts that have a canonical form.
     """
-    sites = _Sites(rules)
+    steps = _Steps(rules)
     plain = identities(canonicalizer, urls)
     places: list[int] = []
     texts: list[str] = []
@@ -256,7 +245,7 @@ def rewrite_many(
     for place, identity in enumerate(plain):
         text, parts = identity, None
         ids: tuple[str, ...] = ()
-        for rule, mark, apply, below, moves_host in sites.steps_on(identity):
+        for rule, mark, apply, below, moves_host in steps[start_of(identity)]:
             if not mark(text):
                 continue
             if parts is None:
@@ -273,11 +262,20 @@ def rewrite_many(
             used.append(ids)
     found: list[Rewritten | None] = [None] * len(urls)
     for place, form, ids in zip(places, _forms(canonicalizer, texts), used, strict=True):
-        if sites.may_change(form.identity):
+        _url, identity, key = form
+        if _may_change(steps[start_of(identity)], identity):
             found[place] = _followed(rules, canonicalizer, plain[place])
         else:
-            found[place] = Rewritten(form.identity, form.key, ids, plain[place])
+            found[place] = Rewritten(identity, key, ids, plain[place])
     return found
+
+
+def _may_change(steps: Iterable[RuleStep], identity: str) -> bool:
+    """Return False if no step changes an identity."""
+    for step in steps:  # noqa: SIM110 - a generator takes longer than the marks
+        if step.mark(identity):
+            return True
+    return False
 
 
 def _followed(rules: RuleSet, canonicalizer: Canonicalizer, plain: str) -> Rewritten | None:

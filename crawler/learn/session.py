@@ -19,7 +19,7 @@ from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence.probes import Probe, again, beside
 from canonry.crawler.learn.evidence.questions import LOOKED_AT
 from canonry.crawler.learn.gate import reason_to_block
-from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.in_force import RulesInForce, identities
 from canonry.crawler.learn.learner import Learner, StateChange
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.gone_names import GoneNames
@@ -254,8 +254,9 @@ class LearningSession:
 
         def queued() -> Iterator[str]:
             host, after = without_port(site), self._learner.place_in_queue(site)
-            for row, url in history.queued_of(connection, host, LOOKED_AT, after):
-                identity = self._canonicalizer.identity(url)
+            found = history.queued_of(connection, host, LOOKED_AT, after)
+            known = identities(self._canonicalizer, [url for _row, url in found])
+            for identity, (row, _url) in zip(known, found, strict=True):
                 if site_in(identity) == site:
                     rows[identity] = row
                     yield identity

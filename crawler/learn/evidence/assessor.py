@@ -256,7 +256,7 @@ class Assessor:
 
     def _review(self, name: str, site: KnownSite, url: str, parts: Parts) -> None:
         """Judge what a new fact about a URL says: of itself, and of those that lead to it."""
-        for tally in list(self._memory.tallies_about(name, site)):
+        for tally in self._memory.tallies_about(name, site):
             result = self._enter(tally, url, parts)
             if result is None or url not in tally.results:
                 continue
@@ -278,7 +278,7 @@ class Assessor:
         """Judge the target of a redirect: a rule may lead from there to where it came from."""
         parts = Parts.of(target)
         if site_of(parts) == name:
-            for tally in list(self._memory.tallies_about(name, self._memory.site(name))):
+            for tally in self._memory.tallies_about(name, self._memory.site(name)):
                 if self._enter(tally, target, parts) is not None and target in tally.results:
                     self._judge_all(tally, [target])
 

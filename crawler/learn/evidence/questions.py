@@ -116,7 +116,7 @@ class _Look:
         """Look with the rules of a site as they are."""
         tallies = site.tallies.values()
         rules = sorted((t for t in tallies if is_open(site, t)), key=lambda t: -t.totals().agree)
-        self._site = site
+        self._known, self._asked = site.known.facts, site.asked
         self._rules = [_Question(tally, is_by_word(tally), {}, set()) for tally in rules]
         self._active = [tally for tally in tallies if _is_active(site, tally)]
         self.deciding: dict[str, None] = {}  # they decide something by themselves
@@ -124,19 +124,24 @@ class _Look:
 
     def at(self, url: str) -> None:
         """Look at a queued URL."""
-        if any(tally.result_of(url) is not None for tally in self._active):
-            return  # if the other rule stays, it is not fetched
-        is_asked = url in self._site.asked
+        for tally in self._active:
+            if tally.result_of(url) is not None:
+                return  # if the other rule stays, it is not fetched
+        is_asked = url in self._asked
         for tally, by_word, waiting, settled in self._rules:
             result = tally.result_of(url)
             case = url if result is None else result
             if is_asked:
                 settled.add(case)
-            if case in settled or _is_decided(tally, case):
+            if case in settled:
                 continue
-            if self._decides(tally, url, result, by_word=by_word):
-                self.deciding[url] = None
-            elif by_word and result is not None and not tally.members.get(result):
+            members = tally.members.get(case, ())
+            if members and _is_decided(tally, members):
+                continue
+            by_content = result is None or not by_word
+            if (members and by_content) or (result is not None and result in self._known):
+                self.deciding[url] = None  # it decides something by itself
+            elif by_word and result is not None and not members:
                 self.others[url] = None
             elif not by_word and case in waiting:
                 self.others[waiting[case]] = self.others[url] = None
@@ -144,14 +149,6 @@ class _Look:
                 waiting.setdefault(case, url)
                 continue
             settled.add(case)
-
-    def _decides(self, tally: RuleTally, url: str, result: str | None, *, by_word: bool) -> bool:
-        """Return True if a URL decides something by itself about a rule."""
-        if result is None:
-            return bool(tally.members.get(url))
-        if result in self._site.known.facts:
-            return True
-        return not by_word and bool(tally.members.get(result))
 
 
 def _is_active(site: KnownSite, tally: RuleTally) -> bool:
@@ -165,9 +162,9 @@ def is_by_word(tally: RuleTally) -> bool:
     return 0 < tally.totals().agree <= 2 * tally.named
 
 
-def _is_decided(tally: RuleTally, result: str) -> bool:
-    """Return True if a URL says something already of which a rule makes a result."""
-    return any(tally.stance(url) in _DECIDED for url in tally.members.get(result, ()))
+def _is_decided(tally: RuleTally, members: Iterable[str]) -> bool:
+    """Return True if one of the URLs says something already of which a rule makes the same."""
+    return any(tally.stance(url) in _DECIDED for url in members)
 
 
 def to_repeat(site: KnownSite) -> str | None:

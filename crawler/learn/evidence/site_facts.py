@@ -76,6 +76,7 @@ class SiteFacts:
     missing: bytes | None = None
     is_steady: bool = False
     _equal: int = 0  # pages of text that were the same to the byte as others
+    _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: dict[int, str | tuple[str, ...]] = field(default_factory=dict)  # by a form's hash
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
 
@@ -92,14 +93,17 @@ class SiteFacts:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(fact.sketch)
+        is_alone = fact.digest not in self._bodies
         for form in _forms_of(parts):
             there = self._forms.get(form)
             if there is None:
                 self._forms[form] = fact.url
                 continue
+            is_alone = False
             several = _as_tuple(there)
             if len(several) < _ALIKE and fact.url not in several:
                 self._forms[form] = (*several, fact.url)
+        self._alone = fact.url if is_alone else ""
         return (fact.url, *self._add_body(fact, parts.path))
 
     def _add_body(self, fact: Fact, path: str) -> tuple[str, ...]:
@@ -152,6 +156,8 @@ class SiteFacts:
 
     def alike(self, fact: Fact, parts: Parts) -> Iterator[str]:
         """Yield other pages that one or a few rewrites could make equal to a page."""
+        if fact.url == self._alone:
+            return
         found = {fact.url}
         *forms, file_form = _forms_of(parts)
         for form in forms:

@@ -182,11 +182,11 @@ class SiteMemory:
             if name == domain or name.endswith("." + domain):
                 yield name, site
 
-    def tallies_about(self, name: str, own: KnownSite) -> Iterator[RuleTally]:
-        """Yield the tallies of rules that may change URLs of a site, which is named and given."""
-        yield from own.tallies.values()
+    def tallies_about(self, name: str, own: KnownSite) -> list[RuleTally]:
+        """Return the tallies of rules that may change URLs of a site, which is named and given."""
+        found = list(own.tallies.values())
         if not self.wide_domains or (domain := self._registrable(name)) not in self.wide_domains:
-            return
+            return found
         decided = {
             replace(rule.rewrite, host=domain, below="/")
             for rule in own.rules.values()
@@ -195,7 +195,8 @@ class SiteMemory:
         for tally in self.site(domain).tallies.values():
             said = tally.rewrite
             if said.subdomains and replace(said, subdomains=False, but=()) not in decided:
-                yield tally  # else the site has decided for itself
+                found.append(tally)  # else the site has decided for itself
+        return found
 
     def open(self, rewrite: Rewrite) -> RuleTally | None:
         """Return a new tally for a rule of a whole site; None if it is known or refuted.
