@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, inspect, literal_column, select
 
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.records import ALIAS
@@ -187,7 +187,8 @@ def queued_of(connection: Connection, host: str, most: int, after: int) -> list[
     query = (
         select(urls.c.id, urls.c.url)
         .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
-        .where(hosts.c.name == host, urls.c.state == State.QUEUED, urls.c.priority < ALIAS)
+        .where(hosts.c.name == host, urls.c.state == literal_column(f"{State.QUEUED:d}"))
+        .where(urls.c.priority < ALIAS)
         .order_by(urls.c.priority, urls.c.depth, urls.c.id)
         .limit(most)
         .offset(after)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from canonry.storage.learned import deferral
 from canonry.storage.learned.classes import (
@@ -45,11 +45,12 @@ _POSTPONE = (
 )
 # A URL may be held by a learned rule, or by people, while it is fetched; its outcome counts all the
 # same.
-_in_flight = and_(
-    urls.c.state == State.HELD, urls.c.reason.in_((LEARNED, HOST_BLOCKED, PATTERN_EXCLUDED))
-)
-_OPEN = select(urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason).where(
-    urls.c.id.in_(bindparam("rows", expanding=True)), or_(urls.c.state == State.QUEUED, _in_flight)
+_IN_FLIGHT = f"'{LEARNED}', '{HOST_BLOCKED}', '{PATTERN_EXCLUDED}'"
+# No parameter for states: SQLite would prepare the statement anew for each value.
+_OPEN = (
+    "SELECT id, host_id, depth, state, reason FROM url_rows "  # noqa: S608 - our names
+    f"WHERE (state = {State.QUEUED:d} "
+    f"OR state = {State.HELD:d} AND reason IN ({_IN_FLIGHT})) AND id"
 )
 _FAIL = (
     update(hosts)
@@ -237,7 +238,7 @@ def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float)
     postponed = []
     in_flight: list[int] = []  # a learned rule held them while they were fetched
     failed: dict[int, str | None] = {}
-    found = connection.execute(_OPEN, {"rows": list(wanted)}).all()
+    found = list(rows_of(connection, _OPEN, list(wanted)))
     for row, host_id, depth, state, reason in found:
         outcome = wanted[row]
         if outcome.retry_at is None:
