@@ -62,17 +62,30 @@ def of_lines(_first: bytes, _column: str | None) -> LinePicks:
 
 
 def of_tsv(first: bytes, column: str | None) -> LinePicks:
-    """Take a column, by its number or by its name in the first line."""
+    """Take a column, by its number or by its name in the first line.
+
+    Quotes have no meaning, but some programs put them around a text with a hash or with a quote: no
+    URL begins and ends with one.
+    """
     wanted = column or "1"
     named = not wanted.isdecimal()
-    names = [name.decode("utf-8", "replace") for name in first.split(b"\t")]
+    names = [_unquoted(name).decode("utf-8", "replace") for name in first.split(b"\t")]
     place = place_of(wanted, names) if named else int(wanted) - 1
 
     def pick(line: bytes) -> bytes | None:
         fields = line.split(b"\t", place + 1)
-        return fields[place] if place < len(fields) else (None if line else b"")
+        if place >= len(fields):
+            return None if line else b""
+        return _unquoted(fields[place])
 
     return LinePicks(pick, named)
+
+
+def _unquoted(field: bytes) -> bytes:
+    """Return a field without the quotes around it, if it has them."""
+    if field[:1] == b'"' and len(field) > 1 and (whole := field.rstrip(b"\r"))[-1:] == b'"':
+        return whole[1:-1].replace(b'""', b'"')
+    return field
 
 
 def of_jsonl(_first: bytes, column: str | None) -> LinePicks:

@@ -14,7 +14,8 @@ import msgspec
 DELIMITERS = ("\t", ",", ";", "|")
 # Names of a column of URLs, the likeliest first; others count if their values look like URLs.
 _NAMES = ("url", "uri", "link", "href", "loc", "location", "page_url", "page url", "source_url")
-_URL = re.compile(r"\s*(?:https?|ftp)://\S", re.IGNORECASE)
+_URL = re.compile(r"\s*\"?(?:https?|ftp)://\S", re.IGNORECASE)
+_MISSING = frozenset({"", "\\N", "NULL"})  # as databases write it
 _ROWS = 20  # that are looked at
 _SURE = 2  # rows under a name that says nothing, where each line begins with a URL
 
@@ -149,10 +150,11 @@ def _column_of(rows: Sequence[list[str]], *, is_quoted: bool) -> str | None:
     for place, name in enumerate(names):
         if not body or any(len(row) != len(names) for row in body):
             break
-        if not all(_URL.match(row[place]) for row in body):
+        values = [row[place] for row in body if row[place] not in _MISSING]
+        if not values or not all(map(_URL.match, values)):
             continue
         if not _URL.match(name):  # a name, which says nothing
-            if place == 0 and not is_quoted and len(body) < _SURE:
+            if place == 0 and not is_quoted and len(values) < _SURE:
                 continue
             is_usable = name and not name.isdecimal() and names.count(name) == 1
             return name if is_usable else str(place + 1)

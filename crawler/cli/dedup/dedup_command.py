@@ -202,6 +202,9 @@ def dedup(
     with render.byte_progress(dedup_job.bytes_to_read(todo), "dedup") as advance:
         summary = job.run(todo, canonicalizer, advance, render.notify)
     seconds = round(time.monotonic() - start, 3)
+    if summary.refused and not (summary.distinct or summary.seen):
+        advice = "if they are rows of a table, --column NAME|N says where its URLs are"
+        render.notify(f"canonry: no line is a URL; {advice}")
     if as_json:
         print_json(DedupJSON(**msgspec.to_builtins(summary), seconds=seconds))
     else:

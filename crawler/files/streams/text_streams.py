@@ -1,18 +1,22 @@
 """Texts of other systems, read as UTF-8 with line feeds: UTF-16, and carriage returns alone."""
 
 import codecs
+import re
 from typing import Any
 
 from canonry.crawler.compression import Stream
 
 _LOOKED_AT = 4096  # bytes
+# Excel's line above the names, which says what separates the columns.
+_SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?sep=.\r?\n", re.IGNORECASE)
 
 
 def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
     """Return the same content, or what it is in UTF-8 with line feeds.
 
     UTF-16 is known by its mark, or by a zero in each of its first characters. If the beginning has
-    carriage returns and no line feed, these are the line ends.
+    carriage returns and no line feed, these are the line ends. A first line ``sep=;`` is left out:
+    Excel writes and reads it above a table.
 
     Args:
         stream: the content of a file.
@@ -23,7 +27,10 @@ def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
         stream = Stream(_Decoded(stream, encoding))
     head = stream.head(looked_at)[:_LOOKED_AT]
     if b"\r" in head[:-1] and b"\n" not in head and b"\0" not in head and head[:4] != b"PAR1":
-        return Stream(_LineFeeds(stream))
+        stream = Stream(_LineFeeds(stream))
+    separator = _SEPARATOR.match(stream.head(looked_at)[:_LOOKED_AT])
+    if separator is not None:
+        stream.read1(separator.end())
     return stream
 
 

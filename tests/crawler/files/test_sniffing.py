@@ -155,7 +155,46 @@ def test_a_table_with_tabs_between_quoted_names_is_csv(tmp_path: Path) -> None:
         done = dedup(tmp_path, content, *words, "--keep-rows")
         assert "2 distinct" in done.output, words
         assert (tmp_path / "out").read_text() == content
-    assert "2 distinct" not in dedup(tmp_path, content, "--input", "tsv", "--column", "2").output
+    torn = dedup(tmp_path, content, "--input", "tsv", "--column", "2")  # a row is a line there
+    assert "2 distinct" in torn.output
+    assert "record" in torn.output
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_separator_of_a_workbook_is_no_row(tmp_path: Path, mark: str, end: str) -> None:
+    """Excel writes it above a table for countries where a comma is in numbers."""
+    content = end.join([f"{mark}sep=;", "id;url", f"1;{A}", f'2;"{B}"', ""])
+    for words in ([], ["--column", "url"], ["--column", "2", "--delimiter", ";"]):
+        assert "2 distinct" in dedup(tmp_path, content, *words).output, words
+    dedup(tmp_path, content, "--keep-rows")
+    kept = (tmp_path / "out").read_text().split()
+    assert kept == ["id;url", f"1;{A}", f'2;"{B}"']
+
+
+def test_quotes_around_some_texts_with_tabs_are_no_part_of_urls(tmp_path: Path) -> None:
+    """DuckDB writes them around what has a hash, and pandas around what has a quote."""
+    content = f'id\turl\n1\t{A}\n2\t"{B}#x"\r\n3\t"{B}?""y"""\n4\t"\n5\t{B}#"\n'
+    done = dedup(tmp_path, content)
+    assert (tmp_path / "out").read_text() == f'{A}\n{B}#x\n{B}?"y"\n'
+    assert "1 refused" in done.output  # the lone quote
+    named = dedup(tmp_path, f'id\t"a b"\n1\t{A}\n', "--column", "a b", "--input", "tsv")
+    assert "1 distinct" in named.output
+
+
+@pytest.mark.parametrize("missing", ["\\N", "", "NULL"])
+def test_values_that_are_missing_say_nothing_of_a_column(missing: str) -> None:
+    """As PostgreSQL's COPY and MySQL's OUTFILE write them, without a line of names."""
+    assert sniff(f"1\t{A}\n2\t{missing}\n3\t{B}\n".encode()) == ("\t", "2")
+    assert sniff(f"1\t{A}\n2\t-\n".encode()) is None
+    assert sniff(f"a,b\n1,{missing}\n2,{missing}\n".encode()) is None
+
+
+def test_a_table_that_nobody_recognized_is_told(tmp_path: Path) -> None:
+    advice = "--column NAME|N says where its URLs are"
+    assert advice in dedup(tmp_path, f"a b\n1 {A}\n").output
+    assert advice not in dedup(tmp_path, f"a b\n{A}\n").output
+    assert advice not in dedup(tmp_path, "\n").output
 
 
 @pytest.mark.parametrize(
