@@ -12,10 +12,15 @@ from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.storage import Admission, Candidate, Outcome, State
 
 _GROUP = 64  # outcomes in one transaction at most
+_PAUSE = 0.002  # seconds; what comes meanwhile shares the transaction
 
 
 class Recorder:
-    """Records outcomes as they come: all that wait, in one transaction."""
+    """Records outcomes as they come: all that wait, in one transaction.
+
+    While others may come, it waits for a moment: most of what a transaction costs, it costs whether
+    one outcome is recorded or ten.
+    """
 
     def __init__(
         self,
@@ -65,6 +70,8 @@ class Recorder:
             await self._arrived.wait()
             self._arrived.clear()
             while self._waiting:
+                if self._scheduler.in_flight and not self._closing and len(self._waiting) < _GROUP:
+                    await asyncio.sleep(_PAUSE)
                 group, self._waiting = self._waiting[:_GROUP], self._waiting[_GROUP:]
                 await self._record(group)
 

@@ -36,9 +36,10 @@ class Session:
 class Scheduler:
     """Keeps the rows that were given back."""
 
-    in_flight = hosts = 0
+    hosts = 0
 
-    def __init__(self) -> None:
+    def __init__(self, in_flight: int = 0) -> None:
+        self.in_flight = in_flight
         self.rows: list[int] = []
 
     def recorded(self, outcomes: Sequence[Outcome], _answer: Recorded, *, queued: bool) -> None:
@@ -64,3 +65,23 @@ def test_all_that_wait_are_recorded_once(*, is_early: bool) -> None:
     expected = [*range(200), -3, -2, -1]
     assert scheduler.rows == expected
     assert [row for group in session.groups for row in group] == expected
+
+
+@pytest.mark.parametrize(("in_flight", "groups"), [(0, [[1], [2]]), (3, [[1, 2]])])
+def test_what_comes_soon_shares_the_transaction_if_anything_may_come(
+    in_flight: int, groups: list[list[int]]
+) -> None:
+    session, scheduler = Session(arriving=0), Scheduler(in_flight)
+    given: Any = (session, scheduler)
+    recorder = Recorder(*given, KnownLinks(), lambda: 0.0, None)
+
+    async def run() -> None:
+        recorder.put(visited(1, State.FETCHED))
+        running = asyncio.create_task(recorder.run())
+        await asyncio.sleep(0)
+        recorder.put(visited(2, State.FETCHED))
+        recorder.close()
+        await running
+
+    asyncio.run(run())
+    assert session.groups == groups
