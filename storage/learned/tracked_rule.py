@@ -7,7 +7,7 @@ from msgspec.structs import astuple
 
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleState
 
-_SAMPLES = 5
+SAMPLES = 5  # that a rule shows, of those for it and of those against it
 
 
 class Counts(NamedTuple):
@@ -72,14 +72,16 @@ class TrackedRule:
         self.given = Counts(*(max(0, n - m) for n, m in zip(stored, counts, strict=True)))
         self.set_counts(counts)
 
-    def update(self, counts: Counts, pair: tuple[str, str], at: float, *, predicted: bool) -> None:
+    def update(self, counts: Counts, at: float, *, predicted: bool) -> tuple[int, int]:
         """Set what the facts at hand say, after a fact or a judgement has changed it.
 
         Args:
             counts: the evidence of all facts at hand.
-            pair: the two URLs whose comparison changed it.
-            at: when that became known; seconds since 1970.
+            at: when what changed it became known; seconds since 1970.
             predicted: True if the rule was known before the fact, so that it counts for the trial.
+
+        Returns:
+            How many paths more (or fewer) speak for the rule, and against it.
         """
         agree, disagree = self.agree, self.disagree
         self.set_counts(counts)
@@ -88,14 +90,17 @@ class TrackedRule:
             self.trial_agree = max(0, self.trial_agree + more)
         if predicted or against < 0:
             self.trial_disagree = max(0, self.trial_disagree + against)
-        if more <= 0 and against <= 0:
-            return
-        self.first_seen = self.first_seen or at
-        self.last_seen = self.verified_at = max(at, self.last_seen)
-        samples = self.against if against > 0 else self.samples
-        if len(samples) < _SAMPLES:
-            samples.append(pair)
-            self.unsaved.append(Sample(against <= 0, *pair))
+        if more > 0 or against > 0:
+            self.first_seen = self.first_seen or at
+            self.last_seen = self.verified_at = max(at, self.last_seen)
+        return more, against
+
+    def add_sample(self, url: str, found: str, *, agrees: bool) -> None:
+        """Remember a piece of evidence by name: the first few of each side."""
+        samples = self.samples if agrees else self.against
+        if len(samples) < SAMPLES and (url, found) not in samples:
+            samples.append((url, found))
+            self.unsaved.append(Sample(agrees, url, found))
 
     def enter(self, state: RuleState, now: float) -> None:
         """Enter a state, and start to count its trial."""

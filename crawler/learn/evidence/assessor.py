@@ -5,6 +5,7 @@ came: a rule that is opened late is held against all that is known of its site.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -14,7 +15,7 @@ from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
 from canonry.crawler.learn.evidence.site_facts import Fact
 from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView
-from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
+from canonry.crawler.learn.evidence.tally import AGAINST, DOUBTS, FOR, RuleTally, Stance
 from canonry.crawler.learn.evidence.verdicts import (
     beside,
     counted_path,
@@ -24,7 +25,7 @@ from canonry.crawler.learn.evidence.verdicts import (
 )
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.life.verification import first_directory
-from canonry.storage.learned.tracked_rule import Counts, TrackedRule
+from canonry.storage.learned.tracked_rule import SAMPLES, Counts, TrackedRule
 
 _PART = 5  # clean paths for a rule about a part of a site
 
@@ -322,8 +323,22 @@ class Assessor:
             if rule is not None:
                 if at is None:
                     at = max(_at(view, url), _at(view, found))
-                rule.update(tally.totals(part), (url, found), at, predicted=is_new)
+                more, against = rule.update(tally.totals(part), at, predicted=is_new)
+                if more > 0 and stance in FOR:
+                    rule.add_sample(url, found, agrees=True)
+                if against > 0 and stance in AGAINST:
+                    rule.add_sample(url, found, agrees=False)
+                elif against > 0:
+                    self._add_contrary(rule, tally, part)
                 self.mark_changed(rule)
+
+    def _add_contrary(self, rule: TrackedRule, tally: RuleTally, part: str) -> None:
+        """Name what speaks against a rule, and counts only since something speaks for it."""
+        at_hand = (url for url in tally.counted_against() if _lies_in(url, part))
+        for url in islice(at_hand, SAMPLES):
+            name = site_in(url)
+            view = self._memory.view(name, self._memory.site(name))
+            rule.add_sample(url, verdict(view, tally, url).found, agrees=False)
 
 
 def _at(view: SiteView, url: str) -> float:

@@ -39,6 +39,7 @@ _STANCE = 7  # the bits that hold one
 _STANCES = tuple(Stance)
 _SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
 FOR = frozenset({Stance.MOVED, Stance.SAME, Stance.NAMED})
+AGAINST = frozenset({Stance.OTHER, Stance.ALONE})  # ALONE only where the site redirects
 
 
 def _said(path: str, stance: Stance) -> int:
@@ -211,13 +212,27 @@ class RuleTally:
         """Return the URLs that speak against the rule by where they lead, or by their content."""
         return [url for url, said in self._verdicts.items() if said & _STANCE == Stance.OTHER]
 
+    def counted_against(self) -> list[str]:
+        """Return the URLs that count against the rule; those first that contradict it."""
+        alone = []
+        if self._redirects(self._totals.get("", _NONE)):
+            alone = [url for url, said in self._verdicts.items() if said & _STANCE == Stance.ALONE]
+        return self.contrary() + alone
+
+    @staticmethod
+    def _redirects(count: Counter[Stance]) -> bool:
+        """Return True if more speaks for the rule by redirects than by content."""
+        moved = count.get(Stance.MOVED, 0)
+        return moved > 0 and moved >= count.get(Stance.NAMED, 0) + count.get(Stance.SAME, 0)
+
     def totals(self, part: str = "") -> Counts:
         """Return the evidence of the whole site, or of one first segment of its paths."""
-        count = self._totals.get(part, _NONE).get
+        counted = self._totals.get(part, _NONE)
+        count = counted.get
         moved, named = count(Stance.MOVED, 0), count(Stance.NAMED, 0)
         answered = named + count(Stance.SAME, 0)
         disagree = count(Stance.OTHER, 0)
-        if moved and moved >= answered:  # the site redirects: a page that answers says otherwise
+        if self._redirects(counted):  # the site redirects: a page that answers says otherwise
             disagree += count(Stance.ALONE, 0)
         return Counts(moved + answered, disagree, moved + named, count(Stance.REVERSED, 0))
 

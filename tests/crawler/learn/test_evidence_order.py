@@ -112,3 +112,23 @@ def test_no_order_ends_with_an_active_rule_that_is_contradicted(
     for order in (news, news[::-1], rng.sample(news, len(news))):
         for agree, disagree in active(learn(order, step)):
             assert not disagree or lower_bound(agree, disagree) >= LIMITS.family["www"].doubted
+
+
+@settings(max_examples=tries(1), deadline=None)
+@given(outcomes(), st.integers(0, 1 << 30), st.integers(1, 40))
+def test_evidence_that_counts_has_names(news: list[News], seed: int, step: int) -> None:
+    random.Random(seed).shuffle(news)
+    for rule in learn(news, step).rules(SITE):
+        if rule.rewrite.below == "/":
+            assert bool(rule.samples) >= bool(rule.agree), rule
+            assert bool(rule.against) >= bool(rule.disagree), rule
+
+
+def test_what_spoke_against_a_rule_before_it_was_one_is_named() -> None:
+    odd = f"https://{SITE}/odd"
+    news = [Answered(odd, b"a", 1.0), Answered(f"{odd}/", b"b", 2.0)]
+    news += [Moved(f"https://{SITE}/p{n}", f"https://{SITE}/p{n}/", 3.0 + n) for n in range(3)]
+    rule = next(r for r in learn(news, 1).rules(SITE) if r.rewrite.below == "/")
+    assert (rule.agree, rule.disagree) == (3, 1)
+    assert rule.against == [(odd, f"{odd}/")]
+    assert [url for url, _found in rule.samples] == [f"https://{SITE}/p{n}" for n in range(3)]
