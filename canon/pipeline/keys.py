@@ -56,14 +56,33 @@ def surt_of(identity: str, spelling: Spelling = Spelling.PLAIN) -> str:
     >>> surt_of("http://www.example.com:8080/a?b")
     'com,example,www:8080)/a?b'
     """
-    parts = Parts.of(identity)
+    end = identity.find("/", len("https://"))
+    is_plain = spelling is Spelling.PLAIN or not ("%" in identity or "&" in identity)
+    if end > 0 and is_plain:
+        before = _surt_of_authority(identity[:end], spelling)
+        if before is not None:
+            return before + identity[end:]
+    return _surt_of_parts(Parts.of(identity), spelling)
+
+
+@lru_cache(maxsize=16_384)
+def _surt_of_authority(before: str, spelling: Spelling) -> str | None:
+    """Return the SURT of what stands before a path; None if that is more, or no web URL's."""
+    parts = Parts.of(before)
+    if parts.scheme not in WEB or not parts.host or parts[4:] != ("", None, None):
+        return None
+    return _surt_of_parts(parts, spelling)
+
+
+def _surt_of_parts(parts: Parts, spelling: Spelling) -> str:
+    """Return the SURT of a URL that is split."""
     if not parts.host:
-        return identity
+        return str(parts)
     port = "" if parts.port is None else f":{parts.port}"
     user = "" if parts.userinfo is None else f"@{parts.userinfo}"
-    rest = str(Parts(None, None, None, None, parts.path, parts.query, parts.fragment))
     if spelling is Spelling.INDEX and parts.scheme in WEB:
         return f"{_index_host(parts.host)}{port}{user}){_index_rest(parts)}"
+    rest = _joined(parts.path, parts.query, parts.fragment)
     if spelling is not Spelling.PLAIN:
         rest = _ESCAPE.sub(lambda match: match[0].lower(), rest)
     address = parts.host.startswith("[") or parts.host.replace(".", "").isdigit()
@@ -91,4 +110,10 @@ def _index_rest(parts: Parts) -> str:
     if query is not None:
         query = archives.sorted_fields(query)
     path = archives.in_index(parts.path)
-    return str(Parts(None, None, None, None, path, query, parts.fragment))
+    return _joined(path, query, parts.fragment)
+
+
+def _joined(path: str, query: str | None, fragment: str | None) -> str:
+    """Return what follows the authority; a path may begin with two slashes there."""
+    after = path if query is None else f"{path}?{query}"
+    return after if fragment is None else f"{after}#{fragment}"
