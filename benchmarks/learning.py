@@ -8,7 +8,7 @@ import random
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +97,14 @@ def cost(count: int) -> dict[str, Any]:
 
 
 def share() -> dict[str, Any]:
-    """Crawl a site on loopback whose pages have three URLs each; how much of it was learning?"""
+    """Crawl sites on loopback whose pages have one URL, or three; how much of it was learning?"""
+    return {"one URL": _share("one URL", _plain), "three URLs": _share("three URLs", _renamed)}
+
+
+def _share(has: str, site: Callable[[], dict[str, bytes | str]]) -> dict[str, Any]:
+    """Crawl a site with learning and without; print how much of it was learning."""
     found: dict[str, Any] = {}
-    with crawl.served(_renamed) as where:
+    with crawl.served(site) as where:
         connect = f"h.example:80:{where}"
         for name, more in (("learning", "--learn"), ("not learning", "--no-learn")):
             before = _cpu_of_children()
@@ -112,8 +117,9 @@ def share() -> dict[str, Any]:
             found[name]["learning"] = done["run"]["learning"]
     took, plain = found["learning"], found["not learning"]
     print(
-        f"a crawl: {took['requests']:,} requests in {took['seconds']:.1f} s, of these "
-        f"{took['learning']:.2f} s learning ({100 * took['learning'] / took['seconds']:.1f} %, of "
+        f"a crawl of pages that have {has}: {took['requests']:,} requests in "
+        f"{took['seconds']:.1f} s, of these {took['learning']:.2f} s learning "
+        f"({100 * took['learning'] / took['seconds']:.1f} %, of "
         f"{took['cpu']:.1f} s of CPU time {100 * took['learning'] / took['cpu']:.1f} %); "
         f"without it {plain['requests']:,} requests in {plain['seconds']:.1f} s, "
         f"{plain['cpu']:.1f} s of CPU time"
@@ -125,6 +131,11 @@ def _cpu_of_children() -> float:
     """Return the CPU time of the processes that this one has waited for, in seconds."""
     spent = os.times()
     return spent.children_user + spent.children_system
+
+
+def _plain() -> dict[str, bytes | str]:
+    """Return the site of the crawl's benchmark: there is nothing to learn."""
+    return {**crawl.site()}
 
 
 def _renamed() -> dict[str, bytes | str]:
