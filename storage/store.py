@@ -208,10 +208,11 @@ class Store:
             for reason, link in outcome.refused:
                 refused.add(reason, link)
         ours = urls.acknowledge(connection, outcomes, now)
-        answered = [(o.row, page) for o in outcomes if (page := o.page or o.unread) is not None]
+        first = [outcome for outcome in outcomes if outcome.row in ours]
+        answered = [(o.row, page) for o in first if (page := o.page or o.unread) is not None]
         pages.put_pages(connection, answered, now)
-        pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
-        redirected = [o.row for o in outcomes if o.state is State.REDIRECTED and o.row in ours]
+        pages.confirm(connection, [o.row for o in first if o.unchanged], now)
+        redirected = [o.row for o in first if o.state is State.REDIRECTED]
         pages.remove(connection, redirected)  # their pages of an earlier crawl
         pages.put_refusals(connection, refused)
         self._count_known(connection, outcomes)

@@ -27,7 +27,7 @@ import canonry.storage.store
 from canonry.canon.policies import preset
 from canonry.storage import Hop, Page, RefusedLink, State, Store, StoreError, report
 from canonry.storage.rows import leases as rows
-from canonry.storage.rows.requeueing import review
+from canonry.storage.rows.requeueing import requeue, review
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION, meta, pages
@@ -103,6 +103,8 @@ def test_the_sketch_of_a_page_is_stored_and_replaced(tmp_path: Path) -> None:
     for sketch in (b"\x00\xff", None, b"later"):
         page = PAGE._replace(sketch=sketch)
         store.record([visited(row, State.FETCHED, page=page)], 1.0)
+        with store.transaction() as connection:
+            requeue(connection, 1.0)
         with report.reading(url_of(tmp_path)) as connection:
             [found] = connection.scalars(select(pages.c.sketch))
         assert (None if found is None else bytes(found)) == sketch

@@ -8,13 +8,14 @@ from sqlalchemy import select
 from support.stores import (
     admit,
     assert_counts_are_right,
+    candidate,
     lease,
     lease_names,
     open_store,
     visited,
 )
 
-from canonry.storage import Page, State, Store
+from canonry.storage import Outcome, Page, State, Store
 from canonry.storage.rows import leases as rows
 from canonry.storage.sql.schema import pages, urls
 
@@ -74,19 +75,41 @@ def test_the_urls_of_a_host_are_leased_by_depth_and_then_in_the_order_they_were_
     assert [url.url[-1] for url in host.urls] == ["1", "3", "2", "0"]
 
 
+def answers(row: int) -> dict[str, Outcome]:
+    """Return what a visit to a URL may come to, by name."""
+    other = Page(200, 0.1, "text/html", 11, bytes([1] * 16), "other", None, 1)
+    return {
+        "page": visited(row, State.FETCHED, page=_PAGE),
+        "other page": visited(row, State.FETCHED, page=other),
+        "gone": visited(row, State.FAILED, "http-404", page=_PAGE._replace(status=404)),
+        "unread": visited(row, State.FAILED, "type")._replace(unread=_PAGE),
+        "unchanged": visited(row, State.FETCHED)._replace(unchanged=True),
+        "redirect": visited(row, State.REDIRECTED),
+        "timeout": visited(row, State.FAILED, "timeout"),
+    }
+
+
 @pytest.mark.every_database
 def test_what_another_worker_has_recorded_stays(tmp_path: Path) -> None:
     """A worker that was stopped for longer than its leases may have fetched a URL, too."""
     store = open_store(tmp_path)
-    [seed] = admit(store, ["http://a.example/"])
-    store.record([visited(seed.row, State.FETCHED, page=_PAGE)], 1.0)
-    store.record([visited(seed.row, State.FAILED, "timeout")], 2.0)
-    store.record([visited(seed.row, State.REDIRECTED)], 2.0)
-    store.record([visited(seed.row, State.QUEUED, "timeout", retry_at=9.0)], 3.0)
-    with store.transaction() as connection:
-        found = connection.execute(select(urls.c.state, urls.c.reason, urls.c.due)).one()
-        fetched_at = connection.scalars(select(pages.c.fetched_at)).all()
-        assert_counts_are_right(connection)
+
+    def recorded(row: int) -> tuple[object, ...]:
+        with store.transaction() as connection:
+            assert_counts_are_right(connection)
+            of_url = select(urls.c.state, urls.c.reason, urls.c.due).where(urls.c.id == row)
+            of_page = select(pages).where(pages.c.url_id == row)
+            return connection.execute(of_url).one(), connection.execute(of_page).all()
+
+    for first in answers(0):
+        [seed] = admit(store, [f"http://a.example/{first}"])
+        store.record([answers(seed.row)[first]], 1.0)
+        before = recorded(seed.row)
+        for late, outcome in answers(seed.row).items():
+            links = (candidate(f"http://b.example/{first}/{late}"),)
+            [[found]] = store.record([outcome._replace(links=links)], 2.0)
+            assert found.new, "what a page links to was found all the same"
+            assert recorded(seed.row) == before, (first, late)
+        store.record([visited(seed.row, State.QUEUED, "timeout", retry_at=9.0)], 3.0)
+        assert recorded(seed.row) == before, (first, "to be tried again")
     store.close()
-    assert found == (State.FETCHED, None, 1.0)
-    assert fetched_at == [1.0]
