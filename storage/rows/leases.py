@@ -23,6 +23,41 @@ _PENDING = Prepared(select(hosts.c.pending).where(hosts.c.name == bindparam("hos
 _FEW = 1_000  # queued URLs; so many are searched for the earliest
 _DEFERRED = 1  # deferred URLs of one host in memory: what they name may be more urgent
 _FAR = 86_400.0  # seconds; no URL and no host has to wait longer
+_DEEPEST = (1 << 31) - 1  # no URL is deeper: the largest number of the column
+# Built once: building a statement takes longer than running it. "far" is there because the clock
+# may be set back: no lease, no pause and no URL's wait is that long, and hosts must not wait for
+# ever.
+_mine = hosts.c.lease_owner == bindparam("owner")
+_until, _ready_at = hosts.c.lease_until, hosts.c.ready_at
+_AVAILABLE = Prepared(
+    select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay)
+    .where(_HAS_WORK, hosts.c.blocked == 0)
+    .where(or_(_mine, _until <= bindparam("now"), _until > bindparam("longest")))
+    .where(or_(_mine, _ready_at <= bindparam("soon"), _ready_at > bindparam("far")))
+    .order_by(hosts.c.ready_at)
+    .limit(bindparam("limit"))
+    .with_for_update(skip_locked=True)
+)
+_QUEUE = Prepared(
+    select(*_QUEUED_COLUMNS)
+    .join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
+    .where(urls.c.host_id == bindparam("host"), urls.c.state == State.QUEUED)
+    .where(or_(urls.c.due <= bindparam("now"), urls.c.due > bindparam("far")))
+    .where(urls.c.depth <= bindparam("level"))
+    .order_by(urls.c.priority, urls.c.depth, urls.c.id)
+    .limit(bindparam("most"))
+)
+_EARLIEST = Prepared(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))
+_EXTEND = Prepared(
+    update(hosts)
+    .where(hosts.c.id == bindparam("row"))
+    .values(lease_owner=bindparam("owner"), lease_until=bindparam("until"))
+)
+_PACE = Prepared(
+    update(hosts)
+    .where(hosts.c.id == bindparam("row"))
+    .values(ready_at=bindparam("ready"), delay=bindparam("wanted"))
+)
 
 
 def lease(
@@ -53,39 +88,21 @@ def lease(
             promoted are returned again, beside the others.
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
     """
-    mine = hosts.c.lease_owner == owner
-    # If the clock was set back, hosts must not wait for ever: no lease and no pause is that long.
-    until, ready_at, far = hosts.c.lease_until, hosts.c.ready_at, now + _FAR
-    free = or_(mine, until <= now, until > now + 2 * seconds)
-    ready = or_(mine, ready_at <= now + seconds / 2, ready_at > far)
-    found = connection.execute(
-        select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay)
-        .where(_HAS_WORK, hosts.c.blocked == 0, free, ready)
-        .order_by(hosts.c.ready_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    ).all()
-    level = _level(connection) if level_by_level else None
+    times = {"now": now, "far": now + _FAR}
+    available = {"owner": owner, "longest": now + 2 * seconds, "soon": now + seconds / 2}
+    found = _AVAILABLE.run(connection, {**times, **available, "limit": limit})
+    level = _level(connection, level_by_level=level_by_level)
     leased: dict[int, LeasedHost] = {}
     for host_id, name, ready_at, delay in found:
         in_memory = loaded.get(name, ())
-        queue = (
-            select(*_QUEUED_COLUMNS)
-            .join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
-            .where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
-            .where(or_(urls.c.due <= now, urls.c.due > far))
-            .order_by(urls.c.priority, urls.c.depth, urls.c.id)
-            .limit(per_host + len(in_memory))
-        )
-        if level is not None:
-            queue = queue.where(urls.c.depth <= level)
-        rows = [Queued(*row) for row in connection.execute(queue)]
+        wanted = {"host": host_id, "level": level, "most": per_host + len(in_memory)}
+        rows = [Queued(*row) for row in _QUEUE.run(connection, {**times, **wanted})]
         new = _first(rows, in_memory, per_host)
         again = [one for one in rows if one.row in in_memory and one.priority < FIRST]
         if new or in_memory:
             known = sum(one.row in in_memory for one in rows)
             more = len(new) == per_host or known + len(new) < len(rows)
-            at = ready_at if ready_at <= now + _FAR else now
+            at = ready_at if ready_at <= times["far"] else now
             leased[host_id] = LeasedHost(name, at, delay, (*again, *new), more)
     _extend(connection, owner, leased, now + seconds)
     return list(leased.values())
@@ -117,11 +134,11 @@ def promoted(
     found: dict[str, list[Queued]] = {}
     if not rows:
         return found
-    level = _level(connection) if level_by_level else None
+    level = _level(connection, level_by_level=level_by_level)
     for host, state, due, *columns in rows_of(connection, _BY_ROW, list(rows)):
         url = Queued(*columns)
         is_due = due <= now or due > now + _FAR
-        if state == State.QUEUED and is_due and (level is None or url.depth <= level):
+        if state == State.QUEUED and is_due and url.depth <= level:
             found.setdefault(host, []).append(url)
     for queue in found.values():
         queue.sort(key=lambda url: (url.priority, url.depth, url.row))
@@ -150,13 +167,8 @@ def not_of(connection: Connection, owner: str, names: Collection[str]) -> set[st
 
 def _extend(connection: Connection, owner: str, rows: Collection[int], until: float) -> None:
     """Lease hosts, given by their rows, to a worker until a time."""
-    if rows:
-        connection.execute(
-            update(hosts)
-            .where(hosts.c.id == bindparam("row"))
-            .values(lease_owner=owner, lease_until=until),
-            [{"row": row} for row in rows],
-        )
+    extended = [{"row": row, "owner": owner, "until": until} for row in rows]
+    _EXTEND.run_many(connection, extended)
 
 
 def free_rows(connection: Connection, names: Collection[str], owner: str | None) -> dict[str, int]:
@@ -176,10 +188,11 @@ def free_rows(connection: Connection, names: Collection[str], owner: str | None)
     return found
 
 
-def _level(connection: Connection) -> int | None:
-    """Return the lowest depth that has queued URLs."""
-    levels = [int(depth) for depth, _, _ in counts.read(connection, "levels")]
-    return min(levels, default=None)
+def _level(connection: Connection, *, level_by_level: bool) -> int:
+    """Return the greatest depth of which URLs may be fetched: level by level, the lowest queued."""
+    if not level_by_level:
+        return _DEEPEST
+    return min((int(depth) for depth, _, _ in counts.read(connection, "levels")), default=_DEEPEST)
 
 
 def release(connection: Connection, owners: Collection[str]) -> None:
@@ -234,15 +247,10 @@ def pace(
     """
     found = free_rows(connection, ready, owner)
     rows = [
-        {"row": row, "ready": ready[host], "delay": delays.get(host)} for host, row in found.items()
+        {"row": row, "ready": ready[host], "wanted": delays.get(host)}
+        for host, row in found.items()
     ]
-    if rows:
-        connection.execute(
-            update(hosts)
-            .where(hosts.c.id == bindparam("row"))
-            .values(ready_at=bindparam("ready"), delay=bindparam("delay")),
-            rows,
-        )
+    _PACE.run_many(connection, rows)
 
 
 def pending(connection: Connection) -> int:
@@ -269,5 +277,5 @@ def next_due(connection: Connection) -> float | None:
     number = pending(connection)
     if number > _FEW:
         return 0.0
-    earliest = connection.scalar(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))
+    [(earliest,)] = _EARLIEST.run(connection, {})
     return None if earliest is None else float(earliest)

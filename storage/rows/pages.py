@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from sqlalchemy import Connection, bindparam, delete, update
+from sqlalchemy import Connection, bindparam, update
 
 from canonry.storage.http_status import OK
 from canonry.storage.records import Hop, Page
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import Upsert, add_counts, rows_of, upsert
+from canonry.storage.sql.bulk import add_counts, change_rows, rows_of, upsert
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import aliases, pages
 from canonry.storage.sql.tables.figure_tables import merges, refusals
 
-_REMOVE = delete(pages).where(pages.c.url_id.in_(bindparam("rows", expanding=True)))
-_CONFIRM = (
+_CONFIRM = Prepared(
     update(pages).where(pages.c.url_id == bindparam("row")).values(fetched_at=bindparam("now"))
 )
 
@@ -29,7 +29,7 @@ def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: 
     changes.subtract(_delete(connection, list(latest)))
     bodies = [p.digest for p in latest.values() if p.status == OK and p.size]
     changes[counts.REPEATED] += _repeated(connection, bodies)
-    connection.execute(_putting(connection.dialect.name), rows)
+    _putting(connection.dialect.name).run_many(connection, rows)
     counts.add(connection, changes)
 
 
@@ -47,7 +47,7 @@ def _delete(connection: Connection, rows: Sequence[int]) -> Counter[counts.Count
     gone = list(rows_of(connection, question, rows))
     changes = Counter(counts.page(status) for status, _digest, _size in gone)
     if gone:
-        connection.execute(_REMOVE, {"rows": list(rows)})
+        change_rows(connection, "DELETE FROM pages WHERE url_id", rows)
         digests = [bytes(digest) for status, digest, size in gone if status == OK and size]
         changes[counts.REPEATED] += _repeated(connection, digests)
     return changes
@@ -61,16 +61,15 @@ def remove(connection: Connection, rows: Sequence[int]) -> None:
 
 def confirm(connection: Connection, rows: Sequence[int], now: float) -> None:
     """Write that pages are unchanged: they were fetched now."""
-    if rows:
-        connection.execute(_CONFIRM, [{"row": row, "now": now} for row in rows])
+    _CONFIRM.run_many(connection, [{"row": row, "now": now} for row in rows])
 
 
 @cache
-def _putting(dialect: str) -> Upsert:
-    """Return the statement that writes pages; building it takes longer than running it."""
-    new = upsert(dialect, pages)
+def _putting(dialect: str) -> Prepared:
+    """Return the statement that writes pages."""
+    new = upsert(dialect, pages).inline().values({c.name: bindparam(c.name) for c in pages.c})
     later = {c.name: new.excluded[c.name] for c in pages.c if c.name != "url_id"}
-    return new.on_conflict_do_update(index_elements=["url_id"], set_=later)
+    return Prepared(new.on_conflict_do_update(index_elements=["url_id"], set_=later))
 
 
 def put_aliases(
@@ -79,26 +78,36 @@ def put_aliases(
     """Write which rows a URL names; an edge that is known counts once more."""
     changes: Counter[counts.Counted] = Counter()
     for hop, to_row in edges:
-        seen = connection.scalar(
-            upsert(connection.dialect.name, aliases)
-            .values(
-                from_id=from_row,
-                to_id=to_row,
-                kind=hop.kind,
-                status=hop.status,
-                located=hop.target.url,
-                first_seen=now,
-                last_seen=now,
-                count=1,
-            )
-            .on_conflict_do_update(
-                index_elements=["from_id", "to_id", "kind", "status"],
-                set_={"last_seen": now, "count": aliases.c.count + 1},
-            )
-            .returning(aliases.c.count)
-        )
+        edge = {
+            "from_id": from_row,
+            "to_id": to_row,
+            "kind": hop.kind,
+            "status": hop.status,
+            "located": hop.target.url,
+            "now": now,
+        }
+        [(seen,)] = _putting_aliases(connection.dialect.name).run(connection, edge)
         changes[counts.alias(hop.kind, hop.status)] += seen == 1
     counts.add(connection, changes)
+
+
+@cache
+def _putting_aliases(dialect: str) -> Prepared:
+    """Return the statement that writes an alias, and gives how many times it was seen."""
+    edge = ("from_id", "to_id", "kind", "status")
+    new = (
+        upsert(dialect, aliases)
+        .inline()
+        .values(
+            {name: bindparam(name) for name in (*edge, "located")}
+            | dict.fromkeys(("first_seen", "last_seen"), bindparam("now"))
+            | {"count": 1}
+        )
+    )
+    again = {"last_seen": new.excluded.last_seen, "count": aliases.c.count + 1}
+    return Prepared(
+        new.on_conflict_do_update(index_elements=edge, set_=again).returning(aliases.c.count)
+    )
 
 
 class Tally:

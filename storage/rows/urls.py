@@ -38,7 +38,7 @@ _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 _HOST = itemgetter(Candidate._fields.index("host"))
 # Built once: building a statement takes longer than running it.
 _here = url_rows.c.id == bindparam("row")
-_POSTPONE = (
+_POSTPONE = Prepared(
     update(url_rows)
     .where(_here)
     .values(due=bindparam("at"), reason=bindparam("why"), attempts=url_rows.c.attempts + 1)
@@ -52,7 +52,7 @@ _OPEN = (
     f"WHERE (state = {State.QUEUED:d} "
     f"OR state = {State.HELD:d} AND reason IN ({_IN_FLIGHT})) AND id"
 )
-_FAIL = (
+_FAIL = Prepared(
     update(hosts)
     .where(hosts.c.id == bindparam("row"))
     .values(error=bindparam("why"), error_at=bindparam("at"))
@@ -251,11 +251,9 @@ def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float)
             failed[host_id] = outcome.reason
     transitions.move(connection, settled, due=now)
     delete_edges(connection, in_flight)
-    if failed:
-        errors = [{"row": row, "why": why, "at": now} for row, why in sorted(failed.items())]
-        connection.execute(_FAIL, errors)
-    if postponed:
-        connection.execute(_POSTPONE, postponed)
+    errors = [{"row": row, "why": why, "at": now} for row, why in sorted(failed.items())]
+    _FAIL.run_many(connection, errors)
+    _POSTPONE.run_many(connection, postponed)
     return {row for row, *_rest in found}
 
 

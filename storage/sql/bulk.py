@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Table, bindparam, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError, OperationalError
+
+from canonry.storage.sql.prepared import Prepared
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -157,12 +159,13 @@ def upsert(dialect: str, table: Table) -> Upsert:
 def add_counts(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows; for those that exist, add to their column ``count`` and change nothing else."""
     if rows:
-        connection.execute(_adding(connection.dialect.name, table), rows)
+        _adding(connection.dialect.name, table, tuple(rows[0])).run_many(connection, rows)
 
 
 @cache
-def _adding(dialect: str, table: Table) -> Upsert:
-    """Return the statement for `add_counts`; building it takes longer than running it."""
-    new = upsert(dialect, table)
+def _adding(dialect: str, table: Table, columns: tuple[str, ...]) -> Prepared:
+    """Return the statement for `add_counts`."""
+    new = upsert(dialect, table).inline().values({name: bindparam(name) for name in columns})
     more = {"count": table.c.count + new.excluded.count}
-    return new.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=more)
+    keys = list(table.primary_key.columns)
+    return Prepared(new.on_conflict_do_update(index_elements=keys, set_=more))

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from canonry.storage.sql.bulk import add_counts
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State
 from canonry.storage.sql.tables.figure_tables import counts
 
@@ -18,6 +19,12 @@ class Counted(NamedTuple):
     reason: str = ""
 
 
+_of_kind = counts.c.kind == bindparam("kind")
+_READ = Prepared(
+    select(counts.c.name, counts.c.reason, counts.c.count).where(_of_kind, counts.c.count != 0)
+)
+_here = (counts.c.name == bindparam("name"), counts.c.reason == bindparam("reason"))
+_TOTAL_OF = Prepared(select(counts.c.count).where(_of_kind, *_here))
 REPEATED = Counted("bodies", "repeated")  # pages whose body another page has
 
 
@@ -49,9 +56,7 @@ def add(connection: Connection, changes: Mapping[Counted, int]) -> None:
 
 def read(connection: Connection, kind: str) -> Iterator[tuple[str, str, int]]:
     """Yield name, reason and count of a kind in this order, without counts of 0."""
-    query = select(counts.c.name, counts.c.reason, counts.c.count)
-    rows = connection.execute(query.where(counts.c.kind == kind, counts.c.count != 0))
-    yield from sorted((name, reason, count) for name, reason, count in rows)
+    yield from sorted(_READ.run(connection, {"kind": kind}))
 
 
 def total(connection: Connection, kind: str) -> int:
@@ -61,5 +66,5 @@ def total(connection: Connection, kind: str) -> int:
 
 def total_of(connection: Connection, counted: Counted) -> int:
     """Return the value of one count."""
-    here = [counts.c[name] == value for name, value in counted._asdict().items()]
-    return connection.scalar(select(counts.c.count).where(*here)) or 0
+    found = _TOTAL_OF.run(connection, counted._asdict())
+    return found[0][0] if found else 0

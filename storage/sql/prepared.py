@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import ClauseElement, Connection
+from sqlalchemy import BindParameter, ClauseElement, Connection
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.visitors import cloned_traverse
 
 _Arguments: TypeAlias = dict[str, Any] | list[Any]
 
@@ -16,7 +17,7 @@ class _Compiled(NamedTuple):
 
     text: str
     names: tuple[str, ...] | None  # of the parameters, in order; None: the driver takes names
-    given: dict[str, Any]  # values that stand in the statement itself
+    given: dict[str, Any]  # values of parameters that the compiler adds, such as an offset of 0
     convert: dict[str, Any]  # by other parameters: what its type makes of a value
 
     def arguments(self, values: Mapping[str, Any]) -> _Arguments:
@@ -39,6 +40,10 @@ class Prepared:
 
     Executing a short statement takes SQLAlchemy several times as long as it takes SQLite. The rows
     are the driver's own, so this is for columns of numbers, texts and bytes.
+
+    Values that the statement gives itself, numbers and texts, are literals in its own text, not
+    parameters. Where a column of a partial index is compared with a parameter, SQLite prepares the
+    statement anew each time a value is bound.
     """
 
     def __init__(self, statement: ClauseElement) -> None:
@@ -135,7 +140,11 @@ def _cursor(connection: Connection, text: str) -> Iterator[Any]:
 
 def _compile(statement: ClauseElement, dialect: Dialect) -> _Compiled:
     """Compile a statement for a database."""
-    compiled: Any = statement.compile(dialect=dialect)
+    parameters = {"bindparam": _as_literal}
+    options = {"render_postcompile": True}  # write literals into the text at once
+    compiled: Any = cloned_traverse(statement, {}, parameters).compile(
+        dialect=dialect, compile_kwargs=options
+    )
     converters = {
         name: made
         for bind, name in compiled.bind_names.items()
@@ -143,6 +152,10 @@ def _compile(statement: ClauseElement, dialect: Dialect) -> _Compiled:
     }
     names = tuple(compiled.positiontup) if compiled.positional else None
     given = {name: value for name, value in compiled.params.items() if value is not None}
-    given |= {name: made(given[name]) for name, made in converters.items() if name in given}
-    to_convert = {name: made for name, made in converters.items() if name not in given}
-    return _Compiled(str(compiled), names, given, to_convert)
+    return _Compiled(str(compiled), names, given, converters)
+
+
+def _as_literal(parameter: BindParameter[Any]) -> None:
+    """Make a parameter that has a value a literal; the values of the others come when it runs."""
+    parameter.literal_execute = not parameter.required
+    parameter.required = False  # to compile it without

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, bindparam, update
 
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import change_rows
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, hosts
 
 Standing: TypeAlias = tuple[State, str | None]  # a state, and the reason if held or failed
@@ -31,7 +32,7 @@ class Transition(NamedTuple):
 # Without SQLAlchemy's work for each parameter.
 _WRITE = "UPDATE url_rows SET state = {0}, reason = {0}, due = coalesce({0}, due) WHERE id = {0}"
 _WRITES = {"sqlite": _WRITE.format("?"), "postgresql": _WRITE.format("%s")}
-_ADD_PENDING = (
+_ADD_PENDING = Prepared(
     update(hosts)
     .where(hosts.c.id == bindparam("host"))
     .values(pending=hosts.c.pending + bindparam("more"))
@@ -108,4 +109,4 @@ def count(connection: Connection, transitions: Mapping[Transition, int]) -> None
         connection.exec_driver_sql(_ADD_ALL_PENDING, (list(changed), list(changed.values())))
         return
     rows = [{"host": host_id, "more": more} for host_id, more in changed.items()]
-    connection.execute(_ADD_PENDING, rows)
+    _ADD_PENDING.run_many(connection, rows)

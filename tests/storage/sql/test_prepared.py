@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import bindparam, insert, select, text, update
+from sqlalchemy import Integer, bindparam, column, insert, literal, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
-from support.stores import open_store
+from support.stores import admit, open_store
 
 from canonry.storage.rows.request_tables import create_tables, requests
 from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State
 from canonry.storage.sql.store_errors import StoreError
 
 pytestmark = pytest.mark.every_database
@@ -82,6 +83,40 @@ def test_the_driver_s_errors_are_sqlalchemy_s(tmp_path: Path) -> None:
     ):
         PUT.run(connection, ROW)
     assert isinstance(failed.value.__cause__, IntegrityError)
+    store.close()
+
+
+def test_what_a_statement_gives_itself_stays_as_it_is(tmp_path: Path) -> None:
+    it = requests.c
+    texts = ["it's", "100% %s %(name)s", ":name ? '' $1", "\\'", "é\n", ""]
+    put = (
+        insert(requests)
+        .inline()
+        .values({name: bindparam(name) for name in NAMES} | {"spider": "%s'\0", "owner": None})
+    )
+    named = Prepared(select(*map(literal, texts), it.spider, it.owner).where(it.rank == -5))
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        create_tables(connection)
+        Prepared(put).run(connection, ROW)
+        assert named.run(connection, {}) == [(*texts, "%s'%00", None)]
+        assert named.run(connection, {}) == [(*texts, "%s'%00", None)], "asked once more"
+    store.close()
+
+
+@pytest.mark.sqlite
+def test_partial_indexes_are_of_use(tmp_path: Path) -> None:
+    """SQLite refuses a statement for which the index that it names is of no use."""
+    rows = select(column("id")).select_from(text("url_rows INDEXED BY urls_queue"))
+    here = rows.where(column("host_id") == bindparam("host"))
+    queued = Prepared(here.where(column("state", Integer) == State.QUEUED))
+    any_state = Prepared(here.where(column("state", Integer) == bindparam("state")))
+    store = open_store(tmp_path)
+    [seed] = admit(store, ["http://a.example/"])
+    with store.transaction() as connection:
+        assert queued.run(connection, {"host": 1}) == [(seed.row,)]
+        with pytest.raises(DBAPIError, match="no query solution"):
+            any_state.run(connection, {"host": 1, "state": int(State.QUEUED)})
     store.close()
 
 
