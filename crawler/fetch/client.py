@@ -241,7 +241,8 @@ class _ResponseHandler(ResponseHandler):
     """Reads responses; of a body that is longer than its Content-Length, the length counts.
 
     aiohttp refuses such bytes, and with them a whole response that comes in the same packet. So it
-    gets the head first.
+    gets the head first. A body that is not HTTP fails at once: aiohttp notes the error for the
+    next head alone, and who reads the body would wait until the time of the request is over.
     """
 
     def data_received(self, data: bytes) -> None:
@@ -250,6 +251,9 @@ class _ResponseHandler(ResponseHandler):
         super().data_received(head + end)
         if body:
             super().data_received(body)
+        payload = self._payload
+        if self._exception is not None and payload is not None and not payload.is_eof():
+            payload.set_exception(aiohttp.ClientPayloadError("the body is not HTTP"))
 
 
 class _AddressedResponse(aiohttp.ClientResponse):

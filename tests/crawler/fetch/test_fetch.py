@@ -96,6 +96,9 @@ def test_bodies_are_decoded_and_the_limit_counts_decoded_bytes() -> None:
     assert response.body == b"hello"
 
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
 async def _silence(_writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(5)
 
@@ -161,6 +164,31 @@ def test_each_failure_has_its_fault(answer: Answer, fault: Fault) -> None:
     found, _ = get("http://a.example/", lambda _head: answer, timeout=timeout, max_body=1_000_000)
     assert isinstance(found, FetchError)
     assert found.fault in {fault, Fault.PROTOCOL if fault is Fault.CONNECT else fault}
+
+
+async def _wrong_second_chunk(writer: asyncio.StreamWriter) -> None:
+    """Send a chunk without a size, and leave the connection open."""
+    writer.write(CHUNKED + b"5\r\nhello\r\n")
+    await writer.drain()
+    await asyncio.sleep(0.05)
+    writer.write(b"size\r\nhello\r\n")
+    await asyncio.sleep(60)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        CHUNKED + b"size\r\nhello\r\n",
+        CHUNKED + b"FFFFFFFFFFFFFFFFF\r\nhello",
+        CHUNKED + b"5\r\nhello\r\n0\r\nno colon\r\n\r\n",
+        _wrong_second_chunk,
+    ],
+)
+def test_a_body_that_is_not_http_ends_the_request_at_once(answer: Answer) -> None:
+    """It fails for what it is, and does not wait for the time limit."""
+    found, _ = get("http://a.example/", lambda _head: answer)
+    assert isinstance(found, FetchError)
+    assert found.fault is Fault.BODY
 
 
 @pytest.mark.parametrize(
