@@ -10,6 +10,7 @@ from support.stores import assert_counts_are_right, candidate, open_store, visit
 from canonry.crawler.admission import traps
 from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
+from canonry.crawler.web.actions import queue_actions
 from canonry.storage import State, report
 from canonry.storage.records import CachedRobots
 from canonry.storage.rows import leases, robots_cache
@@ -19,8 +20,9 @@ _EVIL = "<script>alert(1)</script>"
 
 
 @pytest.fixture
-def queue(tmp_path: Path) -> Iterator[Viewer]:
+def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     """Return a viewer of a store with queued, held and failed URLs on a few hosts."""
+    monkeypatch.setattr(queue_actions, "_PATIENCE", 100.0)  # on a busy machine, a step takes long
     store = open_store(tmp_path)
     settings = load(None, {"crawl": {"max_depth": 3, "delay": 0.5}})
     store.budgets_of = lambda url: traps.budgets_of(url, settings.traps)
