@@ -23,13 +23,21 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import questions
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.domains import extend_to_domain
+from canonry.crawler.learn.evidence.forgetting import (
+    hold_against_all,
+    make_room,
+    recollect_active,
+)
 from canonry.crawler.learn.evidence.proposals import opposite
-from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.site_memory import Archive, KnownSite, NoArchive, SiteMemory
+from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.evidence.verdicts import shown_by
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler
+from canonry.crawler.learn.memory.archive import Archive, NoArchive
+from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.site_memory import FACTS, SiteMemory
 from canonry.crawler.learn.news import Answered, Moved
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -61,6 +69,7 @@ class Learner:
         thresholds: Thresholds,
         registrable: Callable[[str], str],
         archive: Archive | None = None,
+        most_facts: int = FACTS,
     ) -> None:
         """Start with what an archive remembers.
 
@@ -68,11 +77,13 @@ class Learner:
             thresholds: how much evidence makes a rule.
             registrable: from a host to its registrable domain, private suffixes respected.
             archive: knows earlier rules and facts.
+            most_facts: that are remembered; one host has at most half of them.
         """
         self._thresholds = thresholds
         self._registrable = registrable
-        self._memory = SiteMemory(registrable, archive or NoArchive(), self._restore)
-        self._assessor = Assessor(self._memory)
+        self._memory = SiteMemory(registrable, archive or NoArchive(), self._restore, most_facts)
+        self._book = RuleBook(self._memory)
+        self._assessor = Assessor(self._memory, self._book)
         self._sampler = Sampler(thresholds.verification)
         self.priors = thresholds.priors
 
@@ -94,12 +105,12 @@ class Learner:
             wide_domains: the domains for which the archive has rules for their subdomains, too.
         """
         self._memory.forget(wide_domains)
-        self._assessor.forget()
+        self._book.forget()
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
         """Forget some hosts: the archive knows more of them."""
         self._memory.drop(hosts)
-        self._assessor.forget_hosts(hosts)
+        self._book.forget_hosts(hosts)
 
     def observe(self, news: Moved | Answered) -> None:
         """Hold an answer against the rules of its site."""
@@ -110,7 +121,7 @@ class Learner:
         self._sampler.fetched(site)
         if isinstance(news, Answered):
             if news.hsts and is_host_name(site):
-                self._assessor.rule(Rewrite(site, "scheme-upgrade")).hsts = True
+                self._book.rule(Rewrite(site, "scheme-upgrade")).hsts = True
             fact = Fact(news.url, news.at, news.digest, news.sketch, None, news.missing)
             self._assessor.add(site, fact, parts)
         elif news.kind == "canonical":
@@ -128,7 +139,10 @@ class Learner:
 
     def settle(self, site: str) -> None:
         """Judge all that is known of a site anew, so that its evidence is that of the facts."""
-        self._assessor.judge_site(self._memory.site(site))
+        known = self._memory.site(site)
+        self._assessor.judge_site(known)
+        known.recalled.clear()
+        recollect_active(self._memory, self._book, known)
 
     def room_for_questions(self, site: str) -> int:
         """Return how many URLs of a site may be asked sooner, because they would decide a rule."""
@@ -154,7 +168,7 @@ class Learner:
         Returns:
             Each with True if it is mostly the site's canonical links that speak for it.
         """
-        tallies = [(rule, self._assessor.tally_of(rule)) for rule in rules if not rule.hsts]
+        tallies = [(rule, self._book.tally_of(rule)) for rule in rules if not rule.hsts]
         return [
             (rule, tally is not None and questions.is_by_word(tally))
             for rule, tally in tallies
@@ -198,34 +212,40 @@ class Learner:
 
         A rule changes its state once in a call, from one state to the next.
         """
-        changed = self._assessor.take_changed()
+        changed = self._book.take_changed()
         changed += self._parts_in_doubt(changed)
         changes = [change for rule in changed if (change := self._decide_on(rule, now))]
         for rule in changed:
             if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
-                self._assessor.open_parts(rule)
+                self._book.open_parts(rule)
         for change in changes:
             if change.rule.state == "active":
-                extend_to_domain(self._memory, self._assessor, self._registrable, change.rule, now)
+                extend_to_domain(
+                    self._memory, self._book, self._assessor, self._registrable, change.rule, now
+                )
             elif change.before == "active":
                 self._verify_all(change.rule)
-        more = self._assessor.take_changed()
+        more = self._book.take_changed()
         saved = {rule.rewrite: rule for rule in (*changed, *more)}
-        removed = [rule for rule in saved.values() if self._assessor.remove_unfounded(rule)]
+        removed = [rule for rule in saved.values() if self._book.remove_unfounded(rule)]
         for rule in removed:
             del saved[rule.rewrite]
         for rule in more:
             if rule.rewrite in saved:
-                self._assessor.mark_changed(rule)  # to be decided on at the next call
+                self._book.mark_changed(rule)  # to be decided on at the next call
+        make_room(self._memory, self._book, self._assessor)
         return Decisions(list(saved.values()), changes, removed)
 
     def _decide_on(self, rule: TrackedRule, now: float) -> StateChange | None:
         """Let a rule enter its next state; return None if it stays in its own."""
         if self._next_state(rule) == rule.state:
             return None
-        tally = self._assessor.tally_of(rule)
+        tally = self._book.tally_of(rule)
         if tally is not None:  # before it acts, it is held against all that is known
             self._assessor.judge(tally)
+            if self._next_state(rule) == "active":
+                site = self._memory.site(rule.rewrite.host)
+                hold_against_all(self._memory, self._book, site, [tally])
         before, after = rule.state, self._next_state(rule)
         if before == after:
             return None
@@ -251,7 +271,7 @@ class Learner:
 
         Until then the second trial goes on; if it ends first, that decides.
         """
-        tally = self._assessor.tally_of(rule)
+        tally = self._book.tally_of(rule)
         site = self._memory.site(rule.rewrite.host)
         return tally is not None and questions.may_be_noise(site, tally)
 
@@ -260,7 +280,7 @@ class Learner:
 
         Then a part without any contradiction has only not shown its exceptions yet.
         """
-        found = self._assessor.where_it_holds(rule)
+        found = self._book.where_it_holds(rule)
         needed = self._thresholds.family[rule.rewrite.family].doubted
         return found.disagree > 0 and lower_bound(found.agree, found.disagree) < needed
 
@@ -283,7 +303,7 @@ class Learner:
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
         """Return True if content only seems to speak for a rule that is not active."""
-        return rule.state != "active" and self._assessor.is_doubtful(rule)
+        return rule.state != "active" and self._book.is_doubtful(rule)
 
     def is_verified(
         self, rules: Iterable[LearnedRule], identity: str, now: float, source: str = ""
@@ -309,7 +329,7 @@ class Learner:
 
     def _has_evidence_in(self, rule: TrackedRule | None, part: str) -> bool:
         """Return True if a rule that is tracked here has evidence in a part of its site."""
-        return rule is not None and self._assessor.has_evidence_in(rule, part)
+        return rule is not None and self._book.has_evidence_in(rule, part)
 
     def _is_covered(self, rule: TrackedRule) -> bool:
         """Return True if an active rule says the same for the whole site, or the opposite."""
@@ -331,6 +351,6 @@ class Learner:
         for other in rules.values():
             other.verified_at = -inf
         if failed.rewrite.below == "/":
-            tally = self._assessor.tally_of(failed)
+            tally = self._book.tally_of(failed)
             if tally is not None:
                 tally.forget_parts()

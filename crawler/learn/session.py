@@ -25,6 +25,7 @@ from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.gone_names import GoneNames
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
+from canonry.crawler.learn.memory.site_memory import FACTS
 from canonry.crawler.learn.news import Answered, Moved
 from canonry.crawler.learn.rule_store import publish
 from canonry.crawler.learn.second_trial import SecondTrials
@@ -54,7 +55,11 @@ class LearningSession:
     """Learns for one crawl, and gives the store its rules. Only the writer thread may call it."""
 
     def __init__(
-        self, canonicalizer: Canonicalizer, thresholds: Thresholds, notify: Callable[[str], None]
+        self,
+        canonicalizer: Canonicalizer,
+        thresholds: Thresholds,
+        notify: Callable[[str], None],
+        most_facts: int = FACTS,
     ) -> None:
         """Start without rules; the first transaction loads those of the store.
 
@@ -62,12 +67,13 @@ class LearningSession:
             canonicalizer: makes identities, without learned rules.
             thresholds: how much evidence makes a rule.
             notify: receives sentences for people.
+            most_facts: that are remembered; one host has at most half of them.
         """
         self._canonicalizer = canonicalizer
         self._thresholds = thresholds
         self._notify = notify
         self._archive = StoreArchive(canonicalizer)
-        self._learner = Learner(thresholds, registrable, self._archive)
+        self._learner = Learner(thresholds, registrable, self._archive, most_facts)
         self._generation = _UNKNOWN
         self._in_force = RulesInForce((), canonicalizer)
         self._waiting = WaitingHops()

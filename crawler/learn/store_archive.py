@@ -1,16 +1,18 @@
 """The store as the learner's archive: rules of sites, and what became of their URLs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import site_in, without_port
-from canonry.crawler.learn.evidence.site_facts import Fact
+from canonry.crawler.learn.in_force import identities
+from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.storage.http_status import OK
 from canonry.storage.learned import history, rule_rows
-from canonry.storage.learned.history import PastHop
+from canonry.storage.learned.history import PastAnswer, PastHop
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.seen.key_rows import rows_of_keys
 
 
 class StoreArchive:
@@ -39,23 +41,60 @@ class StoreArchive:
         """Return the rules of a site."""
         return [] if self._connection is None else rule_rows.of_host(self._connection, site)
 
-    def facts_of(self, site: str) -> Iterator[Fact]:
-        """Yield what a site's URLs answered."""
+    def facts_of(self, site: str, most: int) -> Iterator[Fact]:
+        """Yield what the latest so many URLs of a site answered."""
         if self._connection is None or not self.has_history:
             return
-        for answer in history.answers_of(self._connection, without_port(site)):
+        for answer in history.answers_of(self._connection, without_port(site), most):
             url = self._canonicalizer.identity(answer.url)
             if site_in(url) == site:
-                is_page = answer.status == OK
-                digest, sketch = (answer.digest, answer.sketch) if is_page else (b"", None)
-                yield Fact(url, answer.at, digest, sketch, missing=not is_page)
+                yield _fact(url, answer)
 
-    def hops_of(self, site: str) -> Iterator[PastHop]:
-        """Yield where a site's URLs led, by identities: redirects and canonical links."""
+    def hops_of(self, site: str, most: int) -> Iterator[PastHop]:
+        """Yield where a site's latest URLs led, by identities: redirects and canonical links."""
         if self._connection is None or not self.has_history:
             return
-        for hop in history.hops_of(self._connection, without_port(site)):
-            url = self._canonicalizer.identity(hop.url)
-            target = self._canonicalizer.identity(hop.target)
-            if url != target and site_in(url) == site:
-                yield hop._replace(url=url, target=target)
+        for hop in history.hops_of(self._connection, without_port(site), most):
+            found = self._by_identities(hop)
+            if found.url != found.target and site_in(found.url) == site:
+                yield found
+
+    def known_about(self, urls: Iterable[str]) -> Iterator[Fact | PastHop]:
+        """Yield what some URLs answered, and where they led.
+
+        If a rule holds a URL, another row is under its key: then nothing is known of it.
+        """
+        if self._connection is None:
+            return
+        names = set(urls)
+        keys = [self._canonicalizer.key_of(url) for url in names]
+        rows = list(rows_of_keys(self._connection, keys).values())
+        for answer in history.answers_at(self._connection, rows):
+            url = self._canonicalizer.identity(answer.url)
+            if url in names:
+                yield _fact(url, answer)
+        for hop in history.hops_at(self._connection, rows):
+            found = self._by_identities(hop)
+            if found.url != found.target and found.url in names:
+                yield found
+
+    def answered_on(self, site: str) -> Iterator[str]:
+        """Yield the URLs of a site that have answered, or led elsewhere."""
+        if self._connection is None:
+            return
+        for some in history.answered_of(self._connection, without_port(site)):
+            for url in identities(self._canonicalizer, some):
+                if site_in(url) == site:
+                    yield url
+
+    def _by_identities(self, hop: PastHop) -> PastHop:
+        """Return a hop between identities, as the learner names URLs."""
+        identity = self._canonicalizer.identity
+        return hop._replace(url=identity(hop.url), target=identity(hop.target))
+
+
+def _fact(url: str, answer: PastAnswer) -> Fact:
+    """Return what an identity answered."""
+    is_page = answer.status == OK
+    digest, sketch = (answer.digest, answer.sketch) if is_page else (b"", None)
+    return Fact(url, answer.at, digest, sketch, missing=not is_page)

@@ -1,7 +1,7 @@
 """History: what the store knows of a host's URLs, for those who learn from it."""
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, inspect, literal_column, select
 
@@ -10,7 +10,7 @@ from canonry.storage.records import ALIAS
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
 
-_MOST = 20_000  # URLs of one host; the latest
+_AT_ONCE = 10_000  # rows
 _MAX_HOPS = 5  # of a chain that are followed to its end
 
 
@@ -45,8 +45,8 @@ def has_index(connection: Connection) -> bool:
     )
 
 
-def answers_of(connection: Connection, host: str) -> Iterator[PastAnswer]:
-    """Yield what a host answered."""
+def answers_of(connection: Connection, host: str, most: int) -> Iterator[PastAnswer]:
+    """Yield what the latest so many URLs of a host answered."""
     index(connection)
     query = (
         select(urls.c.url, pages.c.fetched_at, pages.c.status, pages.c.digest, pages.c.sketch)
@@ -55,10 +55,38 @@ def answers_of(connection: Connection, host: str) -> Iterator[PastAnswer]:
         .where(hosts.c.name == host, pages.c.status.in_((OK, *GONE)))
         .where(urls.c.state == State.FETCHED)
         .order_by(urls.c.id.desc())
-        .limit(_MOST)
+        .limit(most)
     )
-    for url, at, status, digest, sketch in connection.execute(query):
-        yield PastAnswer(url, at, status, bytes(digest), None if sketch is None else bytes(sketch))
+    for row in connection.execute(query):
+        yield _answer(*row)
+
+
+def answers_at(connection: Connection, rows: Sequence[int]) -> Iterator[PastAnswer]:
+    """Yield what some rows answered, as far as they did."""
+    question = (
+        "SELECT urls.state, urls.url, pages.fetched_at, pages.status, pages.digest, pages.sketch "
+        "FROM urls JOIN pages ON pages.url_id = urls.id WHERE urls.id"
+    )
+    for state, url, at, status, digest, sketch in rows_of(connection, question, rows):
+        if state == State.FETCHED and status in {OK, *GONE}:
+            yield _answer(url, at, status, digest, sketch)
+
+
+def _answer(url: str, at: float, status: int, digest: bytes, sketch: bytes | None) -> PastAnswer:
+    """Return an answer; some drivers give other types of bytes."""
+    return PastAnswer(url, at, status, bytes(digest), None if sketch is None else bytes(sketch))
+
+
+def answered_of(connection: Connection, host: str) -> Iterator[list[str]]:
+    """Yield the URLs of a host that have answered, or led elsewhere, some at a time."""
+    index(connection)
+    query = (
+        select(urls.c.url)
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .where(hosts.c.name == host, urls.c.state.in_((State.FETCHED, State.REDIRECTED)))
+        .execution_options(yield_per=_AT_ONCE)
+    )
+    yield from (list(some) for some in connection.scalars(query).partitions(_AT_ONCE))
 
 
 def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[str]:
@@ -77,10 +105,15 @@ def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[st
     yield from connection.scalars(query)
 
 
-def hops_of(connection: Connection, host: str) -> Iterator[PastHop]:
+def hops_of(connection: Connection, host: str, most: int) -> Iterator[PastHop]:
     """Yield the permanent redirects and canonical links of a host whose ends answered with 200.
 
     A canonical link counts if its target names itself or nothing.
+
+    Args:
+        connection: to the store.
+        host: its name.
+        most: how many of them are looked at, from the latest URLs.
     """
     index(connection)
     query = (
@@ -89,14 +122,33 @@ def hops_of(connection: Connection, host: str) -> Iterator[PastHop]:
         .join(aliases, aliases.c.from_id == urls.c.id)
         .where(hosts.c.name == host, aliases.c.kind.in_(("redirect", "canonical")))
         .order_by(urls.c.id.desc())
-        .limit(_MOST)
+        .limit(most)
     )
+    yield from _alive(connection, [tuple(row) for row in connection.execute(query)])
+
+
+def hops_at(connection: Connection, rows: Sequence[int]) -> Iterator[PastHop]:
+    """Yield where some rows led, as `hops_of` does."""
+    question = (
+        "SELECT urls.url, aliases.kind, aliases.status, aliases.to_id, aliases.last_seen "
+        "FROM aliases JOIN urls ON urls.id = aliases.from_id WHERE aliases.from_id"
+    )
+    yield from _alive(connection, list(rows_of(connection, question, rows)))
+
+
+def _alive(connection: Connection, hops: Iterable[tuple[Any, ...]]) -> Iterator[PastHop]:
+    """Yield those permanent redirects and canonical links whose ends answered with 200.
+
+    Args:
+        connection: to the store.
+        hops: the URL, the kind, the HTTP status, the target's row, and when it was seen.
+    """
     found = [
-        row
-        for row in connection.execute(query)
-        if row.kind == "canonical" or row.status in PERMANENT_REDIRECTS
+        hop
+        for hop in hops
+        if hop[1] == "canonical" or (hop[1] == "redirect" and hop[2] in PERMANENT_REDIRECTS)
     ]
-    ends = _targets(connection, {row.to_id for row in found})
+    ends = _targets(connection, {hop[3] for hop in found})
     for url, kind, _status, to_id, at in found:
         target = ends.get(to_id)
         if target is not None and (kind == "redirect" or target.names_itself):

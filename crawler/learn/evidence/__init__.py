@@ -1,1 +1,1 @@
-"""Evidence: what is known of a host, and what it says for and against rules."""
+"""Evidence: what facts say for and against rules, and which questions would decide."""

@@ -4,18 +4,16 @@ Pure: no clock, no store. The evidence of a rule is a function of the facts, in 
 came: a rule that is opened late is held against all that is known of its site.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of, without_port
+from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
-from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.site_memory import KnownSite, SiteMemory, SiteView
-from canonry.crawler.learn.evidence.tally import AGAINST, DOUBTS, FOR, RuleTally, Stance
+from canonry.crawler.learn.evidence.rule_book import RuleBook, lies_in
 from canonry.crawler.learn.evidence.verdicts import (
     beside,
     counted_path,
@@ -25,47 +23,33 @@ from canonry.crawler.learn.evidence.verdicts import (
 )
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.life.verification import first_directory
+from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.site_memory import SiteMemory, SiteView
+from canonry.crawler.learn.memory.tally import AGAINST, DOUBTS, FOR, RuleTally, Stance
 from canonry.storage.learned.tracked_rule import SAMPLES, Counts, TrackedRule
-
-_PART = 5  # clean paths for a rule about a part of a site
 
 
 class Assessor:
     """Holds facts against rules."""
 
-    def __init__(self, memory: SiteMemory) -> None:
-        """Start with what is remembered."""
+    def __init__(self, memory: SiteMemory, book: RuleBook) -> None:
+        """Start with what is remembered.
+
+        Args:
+            memory: the facts.
+            book: the rules.
+        """
         self._memory = memory
-        self._changed: dict[Rewrite, TrackedRule] = {}
-
-    def forget(self) -> None:
-        """Forget which rules have new evidence."""
-        self._changed.clear()
-
-    def forget_hosts(self, hosts: Collection[str]) -> None:
-        """Forget which rules of some hosts have new evidence."""
-        for rewrite in [said for said in self._changed if without_port(said.host) in hosts]:
-            del self._changed[rewrite]
-
-    def take_changed(self) -> list[TrackedRule]:
-        """Return the rules with new evidence, once."""
-        changed, self._changed = list(self._changed.values()), {}
-        return changed
-
-    def mark_changed(self, rule: TrackedRule) -> None:
-        """Remember that a rule is to be decided on, and saved."""
-        self._changed[rule.rewrite] = rule
+        self._book = book
 
     def restore(self, name: str, site: KnownSite) -> None:
         """Hold the rules of a site that was read again against its facts."""
         stored, site.rules = site.rules, {}
         for rule in stored.values():
             self.open(replace(rule.rewrite, below="/"))
-        for rewrite, rule in stored.items():
-            tally = self.tally_of(rule)
-            rule.restart(Counts() if tally is None else tally.totals(_part(rewrite)))
-            site.rules[rewrite] = rule
-            self._changed.pop(rewrite, None)
+        for rule in stored.values():
+            self._book.put(rule)
         for url in list(site.known.facts):
             self._propose(name, site, site.known.facts[url], Parts.of(url))
 
@@ -96,6 +80,7 @@ class Assessor:
         site = self._memory.site(name)
         if site.known.canonicals.get(source) == target:
             return
+        self._memory.recall(source)
         site.known.canonicals[source] = target
         self._open_named(site, shown_by(source, target))
         self._review(name, site, source, parts)
@@ -129,6 +114,12 @@ class Assessor:
             self._judge_known(tally)
             self._memory.drop_refuted(rewrite.host, tally)
 
+    def judge_anew(self, site: KnownSite, tally: RuleTally) -> None:
+        """Hold a rule against what is left of the facts; those that are forgotten still count."""
+        less = site.tallies[tally.rewrite] = tally.emptied(site.known.facts)
+        self._judge_known(less)
+        less.remember_all(tally)
+
     def judge_site(self, site: KnownSite) -> None:
         """Judge anew all that rests on the comparison of content."""
         for tally in list(site.tallies.values()):
@@ -138,62 +129,6 @@ class Assessor:
         """Judge all URLs that a rule changes anew, if other facts can change what they say."""
         urls = [url for url in tally.results if url not in tally.final]
         self._judge_all(tally, urls, is_new=False)
-
-    def rule(self, rewrite: Rewrite) -> TrackedRule:
-        """Return the rule that says something; add it as a candidate if there is none."""
-        rules = self._memory.site(rewrite.host).rules
-        rule = rules.get(rewrite)
-        if rule is None:
-            rule = rules[rewrite] = TrackedRule(rewrite)
-        return rule
-
-    def remove_unfounded(self, rule: TrackedRule) -> bool:
-        """Remove a candidate for which nothing speaks (any more); return True if it was one."""
-        if rule.state != "candidate" or rule.agree or rule.hsts:
-            return False
-        self._memory.site(rule.rewrite.host).rules.pop(rule.rewrite, None)
-        return True
-
-    def tally_of(self, rule: TrackedRule) -> RuleTally | None:
-        """Return where a rule's evidence is counted."""
-        whole = replace(rule.rewrite, below="/")
-        return self._memory.site(rule.rewrite.host).tallies.get(whole)
-
-    def is_doubtful(self, rule: TrackedRule) -> bool:
-        """Return True if the pages that speak for a rule differ more than one from itself."""
-        tally = self.tally_of(rule)
-        text = self._memory.site(rule.rewrite.host).known.text
-        return tally is not None and tally.differ_more(text)
-
-    def where_it_holds(self, rule: TrackedRule) -> Counts:
-        """Return the evidence for a rule, and what it says of other parts of its site.
-
-        The parts in which more speaks against it than for it are left out: there it does not hold.
-        """
-        tally = self.tally_of(rule)
-        return Counts() if tally is None else tally.where_it_holds()
-
-    def has_evidence_in(self, rule: TrackedRule, part: str) -> bool:
-        """Return True if a rule has evidence in a part of its site."""
-        tally = self.tally_of(rule)
-        return tally is not None and tally.totals(part).agree > 0
-
-    def open_parts(self, rule: TrackedRule) -> None:
-        """Add rules for the parts of a site that are clean, where the whole site is not."""
-        tally = self.tally_of(rule)
-        if tally is None or rule.rewrite.below != "/" or rule.rewrite.family == "path-prefix":
-            return
-        for part in tally.parts():
-            counts = tally.totals(part)
-            if counts.agree < _PART or counts.disagree:
-                continue
-            said = replace(rule.rewrite, below=part)
-            if said not in self._memory.site(rule.rewrite.host).rules:
-                added = self.rule(said)
-                added.set_counts(counts)
-                added.samples = [pair for pair in rule.samples if _lies_in(pair[0], part)]
-                added.first_seen, added.last_seen = rule.first_seen, rule.last_seen
-                self.mark_changed(added)
 
     def _propose(self, name: str, site: KnownSite, fact: Fact, parts: Parts) -> None:
         """Open the rules that a fact may be evidence for."""
@@ -227,7 +162,7 @@ class Assessor:
         if rule is not None:
             rule.set_counts(Counts())
             rule.state = "candidate"
-            self.mark_changed(rule)
+            self._book.mark_changed(rule)
 
     def _judge_known(self, tally: RuleTally) -> None:
         """Judge all known URLs that a new rule changes."""
@@ -249,6 +184,8 @@ class Assessor:
             tally.enter(url, result)
             return result
         there = self._memory.site(site_of(Parts.of(result)))
+        if there.is_partial:
+            self._memory.recall(result)
         if (known := there.known.facts.get(result)) is not None:
             result = known.url  # the same text is not kept twice
         there.awaited[result] = (*there.awaited.get(result, ()), tally)
@@ -319,7 +256,7 @@ class Assessor:
         for part in ("", first_directory(path)):
             rule = rules.get(replace(tally.rewrite, below=part) if part else tally.rewrite)
             if rule is None and not part and stance in FOR:
-                rule = self.rule(tally.rewrite)
+                rule = self._book.rule(tally.rewrite)
             if rule is not None:
                 if at is None:
                     at = max(_at(view, url), _at(view, found))
@@ -330,11 +267,11 @@ class Assessor:
                     rule.add_sample(url, found, agrees=False)
                 elif against > 0:
                     self._add_contrary(rule, tally, part)
-                self.mark_changed(rule)
+                self._book.mark_changed(rule)
 
     def _add_contrary(self, rule: TrackedRule, tally: RuleTally, part: str) -> None:
         """Name what speaks against a rule, and counts only since something speaks for it."""
-        at_hand = (url for url in tally.counted_against() if _lies_in(url, part))
+        at_hand = (url for url in tally.counted_against() if lies_in(url, part))
         for url in islice(at_hand, SAMPLES):
             name = site_in(url)
             view = self._memory.view(name, self._memory.site(name))
@@ -345,13 +282,3 @@ def _at(view: SiteView, url: str) -> float:
     """Return when a URL answered."""
     fact = view.fact(url) if url else None
     return 0.0 if fact is None else fact.at
-
-
-def _part(rewrite: Rewrite) -> str:
-    """Return the part of its site that a rule covers; "" for all of it."""
-    return "" if rewrite.below == "/" else rewrite.below
-
-
-def _lies_in(url: str, part: str) -> bool:
-    """Return True if a URL's path lies in a part of its site."""
-    return Parts.of(url).path.startswith(part)

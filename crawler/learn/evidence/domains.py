@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES
 from canonry.crawler.learn.evidence.assessor import Assessor
-from canonry.crawler.learn.evidence.site_memory import SiteMemory
+from canonry.crawler.learn.evidence.rule_book import RuleBook
+from canonry.crawler.learn.memory.site_memory import SiteMemory
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AGREEING_HOSTS = 3
@@ -14,6 +15,7 @@ _AGREEING_HOSTS = 3
 
 def extend_to_domain(
     memory: SiteMemory,
+    book: RuleBook,
     assessor: Assessor,
     registrable: Callable[[str], str],
     rule: TrackedRule,
@@ -23,6 +25,7 @@ def extend_to_domain(
 
     Args:
         memory: what is known of the hosts.
+        book: the rules.
         assessor: holds facts against the new rule.
         registrable: from a host to its registrable domain, private suffixes respected.
         rule: which has become active.
@@ -44,10 +47,10 @@ def extend_to_domain(
     wide = replace(said, host=domain, subdomains=True)
     memory.wide_domains.add(domain)
     assessor.open(wide)
-    learned = assessor.rule(wide)
+    learned = book.rule(wide)
     if learned.state == "candidate":
         learned.enter("probation", now)
-        assessor.mark_changed(learned)
+        book.mark_changed(learned)
 
 
 def _may_agree(memory: SiteMemory, host: str) -> bool:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from canonry.canon.learned import Rewrite
 from canonry.crawler.content.sketch import Sketch
-from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.site_memory import KnownSite
-from canonry.crawler.learn.evidence.tally import DOUBTS, FOR, RuleTally, Stance
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
+from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.tally import DOUBTS, FOR, RuleTally, Stance
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
 _FIRST = 64  # questions that a site gets in any case ...
@@ -39,7 +39,7 @@ def is_open(site: KnownSite, tally: RuleTally) -> bool:
 
 def room(site: KnownSite) -> int:
     """Return how many URLs of a site may be asked sooner now."""
-    answers = len(site.known.facts)
+    answers = site.answers
     if answers - site.asked_at >= _PATIENCE:
         site.asked.clear()
     if answers < site.look_at or not any(is_open(site, t) for t in site.tallies.values()):
@@ -49,7 +49,7 @@ def room(site: KnownSite) -> int:
 
 def _left(site: KnownSite) -> int:
     """Return how many more questions a site may be asked for all that it has answered."""
-    return _FIRST + len(site.known.facts) // _SHARE - site.questions
+    return _FIRST + site.answers // _SHARE - site.questions
 
 
 def is_worth_asking(site: KnownSite, rewrites: Iterable[Rewrite]) -> bool:
@@ -89,14 +89,13 @@ def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
         look.at(url)
         number += 1
     chosen = list(islice({**look.deciding, **look.others}, most))
-    facts = len(site.known.facts)
     site.asked.update(chosen)
     site.questions += len(chosen)
-    site.asked_at = facts
+    site.asked_at = site.answers
     if len(look.deciding) < most:
         further = site.looked + number
         site.looked = further if number >= LOOKED_AT and further < _FURTHEST else 0
-    site.look_at = 0 if chosen or site.looked else facts + _LOOK_AGAIN
+    site.look_at = 0 if chosen or site.looked else site.answers + _LOOK_AGAIN
     return chosen
 
 
@@ -217,7 +216,7 @@ def _repeats_left(site: KnownSite) -> int:
     known = site.known
     if known.is_steady:
         return -_MORE_REPEATS
-    return _REPEATS + (len(known.facts) // 64).bit_length() - len(site.repeated)
+    return _REPEATS + (site.answers // 64).bit_length() - len(site.repeated)
 
 
 def _unrepeated(site: KnownSite, urls: Iterable[str]) -> Iterator[Fact]:

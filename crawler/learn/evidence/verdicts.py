@@ -10,8 +10,8 @@ from canonry.canon.learned import FAMILIES, Rewrite, act, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import rewrites_from
-from canonry.crawler.learn.evidence.site_facts import Fact
-from canonry.crawler.learn.evidence.tally import Judgement, RuleTally, Stance
+from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.tally import Judgement, RuleTally, Stance
 
 _MAX_HOPS = 5
 _NOTHING = Judgement(Stance.NOTHING)

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.records import Records
 from support.strategies import share, tries
 
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound
+from canonry.crawler.learn.memory.site_memory import FACTS
 from canonry.crawler.learn.news import Answered, Moved
 
 LIMITS = thresholds.load()
@@ -60,10 +62,12 @@ def outcomes(draw: st.DrawFn) -> list[News]:
     return news
 
 
-def learn(news: Sequence[News], step: int) -> Learner:
-    """Pass news to a learner, and let it decide after each few."""
-    one = Learner(LIMITS, registrable)
+def learn(news: Sequence[News], step: int, most_facts: int = FACTS) -> Learner:
+    """Pass news to a learner that remembers so many facts, and let it decide after each few."""
+    records = Records()
+    one = Learner(LIMITS, registrable, records, most_facts)
     for place, item in enumerate(news):
+        records.record(item)
         one.observe(item)
         if place % step == 0:
             one.decide(float(place))
@@ -132,3 +136,18 @@ def test_what_spoke_against_a_rule_before_it_was_one_is_named() -> None:
     assert (rule.agree, rule.disagree) == (3, 1)
     assert rule.against == [(odd, f"{odd}/")]
     assert [url for url, _found in rule.samples] == [f"https://{SITE}/p{n}" for n in range(3)]
+
+
+@given(outcomes(), st.integers(0, 1 << 30), st.integers(1, 16), st.sampled_from((16, 40, 80)))
+@settings(max_examples=tries(1), deadline=None)
+def test_no_rule_is_active_that_what_was_forgotten_contradicts(
+    news: list[News], seed: int, step: int, most: int
+) -> None:
+    random.Random(seed).shuffle(news)
+    whole = {rule.rewrite: rule for rule in learn(news, step).rules(SITE)}
+    for rule in learn(news, step, most).rules(SITE):
+        if rule.state == "active" and rule.rewrite in whole:
+            all_known = whole[rule.rewrite]
+            assert not all_known.disagree or (
+                lower_bound(all_known.agree, all_known.disagree) >= LIMITS.family["www"].doubted
+            )

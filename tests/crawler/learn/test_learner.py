@@ -8,6 +8,7 @@ from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound
+from canonry.crawler.learn.memory.site_memory import SITES
 from canonry.crawler.learn.news import Answered, Moved
 from canonry.crawler.settings import SettingsError
 
@@ -307,9 +308,9 @@ def test_memory_is_bounded() -> None:
     for n in range(5000):
         observe(one, Answered(f"{H}/a?k{n}=1&z=1", b"%d" % (n // 2), float(n)))
     assert len(one.rules("h.example")) <= 48
-    for n in range(5000):
+    for n in range(SITES + 100):
         one.observe(Answered(f"http://h{n}.example/", b"x", float(n)))
-    assert len(one._memory._sites) <= 4000  # noqa: SLF001 - a bound is what is asked for
+    assert len(one._memory._sites) == SITES  # noqa: SLF001 - a bound is what is asked for
 
 
 @pytest.mark.parametrize(

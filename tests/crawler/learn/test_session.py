@@ -13,6 +13,7 @@ from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.evidence.probes import beside
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.thresholds import Thresholds
+from canonry.crawler.learn.memory.site_memory import FACTS
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import rule_rows
@@ -26,10 +27,10 @@ Hops = tuple[Hop, ...]
 class Crawl:
     """A store with a learning session, and pages that are recorded one by one."""
 
-    def __init__(self, folder: Path, limits: Thresholds = LIMITS) -> None:
+    def __init__(self, folder: Path, limits: Thresholds = LIMITS, most_facts: int = FACTS) -> None:
         self.said: list[str] = []
         self.store: Store = open_store(folder)
-        self.session = LearningSession(MAKE, limits, self.said.append)
+        self.session = LearningSession(MAKE, limits, self.said.append, most_facts)
         self.store.rules = self.session
         self.now = 1000.0
 
@@ -354,3 +355,35 @@ def page_of(n: int) -> Page:
 def with_sample(paths: int) -> Thresholds:
     more = msgspec.structs.replace(LIMITS.verification, sample=paths, sample_every=2)
     return msgspec.structs.replace(LIMITS, verification=more)
+
+
+@pytest.mark.every_database
+def test_on_a_host_that_is_too_large_for_the_memory_the_evidence_is_the_same(
+    tmp_path: Path,
+    database: str,
+) -> None:
+    del database  # it decides what `open_store` opens
+    found = []
+    for most in (FACTS, 60):
+        (tmp_path / str(most)).mkdir()
+        crawl = Crawl(tmp_path / str(most), most_facts=most)
+
+        def fetch(url: str, body: str, crawl: Crawl = crawl) -> None:
+            page = Page(200, 0.1, "text/html", 1, body.encode().ljust(16), None, None, 0)
+            crawl.record(url, State.FETCHED, page=page)
+
+        for n in range(8):
+            fetch(f"{H}/a{n}", f"a{n}")
+            fetch(f"{H}/a{n}?ref=1", f"a{n}")
+        crawl.moved(f"{H}/old", f"{H}/old/")
+        for n in range(60):
+            fetch(f"{H}/b{n}", f"b{n}")
+        learn_slashes(crawl, 40)
+        for n in range(8, 30):
+            fetch(f"{H}/b{n}?ref=1", f"b{n}" if n % 5 else "other")
+            fetch(f"{H}/p{n}/?ref=1", f"c{n}")
+        found.append(evidence(crawl))
+        crawl.store.close()
+    assert found[0] == found[1]
+    assert ("trailing-slash", "slash", 41, 68) in found[0]
+    assert ("parameter-irrelevant", "", 26, 26) in found[0]

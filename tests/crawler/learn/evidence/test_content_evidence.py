@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from support.made_pages import WORDS, page
 
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.content.sketch import encoded_sketch
@@ -13,22 +14,6 @@ from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.news import Answered, Moved
 
 H = "http://h.example"
-_WORDS = [f"{a}{b}{c}" for a in "bdklmnrst" for b in "aeiou" for c in ("n", "r", "st", "l")]
-_FRAME = "home shop news about contact help search basket account language country imprint"
-
-
-def page(number: int, rng: random.Random, *, more: str = "", code: int | None = None) -> bytes:
-    """Return a page with own text, in a frame, with a token, a clock and a rotating teaser."""
-    own = random.Random(number)
-    text = " ".join(own.choices(_WORDS, k=150))
-    teaser = " ".join(random.Random(rng.randrange(4)).choices(_WORDS, k=12))
-    return (
-        f"<html><title>{own.choice(_WORDS)} {own.choice(_WORDS)} {number}</title>"
-        f"<nav>{_FRAME}</nav>"
-        f"<p>rendered at {rng.randrange(24)}:{rng.randrange(60)} for {rng.randrange(10**9):x}9</p>"
-        f"<p>{teaser}</p><h1>{own.choice(_WORDS)} {number}</h1><p>{text} {more}</p>"
-        f"<p>code {number if code is None else code} price {own.randrange(1000)}</p>"
-    ).encode()
 
 
 def answered(url: str, body: bytes, at: float = 0.0) -> Answered:
@@ -75,7 +60,7 @@ def test_other_text_and_other_codes_veto(how: str) -> None:
         site[f"{H}/p{n}?ref=1"] = {
             "text": partial(page, n + 1000, rng),
             "code": partial(page, n, rng, code=n + 5000),
-            "half": partial(page, n, rng, more=" ".join(rng.choices(_WORDS, k=150))),
+            "half": partial(page, n, rng, more=" ".join(rng.choices(WORDS, k=150))),
         }[how]
     found = counts(learn(site))
     assert all(state == "candidate" and agree <= 2 for state, agree, _disagree in found)
@@ -87,7 +72,7 @@ def test_pages_that_differ_more_than_one_from_itself_make_no_rule(seed: int) -> 
     rng = random.Random(seed)
 
     def version(number: int, chance: float) -> bytes:
-        more = " ".join(random.Random(f"more {number}").choices(_WORDS, k=30))
+        more = " ".join(random.Random(f"more {number}").choices(WORDS, k=30))
         return page(number, rng, more=more if rng.random() < chance else "")
 
     site = {}
@@ -109,7 +94,7 @@ def test_pages_that_differ_more_from_each_other_than_one_from_itself_make_no_rul
     rng = random.Random(seed)
 
     def version(number: int, chance: float) -> bytes:
-        more = " ".join(random.Random(f"more {number}").choices(_WORDS, k=15))
+        more = " ".join(random.Random(f"more {number}").choices(WORDS, k=15))
         return page(number, rng, more=more if rng.random() < chance else "")
 
     chances = {"": 0.5, "?ref=1": 1.0, "?ref=2": 0.0}
@@ -132,7 +117,7 @@ def test_what_is_seldom_shown_is_no_other_page_until_it_is_shown_again(
     few = range(40, 46)
 
     def ask(n: int, end: str = "", line: str = "") -> Answered:
-        text = " ".join(random.Random(n).choices(_WORDS, k=150))
+        text = " ".join(random.Random(n).choices(WORDS, k=150))
         clock = f"{rng.randrange(24)}:{rng.randrange(60)}"
         body = f"<h1>Page {n}</h1><p>{text}</p><p>rendered at {clock}</p><p>{line}</p>"
         return answered(f"{H}/p{n}{end}", body.encode(), float(n))

@@ -5,15 +5,16 @@ not matter in which order facts arrive, and a verdict that changes is taken back
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.learn.life.verification import first_directory
+from canonry.crawler.learn.memory.compact_set import CompactSet
 from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
@@ -119,6 +120,7 @@ class RuleTally:
     _verdicts: dict[str, int] = field(default_factory=dict)  # with the path, as `_said` joins them
     _paths: Counter[int] = field(default_factory=Counter)  # URLs of a path that say the same
     _totals: dict[str, Counter[Stance]] = field(default_factory=dict)  # paths, by part of the site
+    _earlier: CompactSet = field(default_factory=CompactSet)  # of paths whose URLs are forgotten
     _old: frozenset[str] = frozenset()  # URLs that speak for no part any more
 
     def __post_init__(self) -> None:
@@ -163,13 +165,14 @@ class RuleTally:
             self._paths[said] -= 1
             if not self._paths[said]:
                 del self._paths[said]
-                self._count(url, path, before, -1)
+                if said not in self._earlier:
+                    self._count(url, path, before, -1)
         if stance is Stance.NOTHING:
             del self._verdicts[url]
             return
         self._verdicts[url] = said = _said(path, stance)
         self._paths[said] += 1
-        if self._paths[said] == 1:
+        if self._paths[said] == 1 and said not in self._earlier:
             self._count(url, path, stance, 1)
 
     def remember(self, url: str, said: Judgement, beside: tuple[int, int]) -> None:
@@ -198,6 +201,27 @@ class RuleTally:
             text.differ_more(found.differing, found.watched)
             for found in (self.compared, self.beside)
         )
+
+    def emptied(self, urls: Container[str]) -> Self:
+        """Return a tally of the same rule without verdicts.
+
+        Args:
+            urls: that are still known; it remembers which of them speak for no part any more.
+        """
+        old = frozenset(url for url in self._old if url in urls)
+        return type(self)(self.rewrite, suspected=self.suspected, doubts=self.doubts, _old=old)
+
+    def remember_all(self, other: Self) -> None:
+        """Count what another tally of the same rule does, which knows other URLs, or more.
+
+        What both know is counted once; a path that comes back is known, too.
+        """
+        for part, counted in other._totals.items():
+            own = self._totals.setdefault(part, Counter())
+            for stance, number in counted.items():
+                own[stance] = max(own[stance], number)
+        new = other._paths.keys() - self._paths.keys()
+        self._earlier = self._earlier.with_more([*other._earlier, *new])
 
     def _count(self, url: str, path: str, stance: Stance, by: int) -> None:
         is_forgotten = stance in FOR and url in self._old

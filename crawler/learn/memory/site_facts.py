@@ -1,19 +1,20 @@
 """What is known of one site: what became of its URLs, and which of its pages may be the same."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Self
 
 import msgspec
-from msgspec.structs import replace
+from msgspec import structs
 
 from canonry.canon.learned import INDEX_FILE, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch
-from canonry.crawler.learn.evidence.loose_forms import loose_forms
-from canonry.crawler.learn.evidence.parameter_values import ParameterValues
+from canonry.crawler.learn.memory.loose_forms import loose_forms
+from canonry.crawler.learn.memory.parameter_values import ParameterValues
 
 _ALIKE = 8  # pages remembered for one form
 _STEADY = 4  # pages with the body of others, before a page with another body is another page
@@ -86,13 +87,51 @@ class SiteFacts:
         That is the fact's own URL, and the earlier pages whose body turns out to be boilerplate.
         """
         known = self.facts.get(fact.url)
-        if known is not None and replace(known, at=fact.at) == fact:
+        if known is not None and structs.replace(known, at=fact.at) == fact:
             return ()
         self.facts[fact.url] = fact
         if not fact.is_page:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(fact.sketch)
+        return (fact.url, *self._file(fact, parts))
+
+    def only(self, kept: Container[str]) -> Self:
+        """Return what stays if all other facts are forgotten.
+
+        What the pages have in common, and which bodies are boilerplate, is remembered.
+
+        Args:
+            kept: identities.
+        """
+        less = replace(
+            self,
+            facts={url: fact for url, fact in self.facts.items() if url in kept},
+            canonicals={url: named for url, named in self.canonicals.items() if url in kept},
+            _alone="",
+            _forms={},
+            _bodies={
+                digest: body
+                for digest, body in self._bodies.items()
+                if isinstance(body, _Body) and not self.is_telling(digest)
+            },
+        )
+        less.file_pages()
+        return less
+
+    def file_pages(self) -> None:
+        """File all pages under their forms and bodies; that says nothing new of the site."""
+        before = self.is_steady, self._equal
+        for url, fact in self.facts.items():
+            if fact.is_page:
+                self._file(fact, Parts.of(url))
+        self.is_steady, self._equal = before
+
+    def _file(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
+        """File a page under its forms and its body; return the earlier pages if it is boilerplate.
+
+        Boilerplate is what too many resources have, from now on.
+        """
         is_alone = fact.digest not in self._bodies
         for form in _forms_of(parts):
             there = self._forms.get(form)
@@ -104,7 +143,7 @@ class SiteFacts:
             if len(several) < _ALIKE and fact.url not in several:
                 self._forms[form] = (*several, fact.url)
         self._alone = fact.url if is_alone else ""
-        return (fact.url, *self._add_body(fact, parts.path))
+        return self._add_body(fact, parts.path)
 
     def _add_body(self, fact: Fact, path: str) -> tuple[str, ...]:
         """Remember a page by its body; return the earlier pages if it is boilerplate from now."""

@@ -1,7 +1,7 @@
 """The tally of a rule: what it counts for the parts of a site."""
 
 from canonry.canon.learned import Rewrite
-from canonry.crawler.learn.evidence.tally import RuleTally, Stance
+from canonry.crawler.learn.memory.tally import RuleTally, Stance
 
 
 def tally_of(**stances: str) -> RuleTally:

@@ -1,106 +1,40 @@
 """What the learner remembers of sites: facts, tallies and rules.
 
 Memory is bounded: so many sites, so many facts, so many rules of each. What is forgotten is in the
-store, and is read again when the site is met again.
+store: single facts are looked up there, and a site that is met again gets its latest ones.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Protocol
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import Rewrite, site_in, without_port
+from canonry.canon.learned import FAMILIES, Rewrite, site_in, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
-from canonry.crawler.learn.evidence.site_facts import Fact, SiteFacts
-from canonry.crawler.learn.evidence.tally import RuleTally
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
+from canonry.crawler.learn.memory.archive import Archive
+from canonry.crawler.learn.memory.known_site import GONE, KnownSite
+from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.storage.learned.history import PastHop
-from canonry.storage.learned.tracked_rule import TrackedRule
 
-_SITES = 4_000
-_FACTS = 200_000
+SITES = 16_000
+FACTS = 200_000  # of all sites
+_OF_ONE = 2  # the share of them that one site may have: one half
+_LEFT = 0.75  # of them, when there were too many
+_READ = 20_000  # facts of a site that is met for the first time
+_READ_AGAIN = 100  # where many sites take turns: each time costs as much as so many pages
 _TALLIES = 48  # of one site
+_HOPS = 3  # that are followed when a URL is looked up
 _REFUTED = 16  # paths against a rule that has none for it: it is not looked at again
-
-
-class Archive(Protocol):
-    """Knows rules and facts for longer than the memory does."""
-
-    def rules_of(self, site: str) -> Iterable[TrackedRule]:
-        """Return the rules of a site; called when the learner meets the site (again)."""
-        ...
-
-    def facts_of(self, site: str) -> Iterable[Fact]:
-        """Return what a site's URLs answered; called when the learner meets it (again)."""
-        ...
-
-    def hops_of(self, site: str) -> Iterable[PastHop]:
-        """Return where a site's URLs led, by identities: redirects and canonical links."""
-        ...
-
-
-class NoArchive:
-    """An archive that remembers nothing."""
-
-    def rules_of(self, site: str) -> Iterable[TrackedRule]:
-        """Return nothing."""
-        del site
-        return ()
-
-    def facts_of(self, site: str) -> Iterable[Fact]:
-        """Return nothing."""
-        del site
-        return ()
-
-    def hops_of(self, site: str) -> Iterable[PastHop]:
-        """Return nothing."""
-        del site
-        return ()
-
-
-@dataclass(slots=True)
-class KnownSite:
-    """What is remembered of one site.
-
-    Attributes:
-        known: the facts.
-        rules: by what they say.
-        tallies: of rules for the whole site; those for its parts are counted there, too.
-        awaited: the tallies that make URLs of other sites, or of this one, into a URL.
-        named: what redirects and canonical links showed.
-        refuted: what is not looked at again.
-        asked: URLs that were asked sooner, for an open question, and have not answered yet.
-        asked_at: how many facts were known then.
-        look_at: with how many facts it is worth to look for further questions.
-        looked: how many URLs of the queue were looked at since its beginning.
-        questions: how many were asked so far.
-        repeated: the URLs that were asked twice, to see what changes by itself; True for those that
-            have answered.
-        probed: True if the site was asked for something that does not exist.
-    """
-
-    known: SiteFacts = field(default_factory=SiteFacts)
-    rules: dict[Rewrite, TrackedRule] = field(default_factory=dict)
-    tallies: dict[Rewrite, RuleTally] = field(default_factory=dict)
-    awaited: dict[str, tuple[RuleTally, ...]] = field(default_factory=dict)
-    named: set[Rewrite] = field(default_factory=set)
-    refuted: set[Rewrite] = field(default_factory=set)
-    asked: set[str] = field(default_factory=set)
-    asked_at: int = 0
-    look_at: int = 0
-    looked: int = 0
-    questions: int = 0
-    repeated: dict[str, bool] = field(default_factory=dict)
-    probed: bool = False
 
 
 class SiteMemory:
     """The sites that were used last.
 
     Attributes:
+        archive: knows more than is remembered.
         wide_domains: the domains with rules for their subdomains, too.
     """
 
@@ -109,6 +43,7 @@ class SiteMemory:
         registrable: Callable[[str], str],
         archive: Archive,
         restore: Callable[[str, KnownSite], None],
+        most_facts: int = FACTS,
     ) -> None:
         """Start empty.
 
@@ -117,12 +52,16 @@ class SiteMemory:
             archive: knows earlier rules and facts.
             restore: is called with the name of a site, and what is remembered of it, when the site
                 was read from the archive.
+            most_facts: of all sites that are remembered.
         """
         self._registrable = registrable
-        self._archive = archive
+        self.archive = archive
         self._restore = restore
         self._sites: OrderedDict[str, KnownSite] = OrderedDict()
         self._facts = 0
+        self._most_facts = most_facts
+        self._has_large = False  # True if a site may have too many facts
+        self._have_left = False  # True if sites had to be forgotten
         self.wide_domains: set[str] = set()
 
     def forget(self, wide_domains: Iterable[str] = ()) -> None:
@@ -147,19 +86,75 @@ class SiteMemory:
             self._sites.move_to_end(name)
             return site
         site = self._sites[name] = KnownSite()
-        site.rules = {rule.rewrite: rule for rule in self._archive.rules_of(name)}
-        for fact in self._archive.facts_of(name):
-            self.add(site, fact, Parts.of(fact.url))
-        for hop in self._archive.hops_of(name):
-            if hop.kind == "redirect":
-                self.add(site, Fact(hop.url, hop.at, target=hop.target), Parts.of(hop.url))
-            else:
-                site.known.canonicals[hop.url] = hop.target
+        site.rules = {rule.rewrite: rule for rule in self.archive.rules_of(name)}
+        if self.archive.has_history:
+            self._read(name, site)
         self._restore(name, site)
-        while len(self._sites) > _SITES or (self._facts > _FACTS and len(self._sites) > 1):
+        if len(self._sites) > SITES:
             _name, gone = self._sites.popitem(last=False)
             self._facts -= len(gone.known.facts)
+            self._have_left = self.archive.has_history = True
         return site
+
+    def _read(self, name: str, site: KnownSite) -> None:
+        """Read the latest facts of a site from the archive, as far as there is room for them."""
+        room = min(_READ, self._most_facts - self._facts)
+        most = _READ_AGAIN if self._have_left else max(_READ_AGAIN, room)
+        number = 0
+        for fact in self.archive.facts_of(name, most):
+            self.add(site, fact, Parts.of(fact.url))
+            number += 1
+        for hop in self.archive.hops_of(name, most):
+            self._take(site, hop)
+            number += 1
+        site.is_partial = number >= most
+
+    def _take(self, site: KnownSite, found: Fact | PastHop) -> None:
+        """Add what the archive knows to a site's facts; that is no news."""
+        if isinstance(found, Fact):
+            self.add(site, found, Parts.of(found.url))
+        elif found.kind == "redirect":
+            self.add(site, Fact(found.url, found.at, target=found.target), Parts.of(found.url))
+        else:
+            site.known.canonicals[found.url] = found.target
+
+    def recall(self, url: str) -> None:
+        """Look a URL up in the archive, if its site has forgotten facts, and where it leads to."""
+        for _ in range(_HOPS):
+            site = self.site(site_in(url))
+            if not site.is_partial:
+                return
+            if url not in site.known.facts:
+                for found in self.archive.known_about([url]):
+                    self._take(site, found)
+            fact = site.known.facts.get(url)
+            if fact is None or fact.target is None:
+                return
+            url = fact.target
+
+    def crowded(self) -> list[str]:
+        """Return which sites have to forget facts: the largest ones, if there are too many."""
+        if self._facts <= self._most_facts and not self._has_large:
+            return []
+        self._has_large = False
+        sizes = ((len(site.known.facts), name) for name, site in self._sites.items())
+        left, found = float(self._facts), []
+        for size, name in sorted(sizes, reverse=True):
+            if size * _OF_ONE <= self._most_facts and left <= self._most_facts * _LEFT:
+                break
+            left -= size * GONE
+            found.append(name)
+        return found
+
+    def shorten(self, name: str) -> KnownSite:
+        """Forget most facts of a site, and its tallies; return what was known of it."""
+        old = self._sites[name]
+        new = self._sites[name] = old.shortened(name)
+        self._facts -= len(old.known.facts) - len(new.known.facts)
+        if any(FAMILIES[said.family].moves_host for said in old.tallies):
+            for site in self._sites.values():
+                site.forget_awaiting(old.tallies.values())
+        return old
 
     def twin(self, name: str) -> KnownSite | None:
         """Return the site with "www." before a site's name, or without it, if it is known."""
@@ -169,7 +164,9 @@ class SiteMemory:
         """Add a fact to its site; return the URLs about which something new is known."""
         before = len(site.known.facts)
         news = site.known.add(fact, parts)
-        self._facts += len(site.known.facts) - before
+        now = len(site.known.facts)
+        self._facts += now - before
+        self._has_large = self._has_large or now * _OF_ONE > self._most_facts
         return news
 
     def view(self, name: str, site: KnownSite) -> "SiteView":

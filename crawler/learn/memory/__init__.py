@@ -1,0 +1,1 @@
+"""Memory: what the learner remembers of hosts, and where it counts evidence; bounded."""

@@ -1,0 +1,112 @@
+"""What is remembered of one site: facts, rules, and where the evidence of each rule is counted."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from canonry.canon.learned import Rewrite
+from canonry.crawler.learn.memory.site_facts import SiteFacts
+from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+GONE = 0.75  # the share of its facts that a site forgets at once
+
+
+@dataclass(slots=True)
+class KnownSite:
+    """What is remembered of one site.
+
+    Attributes:
+        known: the facts.
+        forgotten: how many facts are not at hand any more.
+        rules: by what they say.
+        tallies: of rules for the whole site; those for its parts are counted there, too.
+        awaited: the tallies that make URLs of other sites, or of this one, into a URL.
+        named: what redirects and canonical links showed.
+        refuted: what is not looked at again.
+        asked: URLs that were asked sooner, for an open question, and have not answered yet.
+        asked_at: how many answers there were then.
+        look_at: after how many answers it is worth to look for further questions.
+        looked: how many URLs of the queue were looked at since its beginning.
+        questions: how many were asked so far.
+        repeated: the URLs that were asked twice, to see what changes by itself; True for those that
+            have answered.
+        probed: True if the site was asked for something that does not exist.
+        is_partial: True if the archive may know facts that are not at hand.
+        recalled: the rules that were held against all that the archive knows, since facts were
+            forgotten.
+        recalled_at: how many answers there were when the active rules were.
+    """
+
+    known: SiteFacts = field(default_factory=SiteFacts)
+    forgotten: int = 0
+    rules: dict[Rewrite, TrackedRule] = field(default_factory=dict)
+    tallies: dict[Rewrite, RuleTally] = field(default_factory=dict)
+    awaited: dict[str, tuple[RuleTally, ...]] = field(default_factory=dict)
+    named: set[Rewrite] = field(default_factory=set)
+    refuted: set[Rewrite] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    asked_at: int = 0
+    look_at: int = 0
+    looked: int = 0
+    questions: int = 0
+    repeated: dict[str, bool] = field(default_factory=dict)
+    probed: bool = False
+    is_partial: bool = False
+    recalled: set[Rewrite] = field(default_factory=set)
+    recalled_at: int = 0
+
+    @property
+    def answers(self) -> int:
+        """How many URLs have answered, as far as the memory has met them."""
+        return self.forgotten + len(self.known.facts)
+
+    def shortened(self, name: str) -> Self:
+        """Return what stays of the site if it forgets most facts: it has no tallies then.
+
+        What redirects have shown, and what the pages have in common, is remembered.
+
+        Args:
+            name: of the site.
+        """
+        kept = self._latest(int(len(self.known.facts) * (1 - GONE)))
+        others = {
+            url: found
+            for url, tallies in self.awaited.items()
+            if (found := tuple(one for one in tallies if one.rewrite.host != name))
+        }
+        return replace(
+            self,
+            known=self.known.only(kept),
+            forgotten=self.answers - len(kept),
+            tallies={},
+            awaited=others,
+            is_partial=True,
+            recalled=set(),
+        )
+
+    def forget_awaiting(self, tallies: Collection[RuleTally]) -> None:
+        """Forget tallies that wait for URLs of this site."""
+        gone = set(map(id, tallies))
+        for url, waiting in list(self.awaited.items()):
+            left = tuple(tally for tally in waiting if id(tally) not in gone)
+            if not left:
+                del self.awaited[url]
+            elif len(left) < len(waiting):
+                self.awaited[url] = left
+
+    def _latest(self, most: int) -> dict[str, None]:
+        """Return the URLs of the latest facts, with those that rules hold them against."""
+        facts, kept = self.known.facts, dict[str, None]()
+        for url in reversed(facts):
+            if len(kept) >= most:
+                break
+            kept[url] = None
+            if (target := facts[url].target) in facts:
+                kept[target] = None
+            for tally in self.tallies.values():
+                result = tally.results.get(url, url)
+                for one in (result, *tally.members.get(result, ())):
+                    if one in facts:
+                        kept[one] = None
+        return kept
