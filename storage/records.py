@@ -135,6 +135,10 @@ class Outcome(NamedTuple):
         """The row of the URL that was visited."""
         return self.queued.row
 
+    def without_answer(self) -> "Outcome":
+        """Return what is left if another worker has recorded the URL: that it was visited."""
+        return Outcome(self.queued, State.QUEUED)
+
 
 class LeasedHost(NamedTuple):
     """A host that this worker may fetch from, and the first of its URLs."""

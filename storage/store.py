@@ -5,20 +5,17 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, insert, update
 
+from canonry.storage.answered import target_of, write_answers
 from canonry.storage.facts import check_policy_of, establish
 from canonry.storage.growth.samples import StoreSampler
-from canonry.storage.http_status import FIRST_ERROR, GONE
-from canonry.storage.learned import classes
 from canonry.storage.records import (
-    TARGET,
     Admission,
     Candidate,
-    Hop,
     Outcome,
-    redirect_targets,
 )
 from canonry.storage.rows import budgets, merges, pages, urls
 from canonry.storage.rows.merges import MergeCounter, MergingRules
@@ -28,10 +25,12 @@ from canonry.storage.sql.bulk import next_id
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.row_ids import align
-from canonry.storage.sql.schema import State, jobs
+from canonry.storage.sql.schema import jobs
+
+if TYPE_CHECKING:
+    from canonry.storage.learned.classes import RuleSource
 
 _SILENCE_SECONDS = 3.0  # of waiting for the lock, before that is told
-_TRIED = 3  # names of a page that was gone under the first one
 _ADVICE = "nothing of the last step was kept; once this is fixed, the same command resumes"
 
 
@@ -93,7 +92,8 @@ class Store:
         self._merges = MergeCounter()
         self._sampler = StoreSampler()
         self.merging_rules = merging_rules
-        self.rules: classes.RuleSource | None = None  # learned rules; None applies none
+        self.rules: RuleSource | None = None  # learned rules; None applies none
+        self._late: frozenset[int] = frozenset()  # rows of the last outcomes
         self.budgets_of: budgets.BudgetsOf | None = None  # of URL patterns; None limits none
 
     def transaction(self) -> AbstractContextManager[Connection]:
@@ -190,38 +190,49 @@ class Store:
             return self.record_in(connection, outcomes, now)
 
     def record_in(
-        self, connection: Connection, outcomes: Sequence[Outcome], now: float
+        self,
+        connection: Connection,
+        outcomes: Sequence[Outcome],
+        now: float,
+        *,
+        again: bool = False,
     ) -> list[list[Admission]]:
         """Record outcomes as `record` does, inside the caller's `transaction` or `claiming`.
 
         The targets of redirects are to be requested next on their hosts, also those that are
-        queued already.
+        queued already. Where another worker has recorded a URL meanwhile, that stays: of a late
+        outcome only the links count.
+
+        Args:
+            connection: of the transaction.
+            outcomes: of URLs that this worker has leased.
+            now: seconds since 1970.
+            again: True if URLs are also fetched anew without a lease: a new page replaces the one
+                that the store has, and a new redirect counts as well.
         """
-        given = [[*map(_target, o.hops), *o.links] for o in outcomes]
+        given = [[*map(target_of, o.hops), *o.links] for o in outcomes]
         flat = [candidate for group in given for candidate in group]
         answers = iter(self.admit_in(connection, flat, now))
         admissions = [[next(answers) for _ in group] for group in given]
+        ours = urls.acknowledge(connection, outcomes, now)
+        if again:
+            ours |= urls.fetched_anew(connection, outcomes)
+        self._late = frozenset(outcome.row for outcome in outcomes if outcome.row not in ours)
+        counted = self.counted(outcomes)
+        has_rules = self.rules is not None
+        write_answers(connection, counted, admissions, now, has_rules=has_rules)
         refused = pages.Tally()
-        for outcome, admitted in zip(outcomes, admissions, strict=True):
-            edges = zip(outcome.hops, (a.row for a in admitted), strict=False)
-            pages.put_aliases(connection, outcome.row, edges, now)
+        for outcome in outcomes:
             for reason, link in outcome.refused:
                 refused.add(reason, link)
-        ours = urls.acknowledge(connection, outcomes, now)
-        first = [outcome for outcome in outcomes if outcome.row in ours]
-        answered = [(o.row, page) for o in first if (page := o.page or o.unread) is not None]
-        pages.put_pages(connection, answered, now)
-        pages.confirm(connection, [o.row for o in first if o.unchanged], now)
-        redirected = [o.row for o in first if o.state is State.REDIRECTED]
-        pages.remove(connection, redirected)  # their pages of an earlier crawl
         pages.put_refusals(connection, refused)
         self._count_known(connection, outcomes)
-        if self.rules is not None:
-            _release(connection, outcomes, admissions)
-        known = [to.row for to in redirect_targets(outcomes, admissions) if not to.new]
-        urls.promote(connection, known, TARGET)
         self._sampler.take(connection, self.seen, now)
         return admissions
+
+    def counted(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Return the outcomes that were recorded last without what came too late to count."""
+        return [o.without_answer() if o.row in self._late else o for o in outcomes]
 
     def merged_by(self, links: Iterable[Candidate]) -> dict[str, str]:
         """Return the rules that merge those of the links that were admitted last.
@@ -266,35 +277,6 @@ class Store:
         """Save the filter for the next start, and close the database."""
         self._filter_file.save(self.seen)
         self._engine.dispose()
-
-
-def _target(hop: Hop) -> Candidate:
-    """Return the URL that another names; the target of a redirect gets a better priority."""
-    target = hop.target
-    if hop.kind != "redirect":
-        return target
-    return target._replace(priority=target.priority + TARGET)
-
-
-def _release(
-    connection: Connection, outcomes: Sequence[Outcome], admissions: Sequence[Sequence[Admission]]
-) -> None:
-    """Release URLs that a learned rule holds and that these outcomes show are needed.
-
-    These are the targets of redirects, and URLs that were held for a page that is not there. If it
-    is gone (404, 410), a few of its other names are tried, since with session ids it may have
-    thousands.
-    """
-    classes.release(connection, [to.row for to in redirect_targets(outcomes, admissions)])
-    gone = {o.row for o in outcomes if o.page is not None and o.page.status in GONE}
-    classes.release_for(connection, gone, most=_TRIED)
-    failed = [
-        o.row
-        for o in outcomes
-        if o.state in {State.FAILED, State.HELD}
-        or (o.page is not None and o.page.status >= FIRST_ERROR)
-    ]
-    classes.release_for(connection, set(failed) - gone)
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, standing
 from canonry.storage.sql.url_tails import tails_of
 
+_ANSWERED = frozenset({State.FETCHED, State.REDIRECTED})
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 _HOST = itemgetter(Candidate._fields.index("host"))
 # Built once: building a statement takes longer than running it.
@@ -255,6 +256,13 @@ def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float)
     _FAIL.run_many(connection, errors)
     _POSTPONE.run_many(connection, postponed)
     return {row for row, *_rest in found}
+
+
+def fetched_anew(connection: Connection, outcomes: Iterable[Outcome]) -> set[int]:
+    """Return the rows of URLs that have answered before, and now answered in the same way."""
+    now = {outcome.row: outcome.state for outcome in outcomes if outcome.state in _ANSWERED}
+    found = rows_of(connection, "SELECT id, state FROM url_rows WHERE id", list(now))
+    return {row for row, state in found if state == now[row]}
 
 
 def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:

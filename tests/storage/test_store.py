@@ -125,7 +125,10 @@ def test_an_alias_seen_again_is_counted(tmp_path: Path) -> None:
     [seed] = admit(store, ["http://a.example/"])
     hop = Hop("redirect", 301, candidate("http://a.example/to"))
     for now in (1.0, 5.0):
-        store.record([visited(seed.row, State.REDIRECTED, hops=(hop,))], now)
+        with store.transaction() as connection:
+            store.record_in(
+                connection, [visited(seed.row, State.REDIRECTED, hops=(hop,))], now, again=True
+            )
     store.close()
     with report.reading(url_of(tmp_path)) as connection:
         [row] = report.rows(connection, "aliases")

@@ -119,9 +119,10 @@ class RequestRecorder:
             number = self._admit(connection, now)
             finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE)
             outcomes = self._outcomes(connection, finished)
-            admissions = self._store.record_in(connection, outcomes, now)
+            admissions = self._store.record_in(connection, outcomes, now, again=True)
             if self._learning is not None and outcomes:
-                learned = self._learning.learn(connection, outcomes, admissions, now)
+                counted = self._store.counted(outcomes)
+                learned = self._learning.learn(connection, counted, admissions, now)
                 self._park(connection, learned.later)
             request_queue.forget(connection, finished)
             generation = rule_rows.generation(connection)

@@ -271,10 +271,11 @@ class StoreSession:
             merged_by = self._store.merged_by(link for o in outcomes for link in o.links)
             self._count(connection)
             learned = Learned()
+            counted = self._store.counted(outcomes)
             if self._learning is not None:
-                learned = self._learning.learn(connection, outcomes, admissions, now)
+                learned = self._learning.learn(connection, counted, admissions, now)
                 self.learning_seconds = round(self._learning.seconds, 3)
-            sooner = {to.row for to in redirect_targets(outcomes, admissions)}
+            sooner = {to.row for to in redirect_targets(counted, admissions)}
             promoted = leases.promoted(
                 connection,
                 sooner.union(learned.sooner),

@@ -156,6 +156,28 @@ def test_a_dead_page_represents_no_other(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.parametrize("late", ["gone", "failed", "redirect"])
+def test_what_is_recorded_late_releases_nothing(tmp_path: Path, late: str) -> None:
+    """Another worker has fetched the page meanwhile: its names stay held, and so does a target."""
+    store = open_store(tmp_path)
+    store.rules = GivenRules(SLASH)
+    [kept, *_] = link(store, f"{H}/a", f"{H}/a/", f"{H}/b", f"{H}/b/")
+    store.record([visited(kept.row, State.FETCHED, page=page())], 1.0)
+    before = states(store)
+    outcome = {
+        "gone": visited(kept.row, State.FETCHED, page=page(404)),
+        "failed": visited(kept.row, State.FAILED, "timeout"),
+        "redirect": visited(
+            kept.row, State.REDIRECTED, hops=(Hop("redirect", 301, candidate(f"{H}/b/")),)
+        ),
+    }[late]
+    store.record([outcome], 2.0)
+    assert states(store) == before
+    assert [one.row for one in store.counted([outcome])] == [kept.row]
+    assert store.counted([outcome]) == [outcome.without_answer()]
+    store.close()
+
+
 @pytest.mark.parametrize(("status", "tried"), [(404, 3), (410, 3), (500, 6)])
 def test_of_a_page_that_is_gone_a_few_other_names_are_tried(
     tmp_path: Path, status: int, tried: int

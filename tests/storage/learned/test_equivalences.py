@@ -33,7 +33,9 @@ class Web:
     def moved(self, path: str, to: str, status: int = 301, now: float = 2.0) -> None:
         hop = Hop("redirect", status, candidate(A + to))
         row = self.row(path)
-        self.store.record([visited(row, State.REDIRECTED, hops=(hop,))], now)
+        with self.store.transaction() as connection:
+            outcome = visited(row, State.REDIRECTED, hops=(hop,))
+            self.store.record_in(connection, [outcome], now, again=True)
 
     def page(self, path: str, answer: Page, canonical: str | None = None) -> None:
         hops = (Hop("canonical", 200, candidate(A + canonical)),) if canonical else ()

@@ -214,8 +214,9 @@ def test_edges_that_become_one_are_added_up(tmp_path: Path) -> None:
     a, a2, b, b2, c = admit(store, names)
     to = {name: Hop("redirect", 301, candidate(f"{H}{name}")) for name in ("/b", "//b", "/c")}
     for row, target, at in ((a, "/b", 1.0), (a2, "//b", 2.0), (a2, "/b", 3.0), (b, "//b", 4.0)):
-        hops = [to[target]]
-        store.record([visited(row.row, State.REDIRECTED, hops=hops)], at)
+        outcome = visited(row.row, State.REDIRECTED, hops=[to[target]])
+        with store.transaction() as connection:
+            store.record_in(connection, [outcome], at, again=True)
     store.record([visited(b2.row, State.REDIRECTED, hops=[to["/c"]])], 5.0)
     store.close()
     change_to(tmp_path)

@@ -15,9 +15,9 @@ from support.stores import (
     visited,
 )
 
-from canonry.storage import Outcome, Page, State, Store
+from canonry.storage import Hop, Outcome, Page, State, Store
 from canonry.storage.rows import leases as rows
-from canonry.storage.sql.schema import pages, urls
+from canonry.storage.sql.schema import aliases, pages, urls
 
 _PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
 HOSTS = [f"http://h{n}.example/" for n in range(20)]
@@ -75,6 +75,11 @@ def test_the_urls_of_a_host_are_leased_by_depth_and_then_in_the_order_they_were_
     assert [url.url[-1] for url in host.urls] == ["1", "3", "2", "0"]
 
 
+def _hop(kind: str) -> Hop:
+    """Return where a URL leads."""
+    return Hop(kind, 301, candidate(f"http://c.example/{kind}"))
+
+
 def answers(row: int) -> dict[str, Outcome]:
     """Return what a visit to a URL may come to, by name."""
     other = Page(200, 0.1, "text/html", 11, bytes([1] * 16), "other", None, 1)
@@ -84,7 +89,8 @@ def answers(row: int) -> dict[str, Outcome]:
         "gone": visited(row, State.FAILED, "http-404", page=_PAGE._replace(status=404)),
         "unread": visited(row, State.FAILED, "type")._replace(unread=_PAGE),
         "unchanged": visited(row, State.FETCHED)._replace(unchanged=True),
-        "redirect": visited(row, State.REDIRECTED),
+        "redirect": visited(row, State.REDIRECTED, hops=(_hop("redirect"),)),
+        "canonical": visited(row, State.FETCHED, page=_PAGE, hops=(_hop("canonical"),)),
         "timeout": visited(row, State.FAILED, "timeout"),
     }
 
@@ -99,15 +105,21 @@ def test_what_another_worker_has_recorded_stays(tmp_path: Path) -> None:
             assert_counts_are_right(connection)
             of_url = select(urls.c.state, urls.c.reason, urls.c.due).where(urls.c.id == row)
             of_page = select(pages).where(pages.c.url_id == row)
-            return connection.execute(of_url).one(), connection.execute(of_page).all()
+            led = select(aliases).where(aliases.c.from_id == row).order_by(aliases.c.to_id)
+            target = select(urls.c.state, urls.c.priority).where(urls.c.host_id == 2)
+            return (
+                connection.execute(of_url).one(),
+                *(connection.execute(query).all() for query in (of_page, led, target)),
+            )
 
+    admit(store, ["http://a.example/", "http://c.example/redirect", "http://c.example/canonical"])
     for first in answers(0):
         [seed] = admit(store, [f"http://a.example/{first}"])
         store.record([answers(seed.row)[first]], 1.0)
         before = recorded(seed.row)
         for late, outcome in answers(seed.row).items():
             links = (candidate(f"http://b.example/{first}/{late}"),)
-            [[found]] = store.record([outcome._replace(links=links)], 2.0)
+            [[*_hops, found]] = store.record([outcome._replace(links=links)], 2.0)
             assert found.new, "what a page links to was found all the same"
             assert recorded(seed.row) == before, (first, late)
         store.record([visited(seed.row, State.QUEUED, "timeout", retry_at=9.0)], 3.0)

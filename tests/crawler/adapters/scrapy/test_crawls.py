@@ -94,12 +94,16 @@ def test_it_finds_what_scrapy_finds_with_fewer_requests(
 
 def test_a_second_run_asks_for_nothing_but_the_start(site: Served, tmp_path: Path) -> None:
     first, _, _ = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
+    fetched = {page["url"]: page["fetched_at"] for page in exported(tmp_path, "pages")}
     site.targets.clear()
     again, stats, _ = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
     assert len(first) > 30
     assert titles(again) == {"/"}
     assert site.targets == {"shop.example/": 1}
     assert stats["dupefilter/filtered"] > 0
+    pages = exported(tmp_path, "pages")
+    anew = [page["url"] for page in pages if page["fetched_at"] != fetched[page["url"]]]
+    assert anew == ["http://shop.example/"], "the new page replaces the one of the first run"
 
 
 def habit(head: bytes, busy: list[int]) -> bytes:

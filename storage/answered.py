@@ -1,0 +1,73 @@
+"""Answered: what the outcome of a visit writes beside its URL's state, and which URLs it frees."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from canonry.storage.http_status import FIRST_ERROR, GONE
+from canonry.storage.learned import classes
+from canonry.storage.records import TARGET, Admission, Candidate, Hop, Outcome, redirect_targets
+from canonry.storage.rows import pages, urls
+from canonry.storage.sql.schema import State
+
+_TRIED = 3  # names of a page that was gone under the first one
+
+
+def write_answers(
+    connection: Connection,
+    outcomes: Sequence[Outcome],
+    admissions: Sequence[Sequence[Admission]],
+    now: float,
+    *,
+    has_rules: bool,
+) -> None:
+    """Write pages, and what URLs lead to; the targets of redirects are requested next.
+
+    Args:
+        connection: in a writing transaction.
+        outcomes: of visits.
+        admissions: for each outcome, first of its hops' targets.
+        now: seconds since 1970.
+        has_rules: True if learned rules may hold URLs that these outcomes show are needed.
+    """
+    for outcome, admitted in zip(outcomes, admissions, strict=True):
+        edges = zip(outcome.hops, (a.row for a in admitted), strict=False)
+        pages.put_aliases(connection, outcome.row, edges, now)
+    answered = [(o.row, page) for o in outcomes if (page := o.page or o.unread) is not None]
+    pages.put_pages(connection, answered, now)
+    pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
+    redirected = [o.row for o in outcomes if o.state is State.REDIRECTED]
+    pages.remove(connection, redirected)  # their pages of an earlier crawl
+    if has_rules:
+        _release(connection, outcomes, admissions)
+    known = [to.row for to in redirect_targets(outcomes, admissions) if not to.new]
+    urls.promote(connection, known, TARGET)
+
+
+def target_of(hop: Hop) -> Candidate:
+    """Return the URL that another names; the target of a redirect gets a better priority."""
+    target = hop.target
+    if hop.kind != "redirect":
+        return target
+    return target._replace(priority=target.priority + TARGET)
+
+
+def _release(
+    connection: Connection, outcomes: Sequence[Outcome], admissions: Sequence[Sequence[Admission]]
+) -> None:
+    """Release URLs that a learned rule holds and that these outcomes show are needed.
+
+    These are the targets of redirects, and URLs that were held for a page that is not there. If it
+    is gone (404, 410), a few of its other names are tried, since with session ids it may have
+    thousands.
+    """
+    classes.release(connection, [to.row for to in redirect_targets(outcomes, admissions)])
+    gone = {o.row for o in outcomes if o.page is not None and o.page.status in GONE}
+    classes.release_for(connection, gone, most=_TRIED)
+    failed = [
+        o.row
+        for o in outcomes
+        if o.state in {State.FAILED, State.HELD}
+        or (o.page is not None and o.page.status >= FIRST_ERROR)
+    ]
+    classes.release_for(connection, set(failed) - gone)
