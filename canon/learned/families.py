@@ -180,7 +180,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "ref", "beside": ("id",)},
         apply=actions.drop_parameter,
-        mark=marks.old,
+        mark=marks.parameters,
         check=family_fields.takes_parameter,
         describe=_describe_parameter,
         by_query=True,

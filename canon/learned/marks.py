@@ -6,9 +6,11 @@ enough: it only tells, without splitting a URL, that a rewrite does not change i
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeAlias
 
 from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.syntax import query as query_fields
 
 Mark: TypeAlias = Callable[[str], object]  # true if a URL has it
 
@@ -33,6 +35,23 @@ def host(rewrite: Rewrite) -> Mark:
 def old(rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that replaces or removes a text as it is written."""
     return re.compile(re.escape(rewrite.old)).search
+
+
+def parameters(rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that removes a parameter beside certain others."""
+    removed, names = rewrite.old, frozenset({rewrite.old, *rewrite.beside})
+
+    def has_them(url: str) -> bool:
+        return removed in url and _names_in(url) == names
+
+    return has_them
+
+
+@lru_cache(maxsize=64)  # the rules of a host look at each of its URLs
+def _names_in(url: str) -> frozenset[str]:
+    """Return the names of the parameters in the query of a URL."""
+    text = url.partition("#")[0].partition("?")[2]
+    return frozenset(map(query_fields.name, query_fields.fields(text)))
 
 
 def slashes(_rewrite: Rewrite) -> Mark:

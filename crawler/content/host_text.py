@@ -270,7 +270,8 @@ class HostText:
     def _compared(self, one: Sketch, other: Sketch) -> _Compared:
         """Compare what two pages have of their own."""
         here, there = in_range(one, other)
-        return _Compared(set(self._pages.own(here)), set(self._pages.own(there)))
+        own = set(self._pages.own(here | there))
+        return _Compared(here & own, there & own)
 
 
 def _differing(one: Sketch, other: Sketch) -> Iterator[tuple[int, int]]:

@@ -35,6 +35,8 @@ class PageSample:
         self._sampled: dict[bytes, _Page] = {}  # by its heading and shingles, encoded
         self._ends: list[int] = []  # up to which their sketches are complete, ascending
         self._with: dict[int, Counter[int]] = {}  # by shingle, the headings of its pages
+        self._times = Counter[int]()  # by shingle, how many pages have it
+        self._known: dict[int, bool] = {}  # which shingles are own ones, with the pages as they are
 
     def add(self, encoded: bytes) -> None:
         """Add the encoded sketch of a page; most pages of a large host are not in the sample."""
@@ -63,15 +65,22 @@ class PageSample:
 
         A page tells that it lacks a shingle only in the range in which its sketch is complete.
         """
+        known = self._known
         for shingle in shingles:
-            pages = len(self._ends) - bisect_left(self._ends, shingle)
-            with_it = self._with.get(shingle, _NONE)
-            if (
-                pages >= FEW_PAGES
-                and len(with_it) < max(_FEWEST_HEADINGS, _SHARE * pages)
-                and with_it.total() < max(_FEWEST_PAGES, _SHARE * pages)
-            ):
+            is_own = known.get(shingle)
+            if is_own is None:
+                is_own = known[shingle] = self._is_own(shingle)
+            if is_own:
                 yield shingle
+
+    def _is_own(self, shingle: int) -> bool:
+        """Return True if so few pages have a shingle that it belongs to no template."""
+        pages = len(self._ends) - bisect_left(self._ends, shingle)
+        return (
+            pages >= FEW_PAGES
+            and len(self._with.get(shingle, _NONE)) < max(_FEWEST_HEADINGS, _SHARE * pages)
+            and self._times.get(shingle, 0) < max(_FEWEST_PAGES, _SHARE * pages)
+        )
 
     def _count(self, page: _Page) -> None:
         """Count a page of the sample."""
@@ -79,6 +88,8 @@ class PageSample:
         insort(self._ends, end)
         for shingle in shingles:
             self._with.setdefault(shingle, Counter())[heading] += 1
+            self._times[shingle] += 1
+        self._known.clear()
 
     def _discount(self, page: _Page) -> None:
         """Forget a page that left the sample."""
@@ -91,3 +102,7 @@ class PageSample:
                 del with_it[heading]
             if not with_it:
                 del self._with[shingle]
+            self._times[shingle] -= 1
+            if not self._times[shingle]:
+                del self._times[shingle]
+        self._known.clear()

@@ -19,6 +19,7 @@ _FIRST = 64  # questions that a site gets in any case ...
 _SHARE = 4  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after the whole queue was looked at
+_LOOKS = 32  # at queued URLs for each answer, while nothing is found
 LOOKED_AT = 1_000  # queued URLs that are looked at at once
 _FURTHEST = 16 * LOOKED_AT  # in the queue
 _REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
@@ -95,7 +96,9 @@ def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
     if len(look.deciding) < most:
         further = site.looked + number
         site.looked = further if number >= LOOKED_AT and further < _FURTHEST else 0
-    site.look_at = 0 if chosen or site.looked else site.answers + _LOOK_AGAIN
+    if not chosen:
+        pause = 0 if site.looked else _LOOK_AGAIN
+        site.look_at = site.answers + max(pause, number // _LOOKS)
     return chosen
 
 
@@ -104,7 +107,7 @@ class _Question(NamedTuple):
 
     tally: RuleTally
     by_word: bool  # True if it is mostly canonical links that speak for the rule, not content
-    waiting: dict[str, str]  # the first URL of each class
+    waiting: dict[str, str]  # the first URL of each class, but for those that the rule leaves alone
     settled: set[str]  # classes that need no other URL
 
 
@@ -118,36 +121,52 @@ class _Look:
         self._known, self._asked = site.known.facts, site.asked
         self._rules = [_Question(tally, is_by_word(tally), {}, set()) for tally in rules]
         self._active = [tally for tally in tallies if _is_active(site, tally)]
+        self._seen: set[str] = set()  # URLs that were looked at
         self.deciding: dict[str, None] = {}  # they decide something by themselves
         self.others: dict[str, None] = {}
 
     def at(self, url: str) -> None:
         """Look at a queued URL."""
         for tally in self._active:
-            if tally.result_of(url) is not None:
+            if tally.marks(url) and tally.result_of(url) is not None:
                 return  # if the other rule stays, it is not fetched
-        is_asked = url in self._asked
-        for tally, by_word, waiting, settled in self._rules:
-            result = tally.result_of(url)
-            case = url if result is None else result
-            if is_asked:
-                settled.add(case)
-            if case in settled:
-                continue
-            members = tally.members.get(case, ())
-            if members and _is_decided(tally, members):
-                continue
-            by_content = result is None or not by_word
-            if (members and by_content) or (result is not None and result in self._known):
-                self.deciding[url] = None  # it decides something by itself
-            elif by_word and result is not None and not members:
-                self.others[url] = None
-            elif not by_word and case in waiting:
-                self.others[waiting[case]] = self.others[url] = None
-            else:
-                waiting.setdefault(case, url)
-                continue
+        for question in self._rules:
+            tally = question.tally
+            result = tally.result_of(url) if tally.marks(url) else None
+            # Nearly all URLs are changed by no rule, and no rule has made them of another one.
+            if result is not None or url in tally.members or url in question.waiting:
+                self._ask(question, url, result)
+        self._seen.add(url)
+
+    def _ask(self, question: _Question, url: str, result: str | None) -> None:
+        """Look at a URL for one rule.
+
+        Args:
+            question: the rule.
+            url: the URL.
+            result: what the rule makes of it; None if it leaves it alone.
+        """
+        tally, by_word, waiting, settled = question
+        case = url if result is None else result
+        was_seen = case in self._seen  # then it is queued itself
+        if url in self._asked or (was_seen and case in self._asked):
             settled.add(case)
+        if case in settled:
+            return
+        members = tally.members.get(case, ())
+        if members and _is_decided(tally, members):
+            return
+        by_content = result is None or not by_word
+        if (members and by_content) or (result is not None and result in self._known):
+            self.deciding[url] = None  # it decides something by itself
+        elif by_word and result is not None and not members:
+            self.others[url] = None
+        elif not by_word and (case in waiting or was_seen):
+            self.others[waiting.get(case, case)] = self.others[url] = None
+        else:
+            waiting.setdefault(case, url)
+            return
+        settled.add(case)
 
 
 def _is_active(site: KnownSite, tally: RuleTally) -> bool:

@@ -106,6 +106,7 @@ class RuleTally:
         suspected: True if the rule is worth questions before any evidence.
         compared: how much pages differ from those that they were compared with.
         beside: how much the pages differ of which the rewrite makes the same, from each other.
+        marks: tells quickly of most URLs that the rewrite does not change them.
     """
 
     rewrite: Rewrite
@@ -116,7 +117,7 @@ class RuleTally:
     suspected: bool = False
     compared: Differences = field(default_factory=Differences)
     beside: Differences = field(default_factory=Differences)
-    _mark: Callable[[str], object] = field(init=False)
+    marks: Callable[[str], object] = field(init=False)
     _verdicts: dict[str, int] = field(default_factory=dict)  # with the path, as `_said` joins them
     _paths: Counter[int] = field(default_factory=Counter)  # URLs of a path that say the same
     _totals: dict[str, Counter[Stance]] = field(default_factory=dict)  # paths, by part of the site
@@ -125,7 +126,7 @@ class RuleTally:
 
     def __post_init__(self) -> None:
         """Prepare to tell quickly which URLs the rewrite does not change."""
-        self._mark = FAMILIES[self.rewrite.family].mark(self.rewrite)
+        self.marks = FAMILIES[self.rewrite.family].mark(self.rewrite)
 
     def result_of(self, url: str, parts: Parts | None = None) -> str | None:
         """Return what the rewrite makes of a URL of its site; None if it does not change it.
@@ -134,7 +135,7 @@ class RuleTally:
             url: its identity.
             parts: of it, if they are at hand: most URLs need not be split.
         """
-        if not self._mark(url):
+        if not self.marks(url):
             return None
         if parts is None:
             parts = Parts.of(url)

@@ -106,3 +106,20 @@ def test_one_look_after_the_other_goes_through_the_queue() -> None:
         place = one.place_in_queue("h.example")
         found.append(one.questions("h.example", queue[place : place + LOOKED_AT], 6))
     assert found == [[], [], [f"{H}/q?ref=1"], []]
+
+
+def test_a_long_queue_is_not_looked_at_again_and_again_in_vain() -> None:
+    """Where dozens of rules are open, looks at the queue took more than all other learning."""
+    one = Learner(thresholds.load(), registrable)
+    one.observe(Answered(f"{H}/p", b"p", 1.0))
+    one.observe(Answered(f"{H}/p?ref=1", b"p", 1.0))
+    queued = [f"{H}/q{n}?view={n}" for n in range(1500)]
+    looked = 0
+    for n in range(600):
+        one.observe(Answered(f"{H}/x{n}", b"%d" % n, 1.0))
+        if room := one.room_for_questions("h.example"):
+            after = one.place_in_queue("h.example")
+            some = queued[after : after + LOOKED_AT]
+            looked += len(some)
+            assert one.questions("h.example", some, room) == []
+    assert 1500 <= looked <= 600 * 32 + LOOKED_AT
