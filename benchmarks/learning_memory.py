@@ -124,8 +124,8 @@ class _Recorded:
         start = time.perf_counter()
         with self.store.transaction() as connection:
             self.session.refresh(connection)
-            admissions = self.store.record_in(connection, outcomes, self._now)
-            self.session.learn(connection, outcomes, admissions, self._now)
+            recorded = self.store.record_in(connection, outcomes, self._now)
+            self.session.learn(connection, recorded, self._now)
         return time.perf_counter() - start
 
 

@@ -6,7 +6,15 @@ from sqlalchemy import Connection
 
 from canonry.storage.http_status import FIRST_ERROR, GONE
 from canonry.storage.learned import classes
-from canonry.storage.records import TARGET, Admission, Candidate, Hop, Outcome, redirect_targets
+from canonry.storage.records import (
+    TARGET,
+    Admission,
+    Candidate,
+    Hop,
+    Outcome,
+    RecordedOutcome,
+    redirect_targets,
+)
 from canonry.storage.rows import pages, urls
 from canonry.storage.sql.schema import State
 
@@ -15,8 +23,7 @@ _TRIED = 3  # names of a page that was gone under the first one
 
 def write_answers(
     connection: Connection,
-    outcomes: Sequence[Outcome],
-    admissions: Sequence[Sequence[Admission]],
+    recorded: Sequence[RecordedOutcome],
     now: float,
     *,
     has_rules: bool,
@@ -25,23 +32,24 @@ def write_answers(
 
     Args:
         connection: in a writing transaction.
-        outcomes: of visits.
-        admissions: for each outcome, first of its hops' targets.
+        recorded: outcomes of visits; what came late is left out.
         now: seconds since 1970.
         has_rules: True if learned rules may hold URLs that these outcomes show are needed.
     """
-    for outcome, admitted in zip(outcomes, admissions, strict=True):
-        edges = zip(outcome.hops, (a.row for a in admitted), strict=False)
-        pages.put_aliases(connection, outcome.row, edges, now)
+    counted = [one for one in recorded if not one.late]
+    for one in counted:
+        edges = [(hop, admission.row) for hop, admission in one.led]
+        pages.put_aliases(connection, one.outcome.row, edges, now)
+    outcomes = [one.outcome for one in counted]
     answered = [(o.row, page) for o in outcomes if (page := o.page or o.unread) is not None]
     pages.put_pages(connection, answered, now)
     pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
     redirected = [o.row for o in outcomes if o.state is State.REDIRECTED]
     pages.remove(connection, redirected)  # their pages of an earlier crawl
+    targets = list(redirect_targets(counted))
     if has_rules:
-        _release(connection, outcomes, admissions)
-    known = [to.row for to in redirect_targets(outcomes, admissions) if not to.new]
-    urls.promote(connection, known, TARGET)
+        _release(connection, outcomes, targets)
+    urls.promote(connection, [to.row for to in targets if not to.new], TARGET)
 
 
 def target_of(hop: Hop) -> Candidate:
@@ -53,7 +61,7 @@ def target_of(hop: Hop) -> Candidate:
 
 
 def _release(
-    connection: Connection, outcomes: Sequence[Outcome], admissions: Sequence[Sequence[Admission]]
+    connection: Connection, outcomes: Sequence[Outcome], targets: Sequence[Admission]
 ) -> None:
     """Release URLs that a learned rule holds and that these outcomes show are needed.
 
@@ -61,7 +69,7 @@ def _release(
     is gone (404, 410), a few of its other names are tried, since with session ids it may have
     thousands.
     """
-    classes.release(connection, [to.row for to in redirect_targets(outcomes, admissions)])
+    classes.release(connection, [to.row for to in targets])
     gone = {o.row for o in outcomes if o.page is not None and o.page.status in GONE}
     classes.release_for(connection, gone, most=_TRIED)
     failed = [

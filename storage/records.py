@@ -135,10 +135,6 @@ class Outcome(NamedTuple):
         """The row of the URL that was visited."""
         return self.queued.row
 
-    def without_answer(self) -> "Outcome":
-        """Return what is left if another worker has recorded the URL: that it was visited."""
-        return Outcome(self.queued, State.QUEUED)
-
 
 class LeasedHost(NamedTuple):
     """A host that this worker may fetch from, and the first of its URLs."""
@@ -167,16 +163,21 @@ class Budget(NamedTuple):
     reason: str  # for which further ones are held
 
 
-def redirect_targets(
-    outcomes: Iterable[Outcome], admissions: Iterable[Sequence[Admission]]
-) -> Iterator[Admission]:
-    """Yield the admissions of URLs to which others have redirected.
+class RecordedOutcome(NamedTuple):
+    """An outcome with what the store answered to it."""
 
-    Args:
-        outcomes: of visits.
-        admissions: for each outcome the admissions, first of its hops' targets.
-    """
-    for outcome, admitted in zip(outcomes, admissions, strict=True):
-        for hop, admission in zip(outcome.hops, admitted, strict=False):
-            if hop.kind == "redirect":
-                yield admission
+    outcome: Outcome
+    admissions: Sequence[Admission]  # first of its hops' targets, then of its links
+    late: bool = False  # the URL stays as an earlier outcome left it: only links count
+
+    @property
+    def led(self) -> Iterator[tuple[Hop, Admission]]:
+        """Where the URL leads, with the admissions."""
+        return zip(self.outcome.hops, self.admissions, strict=False)
+
+
+def redirect_targets(recorded: Iterable[RecordedOutcome]) -> Iterator[Admission]:
+    """Yield the admissions of URLs to which others redirect; what came late says nothing."""
+    for one in recorded:
+        if not one.late:
+            yield from (admission for hop, admission in one.led if hop.kind == "redirect")

@@ -16,8 +16,10 @@ from canonry.storage.records import (
     Admission,
     Candidate,
     Outcome,
+    RecordedOutcome,
 )
 from canonry.storage.rows import budgets, merges, pages, urls
+from canonry.storage.rows.acknowledgement import acknowledge, fetched_anew
 from canonry.storage.rows.merges import MergeCounter, MergingRules
 from canonry.storage.seen.filter_file import FilterFile
 from canonry.storage.sql import write_locks
@@ -93,7 +95,6 @@ class Store:
         self._sampler = StoreSampler()
         self.merging_rules = merging_rules
         self.rules: RuleSource | None = None  # learned rules; None applies none
-        self._late: frozenset[int] = frozenset()  # rows of the last outcomes
         self.budgets_of: budgets.BudgetsOf | None = None  # of URL patterns; None limits none
 
     def transaction(self) -> AbstractContextManager[Connection]:
@@ -187,7 +188,7 @@ class Store:
             For each outcome the admissions: first of its hops' targets, then of its links.
         """
         with self.claiming() as connection:
-            return self.record_in(connection, outcomes, now)
+            return [list(one.admissions) for one in self.record_in(connection, outcomes, now)]
 
     def record_in(
         self,
@@ -196,7 +197,7 @@ class Store:
         now: float,
         *,
         again: bool = False,
-    ) -> list[list[Admission]]:
+    ) -> list[RecordedOutcome]:
         """Record outcomes as `record` does, inside the caller's `transaction` or `claiming`.
 
         The targets of redirects are to be requested next on their hosts, also those that are
@@ -209,18 +210,21 @@ class Store:
             now: seconds since 1970.
             again: True if URLs are also fetched anew without a lease: a new page replaces the one
                 that the store has, and a new redirect counts as well.
+
+        Returns:
+            The outcomes in their order, with the admissions.
         """
         given = [[*map(target_of, o.hops), *o.links] for o in outcomes]
         flat = [candidate for group in given for candidate in group]
         answers = iter(self.admit_in(connection, flat, now))
         admissions = [[next(answers) for _ in group] for group in given]
-        ours = urls.acknowledge(connection, outcomes, now)
-        if again:
-            ours |= urls.fetched_anew(connection, outcomes)
-        self._late = frozenset(outcome.row for outcome in outcomes if outcome.row not in ours)
-        counted = self.counted(outcomes)
-        has_rules = self.rules is not None
-        write_answers(connection, counted, admissions, now, has_rules=has_rules)
+        first = acknowledge(connection, outcomes, now)
+        anew = fetched_anew(connection, outcomes) if again else set()
+        recorded = [
+            RecordedOutcome(outcome, admitted, late=not (is_first or outcome.row in anew))
+            for outcome, admitted, is_first in zip(outcomes, admissions, first, strict=True)
+        ]
+        write_answers(connection, recorded, now, has_rules=self.rules is not None)
         refused = pages.Tally()
         for outcome in outcomes:
             for reason, link in outcome.refused:
@@ -228,11 +232,7 @@ class Store:
         pages.put_refusals(connection, refused)
         self._count_known(connection, outcomes)
         self._sampler.take(connection, self.seen, now)
-        return admissions
-
-    def counted(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Return the outcomes that were recorded last without what came too late to count."""
-        return [o.without_answer() if o.row in self._late else o for o in outcomes]
+        return recorded
 
     def merged_by(self, links: Iterable[Candidate]) -> dict[str, str]:
         """Return the rules that merge those of the links that were admitted last.

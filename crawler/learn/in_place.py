@@ -12,10 +12,10 @@ from sqlalchemy import Connection
 
 from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.news import Moved
-from canonry.storage import Admission, Outcome
 from canonry.storage.http_status import OK
 from canonry.storage.learned import deferral, own_names
 from canonry.storage.learned.own_names import FetchedName
+from canonry.storage.records import RecordedOutcome
 
 _REMEMBERED = 65_536  # names; of one that is forgotten, both are asked
 
@@ -70,8 +70,7 @@ class InPlace:
     def settle(
         self,
         connection: Connection,
-        outcomes: Sequence[Outcome],
-        admissions: Sequence[Sequence[Admission]],
+        recorded: Sequence[RecordedOutcome],
         in_force: RulesInForce,
         now: float,
     ) -> Settled:
@@ -79,18 +78,18 @@ class InPlace:
 
         Args:
             connection: in a writing transaction.
-            outcomes: of visits.
-            admissions: for each outcome the admissions, first of its hops' targets.
+            recorded: outcomes of visits.
             in_force: the rules that are in force now.
             now: seconds since 1970.
         """
         settled = Settled([], [], [])
-        for outcome, admitted in zip(outcomes, admissions, strict=True):
+        for one in recorded:
+            outcome = one.outcome
             own = self._own.pop(outcome.row, None)
             if own is None:
                 continue
             name = in_force.rewrite(outcome.queued.url)
-            target = _named(outcome, admitted, own, in_force)
+            target = _named(one, own, in_force)
             if name is None or not name.rules or name.identity != target:
                 settled.to_ask.append(own)
             elif own_names.hold(connection, FetchedName(own, outcome.row, name), now):
@@ -99,13 +98,12 @@ class InPlace:
         return settled
 
 
-def _named(
-    outcome: Outcome, admitted: Sequence[Admission], own: int, in_force: RulesInForce
-) -> str | None:
+def _named(one: RecordedOutcome, own: int, in_force: RulesInForce) -> str | None:
     """Return the identity of a page's own name, if it has a canonical link to that row."""
-    if outcome.page is None or outcome.page.status != OK:
+    page = one.outcome.page
+    if one.late or page is None or page.status != OK:
         return None
-    for hop, to in zip(outcome.hops, admitted, strict=False):
+    for hop, to in one.led:
         if hop.kind == "canonical" and to.row == own:
             found = in_force.rewrite(hop.target.url)
             return None if found is None else found.identity

@@ -32,12 +32,11 @@ from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
 from canonry.crawler.learn.waiting_hops import WaitingHops
 from canonry.crawler.learn.watch import Watch
-from canonry.storage import Admission, Outcome
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import history, rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import TrackedRule
-from canonry.storage.records import QUESTION
+from canonry.storage.records import QUESTION, RecordedOutcome
 from canonry.storage.rows import leases, urls
 
 _UNKNOWN = -1  # generation of rules
@@ -139,16 +138,16 @@ class LearningSession:
     def learn(
         self,
         connection: Connection,
-        outcomes: Sequence[Outcome],
-        admissions: Sequence[Sequence[Admission]],
+        recorded: Sequence[RecordedOutcome],
         now: float,
     ) -> Learned:
         """Learn from recorded outcomes and publish new rules, in the caller's transaction.
 
+        Nothing is learned from what came late: evidence is what the store has, too.
+
         Args:
             connection: of the transaction that recorded the outcomes.
-            outcomes: of visits.
-            admissions: for each outcome, as `Store.record` returns them.
+            recorded: outcomes of visits.
             now: seconds since 1970.
 
         Returns:
@@ -159,10 +158,13 @@ class LearningSession:
         sooner: list[int] = []
         sites: dict[str, str | None] = {}  # with one of their pages
         answers: Counter[str] = Counter()  # by site
-        for outcome, admitted in zip(outcomes, admissions, strict=True):
+        for one in recorded:
+            if one.late:
+                continue
+            outcome = one.outcome
             ends.add(outcome.row)
             identity = self._canonicalizer.identity(outcome.queued.url)
-            for moved, row in self._observe(identity, outcome, admitted, now):
+            for moved, row in self._observe(identity, one, now):
                 ends.add(row)
                 if moved.kind == "canonical" and self._learner.is_worth_asking(moved):
                     sooner.append(row)
@@ -175,8 +177,8 @@ class LearningSession:
         sites.pop("", None)
         for moved in self._waiting.answered(connection, ends, now):
             self._learner.observe(moved)
-        later = [a.replaces for group in admissions for a in group if a.replaces is not None]
-        settled = self._watch.in_place.settle(connection, outcomes, admissions, self._in_force, now)
+        later = [a.replaces for r in recorded for a in r.admissions if a.replaces is not None]
+        settled = self._watch.in_place.settle(connection, recorded, self._in_force, now)
         for moved in settled.moved:
             self._learner.observe(moved)
         later += settled.held
@@ -184,7 +186,9 @@ class LearningSession:
         published = self._publish(connection, sites, now)
         later += published.later
         probes = [
-            one for site, page in sites.items() for one in self._probes(connection, site, page, now)
+            probe
+            for site, page in sites.items()
+            for probe in self._probes(connection, site, page, now)
         ]
         sooner += [row for site in sites for row in self._questions(connection, site)]
         sooner += published.sooner
@@ -203,19 +207,19 @@ class LearningSession:
         return Learned(tuple(later), tuple(probes), tuple(sooner))
 
     def _observe(
-        self, identity: str, outcome: Outcome, admissions: Sequence[Admission], now: float
+        self, identity: str, recorded: RecordedOutcome, now: float
     ) -> list[tuple[Moved, int]]:
         """Pass an answer to the learner; keep redirects until their targets have answered.
 
         Args:
             identity: of the URL that was visited.
-            outcome: of the visit.
-            admissions: of what it found.
+            recorded: the outcome of the visit.
             now: seconds since 1970.
 
         Returns:
             The redirects and canonical links, with the rows of their targets.
         """
+        outcome = recorded.outcome
         page = outcome.page
         if page is not None and (page.status == OK or page.status in GONE):
             missing = page.status != OK
@@ -223,7 +227,7 @@ class LearningSession:
             self._learner.observe(answered)
             self._count_gone(outcome.queued.url, missing=missing)
         found = []
-        for hop, admitted in zip(outcome.hops, admissions, strict=False):
+        for hop, admitted in recorded.led:
             target = self._canonicalizer.identity(hop.target.url)
             if target == identity or (
                 hop.kind == "redirect" and hop.status not in PERMANENT_REDIRECTS

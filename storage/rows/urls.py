@@ -13,17 +13,14 @@ from canonry.storage.learned.classes import (
     LEARNED,
     Placement,
     RuleSource,
-    delete_edges,
     place,
     record_held,
 )
 from canonry.storage.records import (
     ALIAS,
     HOST_BLOCKED,
-    PATTERN_EXCLUDED,
     Admission,
     Candidate,
-    Outcome,
 )
 from canonry.storage.rows import budgets
 from canonry.storage.seen.seen_set import SeenSet
@@ -31,33 +28,13 @@ from canonry.storage.sql import transitions, write_locks
 from canonry.storage.sql.bulk import insert_columns, next_id, rows_of
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, hosts, url_rows, urls
-from canonry.storage.sql.transitions import QUEUED, Transition, standing
+from canonry.storage.sql.transitions import QUEUED, Transition
 from canonry.storage.sql.url_tails import tails_of
 
-_ANSWERED = frozenset({State.FETCHED, State.REDIRECTED})
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 _HOST = itemgetter(Candidate._fields.index("host"))
 # Built once: building a statement takes longer than running it.
 _here = url_rows.c.id == bindparam("row")
-_POSTPONE = Prepared(
-    update(url_rows)
-    .where(_here)
-    .values(due=bindparam("at"), reason=bindparam("why"), attempts=url_rows.c.attempts + 1)
-)
-# A URL may be held by a learned rule, or by people, while it is fetched; its outcome counts all the
-# same.
-_IN_FLIGHT = f"'{LEARNED}', '{HOST_BLOCKED}', '{PATTERN_EXCLUDED}'"
-# No parameter for states: SQLite would prepare the statement anew for each value.
-_OPEN = (
-    "SELECT id, host_id, depth, state, reason FROM url_rows "  # noqa: S608 - our names
-    f"WHERE (state = {State.QUEUED:d} "
-    f"OR state = {State.HELD:d} AND reason IN ({_IN_FLIGHT})) AND id"
-)
-_FAIL = Prepared(
-    update(hosts)
-    .where(hosts.c.id == bindparam("row"))
-    .values(error=bindparam("why"), error_at=bindparam("at"))
-)
 GIVEN = -(func.abs(url_rows.c.priority) % 2)  # the priority before any promotion
 _PROMOTE = Prepared(
     update(url_rows)
@@ -225,44 +202,6 @@ def host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
             ],
         )
     return known
-
-
-def acknowledge(connection: Connection, outcomes: Iterable[Outcome], now: float) -> set[int]:
-    """Take URLs out of the queue, or leave them in it for a retry.
-
-    Returns:
-        The rows of these URLs. Those whose outcome another worker has recorded are not among them,
-        and stay as they are.
-    """
-    wanted = {outcome.row: outcome for outcome in outcomes}
-    settled: dict[int, Transition] = {}
-    postponed = []
-    in_flight: list[int] = []  # a learned rule held them while they were fetched
-    failed: dict[int, str | None] = {}
-    found = list(rows_of(connection, _OPEN, list(wanted)))
-    for row, host_id, depth, state, reason in found:
-        outcome = wanted[row]
-        if outcome.retry_at is None:
-            after = (outcome.state, outcome.reason)
-            settled[row] = Transition(host_id, depth, standing(state, reason), after)
-            in_flight += [row] * (state == State.HELD and reason == LEARNED)
-        elif state == State.QUEUED:  # else it is held meanwhile, and not retried
-            postponed.append({"row": row, "at": outcome.retry_at, "why": outcome.reason})
-        if outcome.retry_at is not None or outcome.state is State.FAILED:
-            failed[host_id] = outcome.reason
-    transitions.move(connection, settled, due=now)
-    delete_edges(connection, in_flight)
-    errors = [{"row": row, "why": why, "at": now} for row, why in sorted(failed.items())]
-    _FAIL.run_many(connection, errors)
-    _POSTPONE.run_many(connection, postponed)
-    return {row for row, *_rest in found}
-
-
-def fetched_anew(connection: Connection, outcomes: Iterable[Outcome]) -> set[int]:
-    """Return the rows of URLs that have answered before, and now answered in the same way."""
-    now = {outcome.row: outcome.state for outcome in outcomes if outcome.state in _ANSWERED}
-    found = rows_of(connection, "SELECT id, state FROM url_rows WHERE id", list(now))
-    return {row for row, state in found if state == now[row]}
 
 
 def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:

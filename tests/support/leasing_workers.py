@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from support.stores import admit, open_store
+from support.stores import MAKE, admit, open_store
 
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.run.queue.frontier import Frontier
 from canonry.crawler.run.queue.host_leases import HostLeases
 from canonry.crawler.run.queue.politeness import Politeness
@@ -25,8 +27,15 @@ class LeasingWorker:
     def __init__(self, folder: Path, name: str, stack: ExitStack) -> None:
         self.store = stack.enter_context(closing(open_store(folder)))
         writer = stack.enter_context(closing(Writer()))
+        self.store.rules = learning = LearningSession(MAKE, thresholds.load(), print)
         self.session = StoreSession(
-            self.store, writer, worker=name, delay=1.0, level_by_level=False, notify=print
+            self.store,
+            writer,
+            worker=name,
+            delay=1.0,
+            level_by_level=False,
+            notify=print,
+            learning=learning,
         )
         turns = Turns(Politeness(delay=1.0, per_host=2, per_address=100))
         self.addresses: dict[str, str] = {}  # of hosts that share theirs

@@ -119,10 +119,9 @@ class RequestRecorder:
             number = self._admit(connection, now)
             finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE)
             outcomes = self._outcomes(connection, finished)
-            admissions = self._store.record_in(connection, outcomes, now, again=True)
+            recorded = self._store.record_in(connection, outcomes, now, again=True)
             if self._learning is not None and outcomes:
-                counted = self._store.counted(outcomes)
-                learned = self._learning.learn(connection, counted, admissions, now)
+                learned = self._learning.learn(connection, recorded, now)
                 self._park(connection, learned.later)
             request_queue.forget(connection, finished)
             generation = rule_rows.generation(connection)

@@ -111,10 +111,10 @@ class StoreSession:
                     level_by_level=self._level_by_level,
                 )
             names = {host.name for host in found}
+            self._forget(lost)
             if found and self._wants_hosts:
                 self._wants_hosts = False
-                if self._learning is not None:
-                    self._learning.forget_hosts(names)
+                self._forget(names)
             return Leased(found, lost - names)
 
         return await self._writer.call(lease)
@@ -125,7 +125,9 @@ class StoreSession:
         def renew() -> set[str]:
             with self._store.leasing() as connection:
                 leases.pace(connection, *pace, self._worker)
-                return leases.renew(connection, self._worker, names, now + LEASE_SECONDS)
+                lost = leases.renew(connection, self._worker, names, now + LEASE_SECONDS)
+            self._forget(lost)
+            return lost
 
         return await self._writer.call(renew)
 
@@ -165,8 +167,7 @@ class StoreSession:
             with self._store.leasing() as connection:
                 until = now + LEASE_SECONDS
                 gone = host_wishes.grant(connection, self._worker, to, names, *pace, until)
-            if self._learning is not None:
-                self._learning.forget_hosts(gone)
+            self._forget(gone)
             return gone
 
         return await self._writer.call(hand_over)
@@ -267,22 +268,27 @@ class StoreSession:
     def _record_and_learn(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them in one transaction, on the writer thread."""
         with self._store.claiming() as connection:
-            admissions = self._store.record_in(connection, outcomes, now)
+            recorded = self._store.record_in(connection, outcomes, now)
             merged_by = self._store.merged_by(link for o in outcomes for link in o.links)
             self._count(connection)
             learned = Learned()
-            counted = self._store.counted(outcomes)
             if self._learning is not None:
-                learned = self._learning.learn(connection, counted, admissions, now)
+                learned = self._learning.learn(connection, recorded, now)
                 self.learning_seconds = round(self._learning.seconds, 3)
-            sooner = {to.row for to in redirect_targets(counted, admissions)}
+            sooner = {to.row for to in redirect_targets(recorded)}
             promoted = leases.promoted(
                 connection,
                 sooner.union(learned.sooner),
                 now=now,
                 level_by_level=self._level_by_level,
             )
+        admissions = [list(one.admissions) for one in recorded]
         return Recorded(admissions, promoted, merged_by, learned)
+
+    def _forget(self, hosts: Collection[str]) -> None:
+        """Let the learning forget hosts that were another worker's, or are now."""
+        if hosts and self._learning is not None:
+            self._learning.forget_hosts(hosts)
 
     def _count(self, connection: Connection) -> None:
         """Read how many URLs are queued, and how many pages there are."""

@@ -60,8 +60,8 @@ def test_a_page_that_names_its_own_name_is_fetched_once(tmp_path: Path) -> None:
     queued = Queued(name, f"{H}/p1?ref=1", 1, 0, 0)
     outcome = Outcome(queued, State.FETCHED, page=page(), hops=(to(f"{H}/p1"),))
     with store.transaction() as connection:
-        admissions = store.record_in(connection, [outcome], 4.0)
-        settled = in_place.settle(connection, [outcome], admissions, in_force, 4.0)
+        recorded = store.record_in(connection, [outcome], 4.0)
+        settled = in_place.settle(connection, recorded, in_force, 4.0)
         assert_counts_are_right(connection)
     assert settled.held == [own]
     assert settled.to_ask == []
@@ -69,7 +69,7 @@ def test_a_page_that_names_its_own_name_is_fetched_once(tmp_path: Path) -> None:
     assert state_of(store, f"{H}/p1") == classes.HELD
     with store.transaction() as connection:
         assert classes.edges_of(connection, [own])[own][0] == name
-        again = in_place.settle(connection, [outcome], admissions, in_force, 5.0)
+        again = in_place.settle(connection, recorded, in_force, 5.0)
         assert again == ([], [], []), "it has answered"
         rule_store.revoke(connection, rule_store.find(connection, REF.id), MAKE, 6.0)
         assert_counts_are_right(connection)
@@ -104,8 +104,22 @@ def test_in_any_other_case_its_own_name_is_asked(
         hops=() if hop is None else (hop,),
     )
     with store.transaction() as connection:
-        admissions = store.record_in(connection, [outcome], 4.0)
-        settled = in_place.settle(connection, [outcome], admissions, in_force, 4.0)
+        recorded = store.record_in(connection, [outcome], 4.0)
+        settled = in_place.settle(connection, recorded, in_force, 4.0)
+        assert_counts_are_right(connection)
+    assert settled == ([], [], [row_of(store, f"{H}/p1")])
+    assert state_of(store, f"{H}/p1") == (State.QUEUED, None)
+    store.close()
+
+
+def test_if_the_name_was_recorded_by_another_worker_its_own_name_is_asked(tmp_path: Path) -> None:
+    store, in_place, in_force = asked_in_place(tmp_path)
+    queued = Queued(row_of(store, f"{H}/p1?ref=1"), f"{H}/p1?ref=1", 1, 0, 0)
+    store.record([Outcome(queued, State.FAILED, "timeout")], 4.0)
+    late = Outcome(queued, State.FETCHED, page=page(), hops=(to(f"{H}/p1"),))
+    with store.transaction() as connection:
+        recorded = store.record_in(connection, [late], 5.0)
+        settled = in_place.settle(connection, recorded, in_force, 5.0)
         assert_counts_are_right(connection)
     assert settled == ([], [], [row_of(store, f"{H}/p1")])
     assert state_of(store, f"{H}/p1") == (State.QUEUED, None)
@@ -118,8 +132,8 @@ def test_a_page_that_was_asked_meanwhile_is_compared_as_any_other(tmp_path: Path
     queued = Queued(row_of(store, f"{H}/p1?ref=1"), f"{H}/p1?ref=1", 1, 0, 0)
     name = Outcome(queued, State.FETCHED, page=page(), hops=(to(f"{H}/p1"),))
     with store.transaction() as connection:
-        admissions = store.record_in(connection, [own, name], 4.0)
-        assert in_place.settle(connection, [own, name], admissions, in_force, 4.0) == ([], [], [])
+        recorded = store.record_in(connection, [own, name], 4.0)
+        assert in_place.settle(connection, recorded, in_force, 4.0) == ([], [], [])
         assert_counts_are_right(connection)
     assert state_of(store, f"{H}/p1") == (State.FETCHED, None)
     store.close()
@@ -131,7 +145,7 @@ def test_what_is_forgotten_is_asked_under_both_names(tmp_path: Path) -> None:
     queued = Queued(row_of(store, f"{H}/p1?ref=1"), f"{H}/p1?ref=1", 1, 0, 0)
     outcome = Outcome(queued, State.FETCHED, page=page(), hops=(to(f"{H}/p1"),))
     with store.transaction() as connection:
-        admissions = store.record_in(connection, [outcome], 4.0)
-        assert in_place.settle(connection, [outcome], admissions, in_force, 4.0) == ([], [], [])
+        recorded = store.record_in(connection, [outcome], 4.0)
+        assert in_place.settle(connection, recorded, in_force, 4.0) == ([], [], [])
     assert state_of(store, f"{H}/p1") == (State.QUEUED, None)
     store.close()

@@ -17,6 +17,7 @@ from canonry.crawler.learn.memory.site_memory import FACTS
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import rule_rows
+from canonry.storage.records import RecordedOutcome
 from canonry.storage.sql.schema import urls
 
 H = "http://h.example"
@@ -48,8 +49,8 @@ class Crawl:
         named = tuple(candidate(link, depth=2)._replace(source=row) for link in links)
         outcome = Outcome(Queued(row, url, 1, 0, 0), state, page=page, hops=hops, links=named)
         with self.store.transaction() as connection:
-            admissions = self.store.record_in(connection, [outcome], self.now)
-            return self.session.learn(connection, [outcome], admissions, self.now)
+            recorded = self.store.record_in(connection, [outcome], self.now)
+            return self.session.learn(connection, recorded, self.now)
 
     def row(self, url: str) -> int:
         found = candidate(url)._replace(source=1, depth=1)
@@ -189,11 +190,29 @@ def test_nothing_is_learned_from_a_transaction_that_fails(tmp_path: Path) -> Non
     with pytest.raises(KeyError), crawl.store.transaction() as connection:
         hop = Hop("redirect", 301, candidate(f"{H}/x/"))
         outcome = Outcome(Queued(1, f"{H}/x", 1, 0, 0), State.REDIRECTED, hops=(hop,))
-        crawl.session.learn(connection, [outcome], [[]], crawl.now)
+        crawl.session.learn(connection, [RecordedOutcome(outcome, [])], crawl.now)
         raise KeyError
     assert crawl.states()["trailing-slash", "/"] == "probation"
     learn_slashes(crawl, 1, start=9)
     assert crawl.states()["trailing-slash", "/"] == "active"
+    crawl.store.close()
+
+
+@pytest.mark.parametrize("late", ["redirect", "page"])
+def test_what_is_recorded_late_is_no_evidence(tmp_path: Path, late: str) -> None:
+    """Another worker has found pages, where this one comes with redirects, or with other pages."""
+    crawl = Crawl(tmp_path)
+    for n in range(20):
+        url, end = f"{H}/p{n}", f"{H}/p{n}/"
+        first = Queued(crawl.row(url), url, 1, 0, 0)
+        crawl.store.record([Outcome(first, State.FETCHED, page=page_of(n))], crawl.now)
+        crawl.record(end, State.FETCHED, page=page_of(n + 50))
+        if late == "redirect":
+            hop = Hop("redirect", 301, candidate(end)._replace(hops=1, source=1))
+            crawl.record(url, State.REDIRECTED, hops=(hop,))
+        else:
+            crawl.record(url, State.FETCHED, page=page_of(n + 50))
+    assert not evidence(crawl)
     crawl.store.close()
 
 

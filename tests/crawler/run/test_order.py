@@ -10,8 +10,8 @@ from support.crawls import crawl, host_of, page, target_of
 from support.servers import ok
 
 from canonry.crawler.learn.session import Learned, LearningSession
-from canonry.storage import Admission, Outcome, report
-from canonry.storage.records import QUESTION
+from canonry.storage import report
+from canonry.storage.records import QUESTION, RecordedOutcome
 from canonry.storage.rows import urls as rows
 from canonry.storage.sql.schema import urls
 
@@ -130,12 +130,11 @@ def test_what_decides_a_question_is_requested_before_the_rest(
     def curious(
         session: LearningSession,
         connection: Connection,
-        outcomes: Sequence[Outcome],
-        admissions: Sequence[Sequence[Admission]],
+        recorded: Sequence[RecordedOutcome],
         now: float,
     ) -> Learned:
-        learned = learn(session, connection, outcomes, admissions, now)
-        if all(outcome.queued.url != "http://a.example/x/0" for outcome in outcomes):
+        learned = learn(session, connection, recorded, now)
+        if all(one.outcome.queued.url != "http://a.example/x/0" for one in recorded):
             return learned
         found = connection.scalars(select(urls.c.id).where(urls.c.url.in_(wanted)))
         sooner = tuple(found)

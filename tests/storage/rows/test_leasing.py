@@ -1,6 +1,7 @@
 """Concurrent leases: each host has one owner, and no transaction blocks another."""
 
 import threading
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from support.stores import (
 
 from canonry.storage import Hop, Outcome, Page, State, Store
 from canonry.storage.rows import leases as rows
+from canonry.storage.rows.requeueing import queue_again
 from canonry.storage.sql.schema import aliases, pages, urls
 
 _PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
@@ -80,6 +82,12 @@ def _hop(kind: str) -> Hop:
     return Hop(kind, 301, candidate(f"http://c.example/{kind}"))
 
 
+def put_back(store: Store, row: int) -> None:
+    """Put a URL back in the queue, for another crawl."""
+    with store.transaction() as connection:
+        assert queue_again(connection, urls.c.id == row) == 1
+
+
 def answers(row: int) -> dict[str, Outcome]:
     """Return what a visit to a URL may come to, by name."""
     other = Page(200, 0.1, "text/html", 11, bytes([1] * 16), "other", None, 1)
@@ -115,6 +123,8 @@ def test_what_another_worker_has_recorded_stays(tmp_path: Path) -> None:
     admit(store, ["http://a.example/", "http://c.example/redirect", "http://c.example/canonical"])
     for first in answers(0):
         [seed] = admit(store, [f"http://a.example/{first}"])
+        store.record([visited(seed.row, State.FETCHED, page=_PAGE)], 0.0)
+        put_back(store, seed.row)
         store.record([answers(seed.row)[first]], 1.0)
         before = recorded(seed.row)
         for late, outcome in answers(seed.row).items():
@@ -125,3 +135,61 @@ def test_what_another_worker_has_recorded_stays(tmp_path: Path) -> None:
         store.record([visited(seed.row, State.QUEUED, "timeout", retry_at=9.0)], 3.0)
         assert recorded(seed.row) == before, (first, "to be tried again")
     store.close()
+
+
+@pytest.mark.every_database
+def test_of_two_outcomes_of_a_url_the_first_that_is_not_tried_again_counts(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    found = {}
+    for number, (one, two) in enumerate(permutations((*answers(0), "retry"), 2)):
+        [seed] = admit(store, [f"http://a.example/{number}"])
+        store.record([visited(seed.row, State.FETCHED, page=_PAGE)], 0.0)
+        put_back(store, seed.row)
+        given = answers(seed.row)
+        given["retry"] = visited(seed.row, State.QUEUED, "timeout", retry_at=9.0)
+        with store.transaction() as connection:
+            recorded = store.record_in(connection, [given[one], given[two]], 1.0)
+            assert_counts_are_right(connection)
+            of_url = select(urls.c.state, urls.c.reason).where(urls.c.id == seed.row)
+            of_page = select(pages.c.title, pages.c.status).where(pages.c.url_id == seed.row)
+            led = select(aliases.c.kind).where(aliases.c.from_id == seed.row)
+            queries = (of_url, of_page, led)
+            state = [connection.execute(query).all() for query in queries]
+        counting = two if one == "retry" else one
+        assert [each.late for each in recorded] == [one != counting, two != counting]
+        assert found.setdefault(counting, state) == state, (one, two)
+    assert len(found) == len(answers(0))
+    store.close()
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("meanwhile", ["redirect", "other page", "nothing"])
+def test_an_answer_304_counts_if_the_store_still_has_the_page_that_was_asked_about(
+    tmp_path: Path, meanwhile: str
+) -> None:
+    """Another worker recorded the URL meanwhile, and it was put back in the queue."""
+    store = open_store(tmp_path)
+    [seed] = admit(store, ["http://a.example/"])
+    store.record([visited(seed.row, State.FETCHED, page=_PAGE._replace(etag="1"))], 1.0)
+    put_back(store, seed.row)
+    [[asked]] = [host.urls for host in lease(store)]
+    assert asked.etag == "1"
+    other = _PAGE._replace(etag="2", title="other")
+    if meanwhile != "nothing":
+        answer = {
+            "redirect": visited(seed.row, State.REDIRECTED),
+            "other page": visited(seed.row, State.FETCHED, page=other),
+        }[meanwhile]
+        store.record([answer], 2.0)
+        put_back(store, seed.row)
+    store.record([Outcome(asked, State.FETCHED, unchanged=True)], 3.0)
+    with store.transaction() as connection:
+        assert_counts_are_right(connection)
+        state = connection.scalar(select(urls.c.state))
+        kept = connection.execute(select(pages.c.etag, pages.c.fetched_at)).all()
+    store.close()
+    assert (state, kept) == {
+        "nothing": (State.FETCHED, [("1", 3.0)]),
+        "other page": (State.QUEUED, [("2", 2.0)]),
+        "redirect": (State.QUEUED, []),
+    }[meanwhile]

@@ -8,15 +8,21 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.leasing_workers import NOW, leasing_workers, owners
-from support.stores import lease
+from sqlalchemy import select
+from support.leasing_workers import NOW, LeasingWorker, leasing_workers, owners
+from support.stores import admit, candidate, lease
 
+from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.run.queue.idle_times import IdleTimes
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS
+from canonry.storage import Hop, Outcome, Page, Queued, State
+from canonry.storage.records import ORDINARY
 from canonry.storage.rows import leases
+from canonry.storage.sql.schema import urls
 
 LATER = NOW + LEASE_SECONDS + 1
+A = "http://a.example"
 
 
 def test_a_stopped_worker_does_not_take_its_hosts_back(tmp_path: Path) -> None:
@@ -36,6 +42,51 @@ def test_a_stopped_worker_does_not_take_its_hosts_back(tmp_path: Path) -> None:
         one.frontier.recorded("a.example", 1)  # what was on its way is recorded all the same
         one.frontier.recorded("b.example", 6)
         assert one.frontier.loaded == one.frontier.waiting == 0
+
+
+@pytest.mark.parametrize("is_at_heartbeat", [False, True])
+def test_a_stopped_worker_learns_what_others_have_recorded_meanwhile(
+    tmp_path: Path, *, is_at_heartbeat: bool
+) -> None:
+    """Ten redirects make a rule, whoever has recorded them."""
+
+    def record(worker: LeasingWorker, numbers: range) -> str:
+        for n in numbers:
+            hop = Hop("redirect", 301, candidate(f"{A}/p{n}/")._replace(hops=1))
+            digest = str(n).encode().ljust(16)
+            page = Page(200, 0.1, "text/html", 1, digest, None, None, 0)
+            [moved] = admit(worker.store, [f"{A}/p{n}"])
+            redirect = Queued(moved.row, f"{A}/p{n}", 0, 0, 0)
+            first = Outcome(redirect, State.REDIRECTED, hops=(hop,))
+            answer = asyncio.run(worker.session.record([first], LATER + n))
+            end = Queued(answer.admissions[0][0].row, f"{A}/p{n}/", 0, 1, 0)
+            last = Outcome(end, State.FETCHED, page=page)
+            asyncio.run(worker.session.record([last], LATER + n))
+        with worker.store.transaction() as connection:
+            [state] = {rule.state for rule in rule_store.rules_in(connection)}
+        return state
+
+    with leasing_workers(tmp_path, "a") as (one, other):
+        one.refresh(NOW)
+        assert record(one, range(3)) == "probation"
+        other.refresh(LATER)
+        assert record(other, range(3, 9)) == "probation"
+        one.leases.maybe_more = not is_at_heartbeat  # else it asks for further hosts
+        one.refresh(LATER + 1)
+        assert record(one, range(9, 10)) == "active"
+
+
+def test_the_target_of_a_late_redirect_is_not_requested_sooner(tmp_path: Path) -> None:
+    with leasing_workers(tmp_path, "a") as (one, other):
+        [[asked, *_, target]] = [host.urls for host in lease(one.store, now=NOW)]
+        hop = Hop("redirect", 301, candidate(target.url))
+        redirect = Outcome(asked, State.REDIRECTED, hops=(hop,))
+        page = Page(200, 0.1, "text/html", 1, bytes(16), None, None, 0)
+        asyncio.run(other.session.record([Outcome(asked, State.FETCHED, page=page)], NOW))
+        assert asyncio.run(one.session.record([redirect], LATER)).promoted == {}
+        with one.store.transaction() as connection:
+            of_target = select(urls.c.priority).where(urls.c.id == target.row)
+            assert connection.scalar(of_target) == ORDINARY
 
 
 def test_expired_leases_that_nobody_took_are_extended(tmp_path: Path) -> None:

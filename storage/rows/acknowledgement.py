@@ -1,0 +1,99 @@
+"""Acknowledgement: outcomes take URLs out of the queue; those that come late change nothing."""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, bindparam, update
+
+from canonry.storage.learned.classes import LEARNED, delete_edges
+from canonry.storage.records import HOST_BLOCKED, PATTERN_EXCLUDED, Outcome
+from canonry.storage.sql import transitions
+from canonry.storage.sql.bulk import rows_of
+from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State, hosts, url_rows
+from canonry.storage.sql.transitions import Transition, standing
+
+_ANSWERED = frozenset({State.FETCHED, State.REDIRECTED})
+# Built once: building a statement takes longer than running it.
+_POSTPONE = Prepared(
+    update(url_rows)
+    .where(url_rows.c.id == bindparam("row"))
+    .values(due=bindparam("at"), reason=bindparam("why"), attempts=url_rows.c.attempts + 1)
+)
+# A URL may be held by a learned rule, or by people, while it is fetched; its outcome counts all the
+# same.
+_IN_FLIGHT = f"'{LEARNED}', '{HOST_BLOCKED}', '{PATTERN_EXCLUDED}'"
+# No parameter for states: SQLite would prepare the statement anew for each value.
+_OPEN = (
+    "SELECT id, host_id, depth, state, reason FROM url_rows "  # noqa: S608 - our names
+    f"WHERE (state = {State.QUEUED:d} "
+    f"OR state = {State.HELD:d} AND reason IN ({_IN_FLIGHT})) AND id"
+)
+_VALIDATORS = "SELECT url_id, etag, modified FROM pages WHERE url_id"
+_FAIL = Prepared(
+    update(hosts)
+    .where(hosts.c.id == bindparam("row"))
+    .values(error=bindparam("why"), error_at=bindparam("at"))
+)
+
+
+def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float) -> list[bool]:
+    """Take URLs out of the queue, or leave them in it for a retry.
+
+    Returns:
+        For each outcome, whether its URL was in the queue. If not, it stays as it is: another
+        worker has recorded it meanwhile, or an earlier one of these outcomes did.
+    """
+    wanted: dict[int, int] = {}  # by row, the place of the outcome that counts
+    outdated = _outdated(connection, outcomes)
+    for place, one in enumerate(outcomes):
+        if place not in outdated and (
+            one.row not in wanted or outcomes[wanted[one.row]].retry_at is not None
+        ):
+            wanted[one.row] = place
+    settled: dict[int, Transition] = {}
+    postponed = []
+    in_flight: list[int] = []  # a learned rule held them while they were fetched
+    failed: dict[int, str | None] = {}
+    found = list(rows_of(connection, _OPEN, list(wanted)))
+    for row, host_id, depth, state, reason in found:
+        outcome = outcomes[wanted[row]]
+        if outcome.retry_at is None:
+            after = (outcome.state, outcome.reason)
+            settled[row] = Transition(host_id, depth, standing(state, reason), after)
+            in_flight += [row] * (state == State.HELD and reason == LEARNED)
+        elif state == State.QUEUED:  # else it is held meanwhile, and not retried
+            postponed.append({"row": row, "at": outcome.retry_at, "why": outcome.reason})
+        if outcome.retry_at is not None or outcome.state is State.FAILED:
+            failed[host_id] = outcome.reason
+    transitions.move(connection, settled, due=now)
+    delete_edges(connection, in_flight)
+    errors = [{"row": row, "why": why, "at": now} for row, why in sorted(failed.items())]
+    _FAIL.run_many(connection, errors)
+    _POSTPONE.run_many(connection, postponed)
+    counting = {wanted[row] for row, *_rest in found}
+    return [place in counting for place in range(len(outcomes))]
+
+
+def _outdated(connection: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+    """Return the places of answers 304 about pages that the store does not have any more.
+
+    While the worker was stopped, another one has recorded something else, and the URL was put back
+    in the queue. It stays there, and is asked again.
+    """
+    asked = {place: one for place, one in enumerate(outcomes) if one.unchanged}
+    if not asked:
+        return set()
+    found = rows_of(connection, _VALIDATORS, [one.row for one in asked.values()])
+    stored = {row: validators for row, *validators in found}
+    return {
+        place
+        for place, one in asked.items()
+        if stored.get(one.row) != [one.queued.etag, one.queued.modified]
+    }
+
+
+def fetched_anew(connection: Connection, outcomes: Iterable[Outcome]) -> set[int]:
+    """Return the rows of URLs that have answered before, and now answered in the same way."""
+    now = {outcome.row: outcome.state for outcome in outcomes if outcome.state in _ANSWERED}
+    found = rows_of(connection, "SELECT id, state FROM url_rows WHERE id", list(now))
+    return {row for row, state in found if state == now[row]}
