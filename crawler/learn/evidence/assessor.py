@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.evidence.open_rules import has_room, let_go
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
 from canonry.crawler.learn.evidence.rule_book import RuleBook, lies_in
 from canonry.crawler.learn.evidence.verdicts import (
@@ -27,7 +28,7 @@ from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.site_memory import SiteMemory, SiteView
 from canonry.crawler.learn.memory.tally import AGAINST, DOUBTS, FOR, RuleTally, Stance
-from canonry.storage.learned.tracked_rule import SAMPLES, Counts, TrackedRule
+from canonry.storage.learned.tracked_rule import SAMPLES, TrackedRule
 
 
 class Assessor:
@@ -109,8 +110,8 @@ class Assessor:
 
     def open(self, rewrite: Rewrite) -> None:
         """Hold a rule for a whole site against all that is known, unless it is known already."""
-        tally = self._memory.open(rewrite)
-        if tally is not None:
+        if has_room(self._memory, self._book, rewrite):
+            tally = self._memory.open(rewrite)
             self._judge_known(tally)
             self._memory.drop_refuted(rewrite.host, tally)
 
@@ -156,13 +157,8 @@ class Assessor:
         """Drop a rule that only rests on content, and whose direction turned out to be wrong."""
         rule = site.rules.get(rewrite)
         undecided = rule is None or rule.state in UNDECIDED
-        if rewrite in site.named or rewrite not in site.tallies or not undecided:
-            return
-        del site.tallies[rewrite]
-        if rule is not None:
-            rule.set_counts(Counts())
-            rule.state = "candidate"
-            self._book.mark_changed(rule)
+        if undecided and rewrite not in site.named and rewrite in site.tallies:
+            let_go(self._book, site, site.tallies[rewrite])
 
     def _judge_known(self, tally: RuleTally) -> None:
         """Judge all known URLs that a new rule changes."""
@@ -172,10 +168,10 @@ class Assessor:
             sites = [site for _name, site in self._memory.sites_of(said.host)]
         for site in sites:
             for url in list(site.known.facts):
-                self._enter(tally, url, Parts.of(url))
+                self._enter(tally, url)
         self._judge_all(tally, list(tally.results), is_new=False)
 
-    def _enter(self, tally: RuleTally, url: str, parts: Parts) -> str | None:
+    def _enter(self, tally: RuleTally, url: str, parts: Parts | None = None) -> str | None:
         """Note what a rule makes of a URL; return it, or None if the rule does not change it."""
         result = tally.result_of(url, parts)
         if result is None:

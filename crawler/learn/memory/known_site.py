@@ -1,6 +1,6 @@
 """What is remembered of one site: facts, rules, and where the evidence of each rule is counted."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -24,6 +24,8 @@ class KnownSite:
         awaited: the tallies that make URLs of other sites, or of this one, into a URL.
         named: what redirects and canonical links showed.
         refuted: what is not looked at again.
+        again_at: after how many answers a rule that gave way to another may be opened again.
+        room_at: after how many answers the next one may give way.
         asked: URLs that were asked sooner, for an open question, and have not answered yet.
         asked_at: how many answers there were then.
         look_at: after how many answers it is worth to look for further questions.
@@ -45,6 +47,8 @@ class KnownSite:
     awaited: dict[str, tuple[RuleTally, ...]] = field(default_factory=dict)
     named: set[Rewrite] = field(default_factory=set)
     refuted: set[Rewrite] = field(default_factory=set)
+    again_at: dict[Rewrite, int] = field(default_factory=dict)
+    room_at: int = 0
     asked: set[str] = field(default_factory=set)
     asked_at: int = 0
     look_at: int = 0
@@ -85,13 +89,21 @@ class KnownSite:
             recalled=set(),
         )
 
-    def forget_awaiting(self, tallies: Collection[RuleTally]) -> None:
-        """Forget tallies that wait for URLs of this site."""
+    def forget_awaiting(
+        self, tallies: Collection[RuleTally], urls: Iterable[str] | None = None
+    ) -> None:
+        """Forget tallies that wait for URLs of this site.
+
+        Args:
+            tallies: to forget.
+            urls: that they wait for, if that is known; else all are looked at.
+        """
         gone = set(map(id, tallies))
-        for url, waiting in list(self.awaited.items()):
+        for url in list(self.awaited if urls is None else urls):
+            waiting = self.awaited.get(url, ())
             left = tuple(tally for tally in waiting if id(tally) not in gone)
             if not left:
-                del self.awaited[url]
+                self.awaited.pop(url, None)
             elif len(left) < len(waiting):
                 self.awaited[url] = left
 

@@ -25,7 +25,6 @@ _OF_ONE = 2  # the share of them that one site may have: one half
 _LEFT = 0.75  # of them, when there were too many
 _READ = 20_000  # facts of a site that is met for the first time
 _READ_AGAIN = 100  # where many sites take turns: each time costs as much as so many pages
-_TALLIES = 48  # of one site
 _HOPS = 3  # that are followed when a URL is looked up
 _REFUTED = 16  # paths against a rule that has none for it: it is not looked at again
 
@@ -195,24 +194,9 @@ class SiteMemory:
                 found.append(tally)  # else the site has decided for itself
         return found
 
-    def open(self, rewrite: Rewrite) -> RuleTally | None:
-        """Return a new tally for a rule of a whole site; None if it is known or refuted.
-
-        If the site has too many, the one with the least evidence makes room.
-        """
-        site = self.site(rewrite.host)
-        if rewrite in site.tallies or rewrite in site.refuted:
-            return None
-        if len(site.tallies) >= _TALLIES:
-            weak = min(
-                (t for t in site.tallies.values() if t.rewrite not in site.rules),
-                key=lambda t: (t.totals().agree, -t.totals().disagree),
-                default=None,
-            )
-            if weak is None:
-                return None
-            del site.tallies[weak.rewrite]
-        tally = site.tallies[rewrite] = RuleTally(rewrite)
+    def open(self, rewrite: Rewrite) -> RuleTally:
+        """Return a new tally for a rule of a whole site."""
+        tally = self.site(rewrite.host).tallies[rewrite] = RuleTally(rewrite)
         return tally
 
     def drop_refuted(self, name: str, tally: RuleTally) -> None:

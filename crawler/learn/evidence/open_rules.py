@@ -1,0 +1,74 @@
+"""Which rules of a site are held against its facts: so many at once; a weak one gives way."""
+
+from msgspec.structs import replace
+
+from canonry.canon.learned import FAMILIES, Rewrite
+from canonry.crawler.learn.evidence.rule_book import RuleBook
+from canonry.crawler.learn.life.lifecycle import UNDECIDED
+from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.site_memory import SiteMemory
+from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.storage.learned.tracked_rule import Counts
+
+_MOST = 48  # of one site: each new fact is held against all of them
+_FACTS = 50  # for each answer, on average: to open a rule is to look at all facts
+_AGAIN = 1.5  # times as many answers as then, until a rule that gave way is opened again
+
+
+def has_room(memory: SiteMemory, book: RuleBook, rewrite: Rewrite) -> bool:
+    """Return True if a rule can be opened; where there are too many, the weakest gives way.
+
+    To open a rule is to look at all facts of its site. So where rules have to give way, that is
+    done less often the more facts there are, and it is a while until one of them is opened again.
+    """
+    site = memory.site(rewrite.host)
+    if rewrite in site.tallies or rewrite in site.refuted:
+        return False
+    if len(site.tallies) < _MOST:
+        return True
+    if site.answers < max(site.room_at, site.again_at.get(rewrite, 0)):
+        return False
+    weak = _weakest(site)
+    if weak is None:
+        return False
+    let_go(book, site, weak)
+    site.again_at[weak.rewrite] = int(site.answers * _AGAIN)
+    site.room_at = site.answers + len(site.known.facts) // _FACTS
+    return True
+
+
+def let_go(book: RuleBook, site: KnownSite, tally: RuleTally) -> None:
+    """Look no more at what a rule says; its evidence is forgotten, and with that the rule."""
+    said = tally.rewrite
+    del site.tallies[said]
+    site.recalled.discard(said)
+    if not FAMILIES[said.family].moves_host:  # else another site waits, and forgets it in time
+        site.forget_awaiting([tally], tally.members)
+    rule = site.rules.get(said)
+    if rule is not None:
+        rule.set_counts(Counts())
+        rule.state = "candidate"
+        book.mark_changed(rule)
+
+
+def _weakest(site: KnownSite) -> RuleTally | None:
+    """Return the rule with the least evidence, of those that nothing depends on yet."""
+    wholes = {replace(said, below="/") for said in site.rules if said.below != "/"}
+    free = [
+        tally for said, tally in site.tallies.items() if said not in wholes and _can_go(site, said)
+    ]
+    return min(free, key=lambda tally: _weight(site, tally), default=None)
+
+
+def _can_go(site: KnownSite, said: Rewrite) -> bool:
+    """Return True if a rule is undecided, and nothing but its evidence is known of it."""
+    rule = site.rules.get(said)
+    is_open = rule is None or (rule.state in UNDECIDED and not rule.hsts)
+    return is_open and not said.subdomains
+
+
+def _weight(site: KnownSite, tally: RuleTally) -> tuple[bool, bool, int, int]:
+    """Return what is sorted by: the least comes first."""
+    rule, totals = site.rules.get(tally.rewrite), tally.totals()
+    on_probation = rule is not None and rule.state == "probation"
+    return on_probation, tally.suspected, totals.agree, -totals.disagree

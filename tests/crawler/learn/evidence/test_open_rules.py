@@ -1,0 +1,94 @@
+"""How many rules of a site are held against its facts at once, and which have to give way."""
+
+import gc
+from collections import Counter
+
+import pytest
+
+from canonry.canon.learned import Rewrite
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn.learner import Learner
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.memory.site_memory import SiteMemory
+from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.news import Answered, Moved
+
+H = "http://h.example"
+
+
+def observe(one: Learner, *news: Moved | Answered) -> list[tuple[str, str]]:
+    """Pass news to a learner one by one; return the states that rules entered."""
+    entered = []
+    for item in news:
+        one.observe(item)
+        entered += [(rule.rewrite.family, rule.state) for rule, _ in one.decide(item.at)[1]]
+    return entered
+
+
+def once_each(count: int) -> list[Answered]:
+    """Return pages that make one path speak for each of many rules about parameters."""
+    return [
+        Answered(f"{H}/p{n}{end}", f"{n}".encode(), float(n))
+        for n in range(count)
+        for end in ("/", f"/?option{n}=1")
+    ]
+
+
+def slashes(count: int) -> list[Moved]:
+    return [Moved(f"{H}/d{n}", f"{H}/d{n}/", 1000.0 + n) for n in range(count)]
+
+
+def test_many_rules_with_little_evidence_do_not_keep_a_site_from_learning() -> None:
+    one = Learner(thresholds.load(), registrable)
+    observe(one, *once_each(80))
+    assert ("trailing-slash", "active") in observe(one, *slashes(40))
+
+
+def test_a_rule_that_gave_way_leaves_the_book_and_the_store() -> None:
+    one = Learner(thresholds.load(), registrable)
+    removed = []
+    for news in once_each(80):
+        one.observe(news)
+        removed += one.decide(news.at).removed
+    assert len(one.rules("h.example")) == 48
+    assert len({rule.rewrite for rule in removed}) == 32
+
+
+def test_rules_on_probation_stay_where_others_can_give_way() -> None:
+    one = Learner(thresholds.load(), registrable)
+    observe(one, *slashes(5), *once_each(80))
+    [rule] = [rule for rule in one.rules("h.example") if rule.rewrite.family == "trailing-slash"]
+    assert (rule.state, rule.agree) == ("probation", 5)
+
+
+def one_path_against_each(count: int) -> list[Answered]:
+    """Return pages that show 60 rules. All pages of a rule are one path, so none is refuted."""
+    return [
+        Answered(f"{H}/show?title={n}&view{n % 60}=1", f"{n}".encode(), float(n))
+        for n in range(count)
+    ]
+
+
+def test_rules_without_evidence_are_not_opened_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each time costs a look at all facts."""
+    opened = Counter[str]()
+    really_open = SiteMemory.open
+
+    def counted(self: SiteMemory, rewrite: Rewrite) -> RuleTally:
+        opened[str(rewrite)] += 1
+        return really_open(self, rewrite)
+
+    monkeypatch.setattr(SiteMemory, "open", counted)
+    observe(Learner(thresholds.load(), registrable), *one_path_against_each(1500))
+    assert len(opened) >= 60
+    assert max(opened.values()) <= 10
+
+
+def test_nothing_waits_for_rules_that_gave_way() -> None:
+    one = Learner(thresholds.load(), registrable)
+    observe(one, *one_path_against_each(600))
+    gc.collect()
+    assert sum(isinstance(thing, RuleTally) for thing in gc.get_objects()) == 48
+    assert not one.rules("h.example")
