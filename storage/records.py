@@ -144,6 +144,7 @@ class LeasedHost(NamedTuple):
     delay: float | None
     urls: tuple[Queued, ...]
     has_more: bool = False  # more URLs can be fetched now, by this worker
+    taken_over: bool = False  # another worker had it last
 
 
 class CachedRobots(NamedTuple):

@@ -47,7 +47,7 @@ def parameters(rewrite: Rewrite) -> Mark:
     return has_them
 
 
-@lru_cache(maxsize=64)  # the rules of a host look at each of its URLs
+@lru_cache(maxsize=4096)  # the rules of a host look at each of its URLs
 def _names_in(url: str) -> frozenset[str]:
     """Return the names of the parameters in the query of a URL."""
     text = url.partition("#")[0].partition("?")[2]

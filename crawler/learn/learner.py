@@ -4,7 +4,7 @@ Facts go to the assessor, which holds them against rules. The learner decides on
 rule, and which questions are worth a request.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from math import inf
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from canonry.canon.learned import (
     is_host_name,
     site_in,
     site_of,
+    without_port,
 )
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import questions
@@ -111,6 +112,24 @@ class Learner:
         """Forget some hosts: the archive knows more of them."""
         self._memory.drop(hosts)
         self._book.forget_hosts(hosts)
+
+    def hosts_with_other_rules(self, decided: Mapping[str, Mapping[str, str]]) -> set[str]:
+        """Return the remembered hosts of which somebody else has decided on a rule.
+
+        Args:
+            decided: by host the states of rules that are decided on, by their ids.
+        """
+        return {
+            without_port(name)
+            for name, site in self._memory.known_sites()
+            if {r.id: r.state for r in site.rules.values() if r.state not in UNDECIDED}
+            != decided.get(name, {})
+        }
+
+    @property
+    def wide_domains(self) -> Collection[str]:
+        """The domains that are known to have rules for their subdomains, too."""
+        return self._memory.wide_domains
 
     def observe(self, news: Moved | Answered) -> None:
         """Hold an answer against the rules of its site."""

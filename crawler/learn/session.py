@@ -40,6 +40,7 @@ from canonry.storage.records import QUESTION, RecordedOutcome
 from canonry.storage.rows import leases, urls
 
 _UNKNOWN = -1  # generation of rules
+_DECIDED = (*IN_FORCE, "revoked", "frozen")
 
 
 class Learned(NamedTuple):
@@ -86,14 +87,19 @@ class LearningSession:
         """Load rules that another process, or the command, has changed in the store."""
         self._archive.bind(connection)
         generation = rule_rows.generation(connection)
-        if generation != self._generation:
-            if self._generation == _UNKNOWN:
-                self._archive.has_history |= leases.fetched(connection) > 0
-            self._archive.has_history |= self._generation != _UNKNOWN  # others are at work
-            self._learner.priors = priors_for(connection, self._thresholds)
-            self._learner.forget(rule_rows.wide_hosts(connection))
-            self._in_force = RulesInForce.load(connection, self._canonicalizer)
-            self._generation = generation
+        if generation == self._generation:
+            return
+        wide = rule_rows.wide_hosts(connection)
+        is_first = self._generation == _UNKNOWN
+        self._archive.has_history |= not is_first or leases.fetched(connection) > 0
+        self._learner.priors = priors_for(connection, self._thresholds)
+        if is_first or wide != self._learner.wide_domains:
+            self._learner.forget(wide)
+        else:  # another worker has decided on rules of its hosts, or somebody on those of any
+            decided = rule_rows.states_by_host(connection, _DECIDED)
+            self._learner.forget_hosts(self._learner.hosts_with_other_rules(decided))
+        self._in_force = RulesInForce.load(connection, self._canonicalizer)
+        self._generation = generation
 
     def forget(self) -> None:
         """Forget what came from a transaction that was rolled back."""

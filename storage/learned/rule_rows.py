@@ -158,6 +158,15 @@ def wide_hosts(connection: Connection) -> set[str]:
     return set(connection.scalars(select(rules.c.host).where(wide)))
 
 
+def states_by_host(connection: Connection, states: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return by host the ids of the rules in some states, with their states."""
+    query = select(rules.c.host, rules.c.id, rules.c.state).where(rules.c.state.in_(states))
+    found: dict[str, dict[str, str]] = {}
+    for host, rule_id, state in connection.execute(query):
+        found.setdefault(host, {})[rule_id] = state
+    return found
+
+
 def activated_since(connection: Connection, moment: float) -> list[Rewrite]:
     """Return what the rules say that are active and became so after a moment."""
     query = select(rules.c.id, rules.c.host, rules.c.lesson).where(rules.c.state == "active")

@@ -30,7 +30,7 @@ _DEEPEST = (1 << 31) - 1  # no URL is deeper: the largest number of the column
 _mine = hosts.c.lease_owner == bindparam("owner")
 _until, _ready_at = hosts.c.lease_until, hosts.c.ready_at
 _AVAILABLE = Prepared(
-    select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay)
+    select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay, hosts.c.lease_owner)
     .where(_HAS_WORK, hosts.c.blocked == 0)
     .where(or_(_mine, _until <= bindparam("now"), _until > bindparam("longest")))
     .where(or_(_mine, _ready_at <= bindparam("soon"), _ready_at > bindparam("far")))
@@ -93,7 +93,7 @@ def lease(
     found = _AVAILABLE.run(connection, {**times, **available, "limit": limit})
     level = _level(connection, level_by_level=level_by_level)
     leased: dict[int, LeasedHost] = {}
-    for host_id, name, ready_at, delay in found:
+    for host_id, name, ready_at, delay, before in found:
         in_memory = loaded.get(name, ())
         wanted = {"host": host_id, "level": level, "most": per_host + len(in_memory)}
         rows = [Queued(*row) for row in _QUEUE.run(connection, {**times, **wanted})]
@@ -103,7 +103,9 @@ def lease(
             known = sum(one.row in in_memory for one in rows)
             more = len(new) == per_host or known + len(new) < len(rows)
             at = ready_at if ready_at <= times["far"] else now
-            leased[host_id] = LeasedHost(name, at, delay, (*again, *new), more)
+            leased[host_id] = LeasedHost(
+                name, at, delay, (*again, *new), more, before not in {None, owner}
+            )
     _extend(connection, owner, leased, now + seconds)
     return list(leased.values())
 

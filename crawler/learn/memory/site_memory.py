@@ -172,6 +172,10 @@ class SiteMemory:
         """Return a view of the facts from one site, where most of what is asked for lies."""
         return SiteView(self, name, site)
 
+    def known_sites(self) -> Iterable[tuple[str, KnownSite]]:
+        """Return the names and memories of all sites."""
+        return self._sites.items()
+
     def sites_of(self, domain: str) -> Iterator[tuple[str, KnownSite]]:
         """Yield the names and memories of a domain and its subdomains."""
         for name, site in list(self._sites.items()):

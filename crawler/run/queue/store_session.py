@@ -111,10 +111,9 @@ class StoreSession:
                     level_by_level=self._level_by_level,
                 )
             names = {host.name for host in found}
-            self._forget(lost)
-            if found and self._wants_hosts:
-                self._wants_hosts = False
-                self._forget(names)
+            given = names if self._wants_hosts else set()
+            self._wants_hosts = self._wants_hosts and not found
+            self._forget(lost | given | {host.name for host in found if host.taken_over})
             return Leased(found, lost - names)
 
         return await self._writer.call(lease)

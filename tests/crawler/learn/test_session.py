@@ -406,3 +406,31 @@ def test_on_a_host_that_is_too_large_for_the_memory_the_evidence_is_the_same(
     assert found[0] == found[1]
     assert ("trailing-slash", "slash", 41, 68) in found[0]
     assert ("parameter-irrelevant", "", 26, 26) in found[0]
+
+
+def test_rules_of_other_workers_do_not_make_one_forget_its_own_hosts(tmp_path: Path) -> None:
+    """Else with each rule that is learned anywhere, all facts of all hosts were read again."""
+    mine, other = Crawl(tmp_path), Crawl(tmp_path)
+    with mine.store.transaction() as connection:
+        mine.session.refresh(connection)
+    page = Page(200, 0.1, "text/html", 1, b"o".ljust(16), None, None, 0)
+    mine.record("http://o.example/", State.FETCHED, page=page)
+    learn_slashes(other, 12)
+    assert other.states()["trailing-slash", "/"] == "active"
+    with mine.store.transaction() as connection:
+        mine.session.refresh(connection)
+        own = LearnedRule(host="h.example", family="trailing-slash", new="slash")
+        assert [rule.id for rule in mine.session._in_force.known] == [own.id]  # noqa: SLF001
+    memory = mine.session._learner._memory  # noqa: SLF001 - that it is kept is what is asked for
+    before = memory.site("o.example")
+    assert len(before.known.facts) == 1
+    learn_slashes(other, 1, 12)
+    with mine.store.transaction() as connection:
+        assert memory.site("h.example").rules, "it knows the rules of the other's host"
+        rule_store.revoke(connection, rule_store.find(connection, own.id), MAKE, 9.0)
+    with mine.store.transaction() as connection:
+        mine.session.refresh(connection)
+        assert [rule.state for rule in mine.session._learner.rules("h.example")] == ["revoked"]  # noqa: SLF001
+    assert memory.site("o.example") is before
+    for crawl in (mine, other):
+        crawl.store.close()

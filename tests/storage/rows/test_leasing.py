@@ -193,3 +193,13 @@ def test_an_answer_304_counts_if_the_store_still_has_the_page_that_was_asked_abo
         "other page": (State.QUEUED, [("2", 2.0)]),
         "redirect": (State.QUEUED, []),
     }[meanwhile]
+
+
+@pytest.mark.every_database
+def test_a_host_that_another_worker_had_is_said_to_be_taken_over(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/"])
+    for owner, now, taken_over in (("me", 0, False), ("me", 9000, False), ("other", 18000, True)):
+        [host] = lease(store, owner, now=now)
+        assert host.taken_over == taken_over
+    store.close()
