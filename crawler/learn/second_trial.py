@@ -13,7 +13,7 @@ from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life.lifecycle import REHABILITATION
 from canonry.storage.learned import history
 from canonry.storage.learned.classes import release
-from canonry.storage.learned.held_names import HeldName, held_on, still_awaited
+from canonry.storage.learned.held_names import HeldName, held_again, held_on, still_awaited
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 5
@@ -42,9 +42,21 @@ class SecondTrials:
             rule
             for rule in rules
             if rule.state == "suspended"
-            and len(asked := self._released.get(rule.id, ())) >= REHABILITATION
+            and len(self._released.get(rule.id, ())) >= REHABILITATION
+            and len(asked := self._asked(connection, rule)) >= REHABILITATION
             and not still_awaited(connection, asked)
         ]
+
+    def _asked(self, connection: Connection, rule: TrackedRule) -> list[int]:
+        """Return what was released for a rule, without what another rule holds meanwhile.
+
+        That does not answer: others are released in its place.
+        """
+        asked = self._released.setdefault(rule.id, [])
+        again = held_again(connection, asked)
+        if again:
+            asked[:] = [row for row in asked if row not in again]
+        return asked
 
     def release(
         self, connection: Connection, rules: Iterable[TrackedRule], in_force: RulesInForce
@@ -66,7 +78,7 @@ class SecondTrials:
                     self._released.pop(rule.id, None)
                     self._exhausted.discard(rule.id)
                 continue
-            asked = self._released.setdefault(rule.id, [])
+            asked = self._asked(connection, rule)
             if rule.id in self._exhausted or len(asked) >= REHABILITATION:
                 continue
             answered = max(rule.trial_agree, len(asked) - still_awaited(connection, asked))

@@ -83,6 +83,14 @@ def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldN
         after = end
 
 
+def held_again(connection: Connection, rows: Collection[int]) -> set[int]:
+    """Return which of these URLs, which were released, rules hold again: they do not answer."""
+    if not rows:
+        return set()
+    found = select(urls.c.id).where(urls.c.id.in_(rows), urls.c.state == State.HELD)
+    return set(connection.scalars(found.where(urls.c.reason == LEARNED)))
+
+
 def still_awaited(connection: Connection, rows: Collection[int]) -> int:
     """Return how many URLs have not answered, or redirect to one that has not."""
     if not rows:

@@ -60,3 +60,27 @@ def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
         )
         assert len(released()) == 5, "answers that say nothing do not end the trial"
     store.close()
+
+
+def test_what_another_rule_holds_meanwhile_has_not_answered(tmp_path: Path) -> None:
+    """Two rules that change the same URLs are suspended, and one of them comes back."""
+    store = open_store(tmp_path)
+    admit_names(store, 60)
+    trials = SecondTrials()
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        rule = rule_store.find(connection, SLASH.id)
+        rule.enter("suspended", 3.0)
+        rule_rows.put(connection, [rule])
+        in_force, _done = rule_store.publish(connection, [rule.rewrite], MAKE, 3.0)
+        asked = trials.release(connection, [rule], in_force)
+        rule.trial_agree = 16
+        asked += trials.release(connection, [rule], in_force)
+        assert len(asked) == 16
+        connection.exec_driver_sql(
+            "UPDATE url_rows SET state = 4, reason = 'learned' WHERE state = 0 AND tail LIKE '%/'"
+        )
+        assert trials.undecided(connection, [rule]) == [], "nothing was asked yet"
+        rule.trial_agree = 0
+        assert len(trials.release(connection, [rule], in_force)) == 5, "so the trial goes on"
+    store.close()
