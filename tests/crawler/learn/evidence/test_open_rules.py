@@ -46,12 +46,17 @@ def test_many_rules_with_little_evidence_do_not_keep_a_site_from_learning() -> N
 
 def test_a_rule_that_gave_way_leaves_the_book_and_the_store() -> None:
     one = Learner(thresholds.load(), registrable)
-    removed = []
+    stored: set[Rewrite] = set()
+    gave_way = 0
     for news in once_each(80):
         one.observe(news)
-        removed += one.decide(news.at).removed
-    assert len(one.rules("h.example")) == 48
-    assert len({rule.rewrite for rule in removed}) == 32
+        decisions = one.decide(news.at)
+        stored |= {rule.rewrite for rule in decisions.changed}
+        stored -= {rule.rewrite for rule in decisions.removed}
+        gave_way += len(decisions.removed)
+    assert gave_way > 20
+    assert len(stored) == 48
+    assert stored == {rule.rewrite for rule in one.rules("h.example")}
 
 
 def test_rules_on_probation_stay_where_others_can_give_way() -> None:
