@@ -1,7 +1,8 @@
 """How much memory does learning take on a large host, and how long do many hosts in turns take?
 
 The answers are recorded as a crawl records them, without a network: on one host whose pages have
-two names now and then; and on many hosts in turns, by a process that goes on with their store.
+two names now and then; on many hosts in turns, by a process that goes on with their store; and on
+the hosts of one worker, while another one learns rules of others; and where there are many rules.
 """
 
 import hashlib
@@ -18,13 +19,18 @@ from typing import Any
 import measure
 
 import canonry
+from canonry.canon import LearnedRule
+from canonry.canon.learned import Rewrite
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import preset
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.session import LearningSession
-from canonry.storage import Candidate, Outcome, Page, Queued, State, Store
+from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State, Store
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 _MAKE = canonry.Canonicalizer("web")
 _WORDS = [f"{a}{b}{c}" for a in "bdklmnrst" for b in "aeiou" for c in ("n", "r", "st", "l")]
@@ -36,6 +42,8 @@ def main() -> None:
     given = measure.arguments(__doc__ or "", pages=400_000, hosts=300, each=1000, requests=6000)
     results = {"one host": _alone(large, given.pages)}
     results["hosts in turns"] = _alone(turns, given.hosts, given.each, given.requests)
+    results["beside another worker"] = _alone(beside, 100, 300, 40)
+    results["many rules"] = _alone(crowded, 20_000, 40)
     measure.keep(given, "learning-memory", [], results)
 
 
@@ -94,6 +102,57 @@ def turns(hosts: int, each: int, requests: int) -> dict[str, float]:
     return found
 
 
+def beside(hosts: int, each: int, rules: int) -> dict[str, float]:
+    """Record pages of hosts, while another worker learns rules of its own hosts."""
+    with tempfile.TemporaryDirectory() as folder:
+        other, own = _Recorded(Path(folder)), _Recorded(Path(folder))
+        for start in range(0, hosts * each, _AT_ONCE):
+            urls = [f"http://h{n % hosts}.example/p{n}" for n in range(start, start + _AT_ONCE)]
+            own.record([(url, url.encode()) for url in urls])
+        before = own.session.seconds
+        for rule in range(rules):
+            for n in range(14):
+                other.redirect(f"http://o{rule}.example/p{n}", f"http://o{rule}.example/p{n}/")
+            for start in range(0, hosts, 10):  # an answer of each host
+                urls = [f"http://h{n}.example/q{rule}" for n in range(start, start + 10)]
+                own.record([(url, url.encode()) for url in urls])
+        learned = len(other.active())
+        seconds = own.session.seconds - before
+    print(
+        f"{hosts:,} hosts of {each:,} pages, while another worker learned {learned:,} rules: "
+        f"{seconds:.1f} s of CPU time for learning from {rules * hosts:,} pages"
+    )
+    return {"rules": learned, "seconds": seconds, "pages": rules * hosts}
+
+
+def crowded(rules: int, more: int) -> dict[str, float]:
+    """Learn rules in a store that has many, beside another worker that learns none."""
+    with tempfile.TemporaryDirectory() as folder:
+        one, other = _Recorded(Path(folder)), _Recorded(Path(folder))
+        with one.store.transaction() as connection:
+            old = [Rewrite(f"r{n}.example", "trailing-slash", new="slash") for n in range(rules)]
+            tracked = [TrackedRule(said, state="active", agree=20, moved=20) for said in old]
+            rule_rows.put(connection, tracked)
+            for _rule in old:  # as if they had been learned one by one
+                rule_rows.advance(connection)
+        for each in (one, other):
+            each.record([("http://h.example/", b"first")])  # all rules are loaded
+        before = one.session.seconds, other.session.seconds
+        for rule in range(more):
+            for n in range(14):
+                one.redirect(f"http://o{rule}.example/p{n}", f"http://o{rule}.example/p{n}/")
+            other.record([(f"http://h.example/p{rule}", f"{rule}".encode())])
+        learned = len(one.active()) - rules
+        own, others = (
+            each.session.seconds - start for each, start in zip((one, other), before, strict=True)
+        )
+    print(
+        f"{rules:,} rules in the store, {learned:,} more learned: {1e3 * own / more:.0f} ms of "
+        f"CPU time for each, {1e3 * others / more:.0f} ms in another worker"
+    )
+    return {"rules": rules, "learned": learned, "seconds": own, "in the other": others}
+
+
 class _Recorded:
     """A store that learns from what is recorded."""
 
@@ -108,25 +167,45 @@ class _Recorded:
         )
         self.session = LearningSession(_MAKE, thresholds.load(), lambda _said: None)
         self.store.rules = self.session
-        self._now = 1000.0
+        self._now = 1e6  # more than a day
+
+    def redirect(self, url: str, target: str) -> None:
+        """Record that a URL redirects to another, and that one's page."""
+        self._now += 1.0
+        source, to = ((found, _MAKE(found)) for found in (url, target))
+        row = self.store.admit([_candidate(*source)], self._now)[0].row
+        hop = Hop("redirect", 301, _candidate(*to)._replace(hops=1, source=row))
+        self._write([Outcome(Queued(row, url, 1, 0, 0), State.REDIRECTED, hops=(hop,))])
+        self.record([(target, target.encode())])
+
+    def active(self) -> list[LearnedRule]:
+        """Return the active rules."""
+        with self.store.transaction() as connection:
+            return [rule for rule in rule_store.rules_in(connection) if rule.state == "active"]
 
     def record(self, visits: Sequence[tuple[str, bytes]]) -> float:
         """Record pages; return the seconds that the transaction took."""
         self._now += 1.0
-        forms = [(url, _MAKE(url)) for url, _body in visits]
-        wanted = [Candidate(form.url, url, form.key, host_of(form.url), 1) for url, form in forms]
-        outcomes = [
-            Outcome(Queued(admitted.row, url, 1, 0, 0), State.FETCHED, page=_page(body))
-            for (url, body), admitted in zip(
-                visits, self.store.admit(wanted, self._now), strict=True
-            )
-        ]
+        wanted = [_candidate(url, _MAKE(url)) for url, _body in visits]
+        admitted = self.store.admit(wanted, self._now)
+        return self._write(
+            [
+                Outcome(Queued(one.row, url, 1, 0, 0), State.FETCHED, page=_page(body))
+                for (url, body), one in zip(visits, admitted, strict=True)
+            ]
+        )
+
+    def _write(self, outcomes: Sequence[Outcome]) -> float:
         start = time.perf_counter()
         with self.store.transaction() as connection:
             self.session.refresh(connection)
             recorded = self.store.record_in(connection, outcomes, self._now)
             self.session.learn(connection, recorded, self._now)
         return time.perf_counter() - start
+
+
+def _candidate(url: str, form: canonry.Canonical) -> Candidate:
+    return Candidate(form.url, url, form.key, host_of(form.url), 1)
 
 
 def _page(body: bytes) -> Page:

@@ -5,6 +5,7 @@ then on. A learned rule says so for one host, and carries the evidence that it r
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -44,6 +45,27 @@ def _fault(rule: LearnedRule, source: str) -> str | None:
         except msgspec.ValidationError as error:
             raise TypeError(f"{source}: a rule: {error}") from None
         raise  # pragma: no cover - the types were right
+
+
+def _check_circles(active: Iterable[LearnedRule], source: str) -> None:
+    """Check that no active rule leads back to itself.
+
+    Raises:
+        RulesError: if one does.
+    """
+    if circle := find_circle(active):
+        raise RulesError(
+            f"{source}: {_name(circle)}: it leads back to itself through other rules; "
+            "revoke one of them"
+        )
+
+
+def _by_host(rules: Iterable[LearnedRule]) -> dict[str, list[LearnedRule]]:
+    """Return rules by the host that they are about."""
+    found: dict[str, list[LearnedRule]] = {}
+    for rule in rules:
+        found.setdefault(rule.host, []).append(rule)
+    return found
 
 
 class RuleStep(NamedTuple):
@@ -90,17 +112,42 @@ class RuleSet:
         for rule in self.rules:
             if wrong := _fault(rule, source):
                 raise RulesError(f"{source}: {_name(rule)}: {wrong}")
-        if circle := find_circle(self.active):
-            raise RulesError(
-                f"{source}: {_name(circle)}: it leads back to itself through other rules; "
-                "revoke one of them"
-            )
-        own: dict[str, list[LearnedRule]] = {}
-        for rule in self.active:
-            own.setdefault(rule.host, []).append(rule)
-        self._own = own
+        _check_circles(self.active, source)
+        self._own = _by_host(self.active)
         self._on: dict[str, tuple[LearnedRule, ...]] = {}
         self._steps: dict[str, tuple[RuleStep, ...]] = {}
+
+    def with_changes(self, changed: Iterable[LearnedRule]) -> "RuleSet":
+        """Return a set in which some rules take the place of those with their ids, if any.
+
+        Only these are checked, which takes a small part of the time in which all are prepared.
+
+        Args:
+            changed: of any state.
+
+        Raises:
+            RulesError: as for a new set.
+        """
+        by_id = {rule.id: rule for rule in changed}
+        sites = {rule.host for rule in by_id.values()}
+        for rule in by_id.values():
+            if wrong := _fault(rule, self._source):
+                raise RulesError(f"{self._source}: {_name(rule)}: {wrong}")
+        kept = [rule for rule in self.rules if rule.host not in sites or rule.id not in by_id]
+        rules = (*kept, *by_id.values())
+        active = tuple([rule for rule in rules if rule.state == "active"])
+        if any(FAMILIES[rule.family].can_chain for rule in by_id.values()):
+            _check_circles(active, self._source)
+        own = {site: rules for site, rules in self._own.items() if site not in sites}
+        own |= _by_host([rule for rule in active if rule.host in sites])
+        new = copy(self)
+        new.__dict__.pop("wide", None)  # it is cached
+        new.__dict__.update(rules=rules, active=active, _own=own, _on={}, _steps={})
+        return new
+
+    def covers(self, site: str) -> bool:
+        """Return True if an active rule is about a site, or about subdomains that it is one of."""
+        return site in self._own or (self.wide and bool(self.on(site)))
 
     def check_policy(self, label: str) -> None:
         """Check that the rules were learned on the identities of a policy.

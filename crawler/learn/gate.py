@@ -39,10 +39,11 @@ def reason_to_block(
     """
     said = rule.rewrite
     family = FAMILIES[said.family]
-    if find_circle([*(other.rewrite for other in in_force.active.active), said]):
+    if family.can_chain and find_circle(
+        [*(other.rewrite for other in in_force.active.active), said]
+    ):
         return "it would form a circle with the active rules"
-    recent = rule_rows.activated_since(connection, now - _DAY)
-    same = sum(other.family == said.family for other in recent)
+    same = rule_rows.number_activated(connection, said.family, now - _DAY)
     if same >= gate.hosts_a_day:
         return f"{same:,} hosts have learned such a rule within a day"
     starts: Counter[str] = Counter()

@@ -1,6 +1,7 @@
 """The rules in force in a store: what they make of URLs, for all who admit URLs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -46,18 +47,61 @@ class RulesInForce:
         """
         label = canonicalizer.policy.label
         known = [rule for rule in rules if rule.state in IN_FORCE]
-        self.known = tuple(known)
+        self._known = {rule.id: rule for rule in known}
         self._canonicalizer = canonicalizer
         self.active = RuleSet([rule for rule in known if rule.state == "active"], label, SOURCE)
-        self._by_id = {rule.id: rule for rule in self.active.active}
-        both = [replace(rule, state="active") for rule in known]
-        self._active_or_suspended = RuleSet(both, label, SOURCE)
-        targets = {rule.new for rule in known if FAMILIES[rule.family].moves_host}
-        self._sites = frozenset({rule.host for rule in known} | targets)
-        self._moving: dict[str, list[LearnedRule]] = {}
-        for rule in both:
-            if FAMILIES[rule.family].moves_host:
-                self._moving.setdefault(rule.new, []).append(rule)
+        self._active_or_suspended = RuleSet(map(_as_active, known), label, SOURCE)
+        self._moving = _by_target(self._active_or_suspended)
+
+    @property
+    def known(self) -> Collection[LearnedRule]:
+        """The rules, in their own states."""
+        return self._known.values()
+
+    def with_changes(self, changed: Iterable[LearnedRule]) -> "RulesInForce":
+        """Return the rules in force after some rules have changed, or are new.
+
+        That takes a small part of the time in which all are loaded, and there may be thousands.
+
+        Args:
+            changed: in any state.
+
+        Raises:
+            RulesError: if they form a circle.
+        """
+        by_id = {rule.id: rule for rule in changed}
+        known = {name: rule for name, rule in self._known.items() if name not in by_id}
+        known |= {name: rule for name, rule in by_id.items() if rule.state in IN_FORCE}
+        both = self._active_or_suspended.with_changes(map(_as_active, by_id.values()))
+        new = copy(self)
+        new.active = self.active.with_changes(by_id.values())
+        new.__dict__.update(_known=known, _active_or_suspended=both)
+        if any(FAMILIES[rule.family].moves_host for rule in by_id.values()):
+            new.__dict__.update(_moving=_by_target(both))
+        return new
+
+    def refreshed(
+        self, connection: Connection, states: Mapping[str, Mapping[str, str]]
+    ) -> "RulesInForce":
+        """Return the rules in force in a store, of which only those are read that have changed.
+
+        Those for subdomains are read, too: somebody may have changed their exceptions.
+
+        Args:
+            connection: of the store.
+            states: there, by host and by id of a rule.
+        """
+        stored = {
+            name: state
+            for by_id in states.values()
+            for name, state in by_id.items()
+            if state in IN_FORCE
+        }
+        known = self._known.items()
+        same = {name for name, r in known if stored.get(name) == r.state and not r.subdomains}
+        changed = [r.as_learned() for r in rule_rows.with_ids(connection, stored.keys() - same)]
+        changed += [replace(r, state="revoked") for name, r in known if name not in stored]
+        return self.with_changes(changed) if changed else self
 
     @classmethod
     def load(cls, connection: Connection, canonicalizer: Canonicalizer) -> "RulesInForce":
@@ -88,7 +132,8 @@ class RulesInForce:
 
     def with_ids(self, ids: Iterable[str]) -> list[LearnedRule]:
         """Return the active rules with some ids."""
-        return [self._by_id[name] for name in ids if name in self._by_id]
+        known = (self._known.get(name) for name in ids)
+        return [rule for rule in known if rule is not None and rule.state == "active"]
 
     def about(self, site: str) -> list[LearnedRule]:
         """Return the active and suspended rules that cover a site, or move others to it.
@@ -124,7 +169,7 @@ class RulesInForce:
         if not rules.active:
             return False
         site = site_in(identity)
-        return site in self._sites or (rules.wide and bool(rules.on(site)))
+        return site in self._moving or rules.covers(site)
 
     def _rewrite(self, rules: RuleSet, url: str) -> Rewritten | None:
         _requested, plain, own_key = self._canonicalizer(url)
@@ -152,13 +197,28 @@ class RulesInForce:
             found |= set(connection.scalars(select(hosts.c.name).where(below)))
         if FAMILIES[said.family].moves_host:
             found.add(said.new)
+        moving = [rule for rules in self._moving.values() for rule in rules]
         size = 0
         while size != len(found):
             size = len(found)
-            for rule in self._active_or_suspended.rules:
-                if FAMILIES[rule.family].moves_host and not found.isdisjoint({rule.host, rule.new}):
+            for rule in moving:
+                if not found.isdisjoint({rule.host, rule.new}):
                     found |= {rule.host, rule.new}
         return {without_port(site) for site in found}
+
+
+def _by_target(rules: RuleSet) -> dict[str, list[LearnedRule]]:
+    """Return the active rules that move hosts, by the host to which they do."""
+    moving: dict[str, list[LearnedRule]] = {}
+    for rule in rules.active:
+        if FAMILIES[rule.family].moves_host:
+            moving.setdefault(rule.new, []).append(rule)
+    return moving
+
+
+def _as_active(rule: LearnedRule) -> LearnedRule:
+    """Return a rule that is in force as if it were active; others as they are."""
+    return replace(rule, state="active") if rule.state in IN_FORCE else rule
 
 
 def _with_domains(site: str) -> set[str]:
@@ -178,13 +238,18 @@ class StoredRules:
         """
         self._canonicalizer = canonicalizer
         self._in_force = RulesInForce((), canonicalizer)
+        self._generation: int | None = None  # of the rules; None if it is not known
 
     def refresh(self, connection: Connection) -> None:
-        """Load the rules of the store."""
-        self._in_force = RulesInForce.load(connection, self._canonicalizer)
+        """Load the rules of the store, if they have changed."""
+        generation = rule_rows.generation(connection)
+        if generation != self._generation:
+            self._in_force = RulesInForce.load(connection, self._canonicalizer)
+            self._generation = generation
 
     def forget(self) -> None:
-        """Do nothing: the next transaction loads the rules again."""
+        """Let the next transaction load the rules again."""
+        self._generation = None
 
     def rewrite(self, url: str) -> Rewritten | None:
         """Return what active rules make of a URL; None if no rule is about its site."""

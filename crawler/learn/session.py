@@ -40,6 +40,7 @@ from canonry.storage.records import QUESTION, RecordedOutcome
 from canonry.storage.rows import leases, urls
 
 _UNKNOWN = -1  # generation of rules
+_REFIT = 16  # experience is read again when there were so much more changes: a sixteenth
 _DECIDED = (*IN_FORCE, "revoked", "frozen")
 
 
@@ -75,6 +76,7 @@ class LearningSession:
         self._archive = StoreArchive(canonicalizer)
         self._learner = Learner(thresholds, registrable, self._archive, most_facts)
         self._generation = _UNKNOWN
+        self._fitted_until = _UNKNOWN  # the generation up to which experience is not read again
         self._in_force = RulesInForce((), canonicalizer)
         self._waiting = WaitingHops()
         self._second_trials = SecondTrials()
@@ -89,17 +91,24 @@ class LearningSession:
         generation = rule_rows.generation(connection)
         if generation == self._generation:
             return
+        start = time.thread_time()
         wide = rule_rows.wide_hosts(connection)
         is_first = self._generation == _UNKNOWN
         self._archive.has_history |= not is_first or leases.fetched(connection) > 0
-        self._learner.priors = priors_for(connection, self._thresholds)
-        if is_first or wide != self._learner.wide_domains:
+        if generation > self._fitted_until or is_first:  # experience changes slowly
+            self._learner.priors = priors_for(connection, self._thresholds)
+            self._fitted_until = generation + generation // _REFIT
+        if is_first:
             self._learner.forget(wide)
+            self._in_force = RulesInForce.load(connection, self._canonicalizer)
         else:  # another worker has decided on rules of its hosts, or somebody on those of any
             decided = rule_rows.states_by_host(connection, _DECIDED)
+            if wide != self._learner.wide_domains:
+                self._learner.forget(wide)
             self._learner.forget_hosts(self._learner.hosts_with_other_rules(decided))
-        self._in_force = RulesInForce.load(connection, self._canonicalizer)
+            self._in_force = self._in_force.refreshed(connection, decided)
         self._generation = generation
+        self.seconds += time.thread_time() - start
 
     def forget(self) -> None:
         """Forget what came from a transaction that was rolled back."""
@@ -313,7 +322,12 @@ class LearningSession:
         later: list[int] = []
         if changed:
             self._in_force, done = publish(
-                connection, changed, self._canonicalizer, now, partial(self._is_verified, now)
+                connection,
+                changed,
+                self._canonicalizer,
+                now,
+                partial(self._is_verified, now),
+                self._in_force,
             )
             self._generation = rule_rows.generation(connection)
             later = [*done.held, *done.deferred]

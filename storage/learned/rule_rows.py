@@ -147,6 +147,14 @@ def in_states(connection: Connection, states: Collection[str] = ()) -> list[Trac
     return _rules(connection, query.where(rules.c.state.in_(states)) if states else query)
 
 
+def with_ids(connection: Connection, ids: Collection[str]) -> list[TrackedRule]:
+    """Return the rules with some ids, in all states."""
+    found = []
+    for part in chunks(list(ids)):
+        found += _rules(connection, _SELECT.where(rules.c.id.in_(part)))
+    return found
+
+
 def with_prefix(connection: Connection, prefix: str) -> list[TrackedRule]:
     """Return the rules whose ids begin with a text."""
     return _rules(connection, _SELECT.where(rules.c.id.startswith(prefix, autoescape=True)))
@@ -167,11 +175,11 @@ def states_by_host(connection: Connection, states: Collection[str]) -> dict[str,
     return found
 
 
-def activated_since(connection: Connection, moment: float) -> list[Rewrite]:
-    """Return what the rules say that are active and became so after a moment."""
-    query = select(rules.c.id, rules.c.host, rules.c.lesson).where(rules.c.state == "active")
-    recent = connection.execute(query.where(rules.c.entered_at >= moment))
-    return [_rewrite(*row) for row in recent]
+def number_activated(connection: Connection, family: str, moment: float) -> int:
+    """Return how many rules of a family are active, and became so after a moment."""
+    query = select(func.count()).select_from(rules).where(rules.c.state == "active")
+    said = rules.c.lesson.contains(f'"family":"{family}"', autoescape=True)
+    return connection.scalar(query.where(rules.c.entered_at >= moment, said)) or 0
 
 
 def outcomes(connection: Connection) -> dict[str, list[tuple[int, int]]]:

@@ -1,6 +1,7 @@
 """Learned rules: what each family does, sets that terminate, files that are refused."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -364,6 +365,56 @@ def test_sets_that_pass_the_checks_terminate(
     assert trace.identity == identity
     assert make(url).identity == identity
     assert Canonicalizer(policy)(url).url == make(url).url
+
+
+changes = st.lists(
+    st.tuples(rewrites, st.sampled_from(["active", "suspended", "revoked"])), max_size=12
+)
+
+
+@given(changes, st.integers(0, 12), st.integers(0, 12))
+@settings(max_examples=tries(0.2))
+@example(  # the exceptions of a rule for subdomains change, not its id
+    [
+        (Rewrite("h.example", "letter-case", subdomains=True), "active"),
+        (Rewrite("h.example", "letter-case", subdomains=True, but=("a.h.example",)), "active"),
+    ],
+    1,
+    2,
+)
+def test_a_set_with_changes_does_what_one_does_that_is_made_anew(
+    given_changes: list[tuple[Rewrite, str]], one: int, two: int
+) -> None:
+    """Three times some rules change; what was looked up before has no effect."""
+    rules = [LearnedRule(**to_fields(said), state=state) for said, state in given_changes]
+    changed = RuleSet([], "web/1")
+    final: dict[str, LearnedRule] = {}
+    for part in (rules[:one], rules[one : one + two], rules[one + two :]):
+        final |= {rule.id: rule for rule in part}
+        try:
+            made = RuleSet(final.values(), "web/1")
+        except RulesError as error:
+            with pytest.raises(RulesError, match=re.escape(str(error).rpartition(":")[2])):
+                changed.with_changes(part)
+            return
+        before, earlier = changed, [changed.steps_on(site) for site in HOSTS]
+        changed = changed.with_changes(part)
+        assert set(changed.rules) == set(made.rules)
+        assert set(changed.active) == set(made.active)
+        assert changed.wide == made.wide
+        assert changed.dumps() == made.dumps()
+        for site in HOSTS:
+            assert changed.on(site) == made.on(site)
+            assert changed.covers(site) == bool(made.on(site))
+            assert [s.rule for s in changed.steps_on(site)] == list(made.on(site))
+        assert [s.rule for steps in earlier for s in steps] == [
+            s.rule for site in HOSTS for s in before.steps_on(site)
+        ], "a set is immutable"
+
+
+def test_a_change_that_its_family_does_not_allow_is_refused() -> None:
+    with pytest.raises(RulesError, match="there is no family 'x'"):
+        RuleSet([], "web/1").with_changes([LearnedRule(host="h.example", family="x")])
 
 
 class Unmarked(RuleSet):

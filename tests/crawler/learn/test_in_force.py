@@ -4,12 +4,17 @@ from pathlib import Path
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from sqlalchemy import create_engine
 from support.stores import MAKE, admit, open_store
 from support.strategies import tries
 
 from canonry.canon import LearnedRule, RulesError, RuleSet
 from canonry.canon.learned import Rewrite, follow, site_in
 from canonry.crawler.learn.in_force import RulesInForce, identities, rewrite_many, start_of
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.sql.schema import metadata
 
 ALIAS = LearnedRule(host="b.example", family="host-alias", new="c.example", state="active")
 H, W, O = "h.example", "www.h.example", "o.example"  # noqa: E741 - three hosts
@@ -70,7 +75,6 @@ def test_a_rule_that_moves_a_host_concerns_both_and_what_is_joined_to_them(tmp_p
         wide = Rewrite(host="shop.example", family="www", new="www.shop.example", subdomains=True)
         joined = {"shop.example", "www.shop.example", "x.shop.example", "y.shop.example"}
         assert hosts_of(wide) == joined
-    store.close()
 
 
 @given(rules, st.lists(urls, max_size=12))
@@ -118,3 +122,33 @@ def test_the_start_of_an_identity_tells_its_site(url: str) -> None:
     identity = MAKE.identity(url)
     assert identity.startswith(start_of(identity))
     assert site_in(start_of(identity)) == site_in(identity)
+
+
+@given(st.lists(rules, max_size=3), urls)
+@settings(max_examples=tries(0.05), deadline=None)
+@example(
+    [[(RULES[1], "active")], [(replace(RULES[1], but=(f"a.{H}",)), "active")]],
+    f"http://a.{H}/;sid=1",
+)
+def test_what_is_refreshed_is_what_is_loaded(
+    given_rules: list[list[tuple[LearnedRule, str]]], url: str
+) -> None:
+    """Somebody else changes rules; what has not changed is not read."""
+    one = RulesInForce((), MAKE)
+    engine = create_engine("sqlite://")
+    metadata.create_all(engine)
+    for part in given_rules:
+        with engine.begin() as connection:
+            rule_rows.put(connection, [TrackedRule(r.rewrite, state=state) for r, state in part])
+            try:
+                loaded = RulesInForce.load(connection, MAKE)
+            except RulesError:
+                break
+            states = rule_rows.states_by_host(connection, ("active", "suspended", "revoked"))
+            one = one.refreshed(connection, states)
+        assert sorted(one.known) == sorted(loaded.known)
+        assert one.rewrite(url) == loaded.rewrite(url)
+        assert one.rewrite_held(url) == loaded.rewrite_held(url)
+        assert one.concern(url) == loaded.concern(url)
+        for site in (H, W, O, f"a.{H}"):
+            assert set(one.about(site)) == set(loaded.about(site))
