@@ -25,8 +25,8 @@ from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import preset
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.content.sketch import encoded_sketch
-from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.session import LearningSession
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import rule_rows

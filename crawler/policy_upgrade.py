@@ -14,7 +14,7 @@ from canonry.crawler import named_policies, opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.run.job.lease_owners import has_ended, is_alive_here
 from canonry.storage import StoreError
 from canonry.storage.facts import recorded_policy

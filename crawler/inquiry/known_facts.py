@@ -23,7 +23,7 @@ from canonry.crawler.inquiry.url_answer import (
     RuleFacts,
     ScopeFacts,
 )
-from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.settings import load
 from canonry.storage import known_url
 from canonry.storage.clusters.one_cluster import cluster_of

@@ -13,7 +13,7 @@ from canonry.canon.pipeline import RULES
 from canonry.crawler.inquiry.ask import steps_of
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.inquiry.url_answer import StepFacts
-from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import known_merges
 from canonry.storage.known_merges import LatestMerge, MergedLink
 from canonry.storage.timestamps import iso

@@ -5,8 +5,8 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import describe
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned import rule_rows
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.news import Moved
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.http_status import OK
 from canonry.storage.learned import deferral, own_names
 from canonry.storage.learned.own_names import FetchedName

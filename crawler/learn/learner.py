@@ -1,38 +1,29 @@
 """The learner: decides what is learned from what servers answer. Pure: no clock, no store.
 
-Facts go to the assessor, which holds them against rules. The learner decides on the state of each
-rule, and which questions are worth a request.
+Facts go to the assessor, which holds them against rules. The decider decides on the state of each
+rule, the learner which questions are worth a request.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from math import inf
-from typing import NamedTuple
-
-from msgspec.structs import replace
 
 from canonry.canon.learned import (
     LearnedRule,
     Rewrite,
-    RuleState,
     is_host_name,
     site_in,
     site_of,
     without_port,
 )
 from canonry.canon.syntax import Parts
+from canonry.crawler.learn.decider import Decider, Decisions
 from canonry.crawler.learn.evidence import questions
 from canonry.crawler.learn.evidence.assessor import Assessor
-from canonry.crawler.learn.evidence.domains import extend_to_domain
-from canonry.crawler.learn.evidence.forgetting import (
-    hold_against_all,
-    make_room,
-    recollect_active,
-)
-from canonry.crawler.learn.evidence.proposals import opposite
+from canonry.crawler.learn.evidence.forgetting import recollect_active
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.evidence.verdicts import shown_by
-from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
+from canonry.crawler.learn.life.lifecycle import UNDECIDED
+from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler
 from canonry.crawler.learn.memory.archive import Archive, NoArchive
@@ -43,27 +34,8 @@ from canonry.crawler.learn.news import Answered, Moved
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
-class StateChange(NamedTuple):
-    """A rule that went from one state to another."""
-
-    rule: TrackedRule
-    before: str
-
-
-class Decisions(NamedTuple):
-    """What follows from new evidence."""
-
-    changed: list[TrackedRule]  # rules with new evidence
-    state_changes: list[StateChange]  # those of them with a new state
-    removed: list[TrackedRule]  # candidates for which nothing speaks any more
-
-
 class Learner:
-    """Learns the rules of sites from evidence. One thread at a time may call it.
-
-    Attributes:
-        priors: how such rules ended elsewhere, by family; those that are shipped, at first.
-    """
+    """Learns the rules of sites from evidence. One thread at a time may call it."""
 
     def __init__(
         self,
@@ -81,12 +53,19 @@ class Learner:
             most_facts: that are remembered; one host has at most half of them.
         """
         self._thresholds = thresholds
-        self._registrable = registrable
         self._memory = SiteMemory(registrable, archive or NoArchive(), self._restore, most_facts)
         self._book = RuleBook(self._memory)
         self._assessor = Assessor(self._memory, self._book)
+        self._decider = Decider(thresholds, registrable, self._memory, self._book, self._assessor)
         self._sampler = Sampler(thresholds.verification)
-        self.priors = thresholds.priors
+
+    def expect(self, priors: Mapping[str, Prior]) -> None:
+        """Expect of rules what became of such rules elsewhere; at first what is shipped.
+
+        Args:
+            priors: by family.
+        """
+        self._decider.priors = priors
 
     def _restore(self, name: str, site: KnownSite) -> None:
         self._assessor.restore(name, site)
@@ -231,98 +210,7 @@ class Learner:
 
         A rule changes its state once in a call, from one state to the next.
         """
-        changed = self._book.take_changed()
-        changed += self._parts_in_doubt(changed)
-        changes = [change for rule in changed if (change := self._decide_on(rule, now))]
-        for rule in changed:
-            if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
-                self._book.open_parts(rule)
-        for change in changes:
-            if change.rule.state == "active":
-                extend_to_domain(
-                    self._memory, self._book, self._assessor, self._registrable, change.rule, now
-                )
-            elif change.before == "active":
-                self._verify_all(change.rule)
-        more = self._book.take_changed()
-        saved = {rule.rewrite: rule for rule in (*changed, *more)}
-        removed = [rule for rule in saved.values() if self._book.remove_unfounded(rule)]
-        for rule in removed:
-            del saved[rule.rewrite]
-        for rule in more:
-            if rule.rewrite in saved:
-                self._book.mark_changed(rule)  # to be decided on at the next call
-        make_room(self._memory, self._book, self._assessor)
-        return Decisions(list(saved.values()), changes, removed)
-
-    def _decide_on(self, rule: TrackedRule, now: float) -> StateChange | None:
-        """Let a rule enter its next state; return None if it stays in its own."""
-        if self._next_state(rule) == rule.state:
-            return None
-        tally = self._book.tally_of(rule)
-        if tally is not None:  # before it acts, it is held against all that is known
-            self._assessor.judge(tally)
-            if self._next_state(rule) == "active":
-                site = self._memory.site(rule.rewrite.host)
-                hold_against_all(self._memory, self._book, site, [tally])
-        before, after = rule.state, self._next_state(rule)
-        if before == after:
-            return None
-        rule.enter(after, now)
-        return StateChange(rule, before)
-
-    def _next_state(self, rule: TrackedRule) -> RuleState:
-        """Return the state that a rule's evidence puts it in."""
-        family = rule.rewrite.family
-        state = next_state(rule, self._thresholds.family[family], self.priors[family])
-        if state == "revoked" and rule.state == "suspended" and self._may_be_noise(rule):
-            return "suspended"
-        if state != "active":
-            return state
-        if rule.rewrite.below != "/" and self._has_exceptions(rule):
-            return "suspended" if rule.state == "active" else rule.state
-        if self._is_covered(rule) or self._is_doubtful(rule):
-            return rule.state
-        return state
-
-    def _may_be_noise(self, rule: TrackedRule) -> bool:
-        """Return True if what speaks against a rule may change by itself, and a repeat will tell.
-
-        Until then the second trial goes on; if it ends first, that decides.
-        """
-        tally = self._book.tally_of(rule)
-        site = self._memory.site(rule.rewrite.host)
-        return tally is not None and questions.may_be_noise(site, tally)
-
-    def _has_exceptions(self, rule: TrackedRule) -> bool:
-        """Return True if the site contradicts a rule also in parts where it mostly holds.
-
-        Then a part without any contradiction has only not shown its exceptions yet.
-        """
-        found = self._book.where_it_holds(rule)
-        needed = self._thresholds.family[rule.rewrite.family].doubted
-        return found.disagree > 0 and lower_bound(found.agree, found.disagree) < needed
-
-    def _parts_in_doubt(self, changed: Collection[TrackedRule]) -> list[TrackedRule]:
-        """Return the active rules for parts of sites that new evidence on other parts contradicts.
-
-        Args:
-            changed: the rules with new evidence; these are left out.
-        """
-        known = {rule.rewrite for rule in changed}
-        return [
-            part
-            for rule in changed
-            if rule.disagree and rule.rewrite.below == "/" and self._has_exceptions(rule)
-            for part in self.rules(rule.rewrite.host)
-            if part.state == "active"
-            and part.rewrite not in known
-            and replace(part.rewrite, below="/") == rule.rewrite
-        ]
-
-    def _is_doubtful(self, rule: TrackedRule) -> bool:
-        """Return True if content only seems to speak for a rule that is not active."""
-        return rule.state != "active" and self._book.is_doubtful(rule)
+        return self._decider.decide(now)
 
     def is_verified(
         self, rules: Iterable[LearnedRule], identity: str, now: float, source: str = ""
@@ -349,27 +237,3 @@ class Learner:
     def _has_evidence_in(self, rule: TrackedRule | None, part: str) -> bool:
         """Return True if a rule that is tracked here has evidence in a part of its site."""
         return rule is not None and self._book.has_evidence_in(rule, part)
-
-    def _is_covered(self, rule: TrackedRule) -> bool:
-        """Return True if an active rule says the same for the whole site, or the opposite."""
-        rules = self._memory.site(rule.rewrite.host).rules
-        whole = rules.get(replace(rule.rewrite, below="/"))
-        if rule.rewrite.below != "/" and whole is not None and whole.state == "active":
-            return True
-        turned = opposite(rule.rewrite)
-        against = self._memory.site(turned.host).rules.get(turned)
-        return against is not None and against is not rule and against.state in IN_FORCE
-
-    def _verify_all(self, failed: TrackedRule) -> None:
-        """Verify the next prediction of every rule of a site, after one of them has failed.
-
-        The site may have changed altogether. If the rule was for the whole site, what was said
-        about its parts may be outdated, too: they start again.
-        """
-        rules = self._memory.site(failed.rewrite.host).rules
-        for other in rules.values():
-            other.verified_at = -inf
-        if failed.rewrite.below == "/":
-            tally = self._book.tally_of(failed)
-            if tally is not None:
-                tally.forget_parts()

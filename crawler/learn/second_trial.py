@@ -9,8 +9,8 @@ from itertools import islice
 
 from sqlalchemy import Connection
 
-from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life.lifecycle import REHABILITATION
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned import history
 from canonry.storage.learned.classes import release
 from canonry.storage.learned.held_names import HeldName, held_again, held_on, still_awaited

@@ -7,33 +7,34 @@ killed on the way, the store stays as it was before.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import describe, site_in, without_port
+from canonry.canon.learned import describe, site_in
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.evidence.probes import Probe, again, beside
-from canonry.crawler.learn.evidence.questions import LOOKED_AT
-from canonry.crawler.learn.gate import reason_to_block
-from canonry.crawler.learn.in_force import RulesInForce, identities
-from canonry.crawler.learn.learner import Learner, StateChange
+from canonry.crawler.learn.asking import Asking
+from canonry.crawler.learn.decider import StateChange
+from canonry.crawler.learn.evidence.probes import Probe
+from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.gone_names import GoneNames
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import FACTS
 from canonry.crawler.learn.news import Answered, Moved
-from canonry.crawler.learn.rule_store import publish
+from canonry.crawler.learn.rules.gate import reason_to_block
+from canonry.crawler.learn.rules.in_force import RulesInForce
+from canonry.crawler.learn.rules.rule_store import publish
 from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
 from canonry.crawler.learn.waiting_hops import WaitingHops
 from canonry.crawler.learn.watch import Watch
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
-from canonry.storage.learned import history, rule_rows
+from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION, RecordedOutcome
@@ -75,6 +76,7 @@ class LearningSession:
         self._notify = notify
         self._archive = StoreArchive(canonicalizer)
         self._learner = Learner(thresholds, registrable, self._archive, most_facts)
+        self._asking = Asking(self._learner, canonicalizer)
         self._generation = _UNKNOWN
         self._fitted_until = _UNKNOWN  # the generation up to which experience is not read again
         self._in_force = RulesInForce((), canonicalizer)
@@ -96,7 +98,7 @@ class LearningSession:
         is_first = self._generation == _UNKNOWN
         self._archive.has_history |= not is_first or leases.fetched(connection) > 0
         if generation > self._fitted_until or is_first:  # experience changes slowly
-            self._learner.priors = priors_for(connection, self._thresholds)
+            self._learner.expect(priors_for(connection, self._thresholds))
             self._fitted_until = generation + generation // _REFIT
         if is_first:
             self._learner.forget(wide)
@@ -203,9 +205,9 @@ class LearningSession:
         probes = [
             probe
             for site, page in sites.items()
-            for probe in self._probes(connection, site, page, now)
+            for probe in self._asking.probes(connection, site, page, now)
         ]
-        sooner += [row for site in sites for row in self._questions(connection, site)]
+        sooner += [row for site in sites for row in self._asking.questions(connection, site)]
         sooner += published.sooner
         for site in sites:
             rules = self._rules_about([site])
@@ -257,36 +259,6 @@ class LearningSession:
         """Remember that a name of a page is gone, or that one leads to it."""
         if (missing or self._gone) and (rewritten := self._in_force.rewrite(url)) is not None:
             (self._gone.add if missing else self._gone.found)(rewritten.key)
-
-    def _probes(
-        self, connection: Connection, site: str, page: str | None, now: float
-    ) -> list[Probe]:
-        """Return the probes that the learner wants of a site, one of whose pages is given."""
-        probes = []
-        if page is not None and self._learner.wants_missing(site):
-            probes.append(beside(page, now))
-        if (repeated := self._learner.page_to_repeat(site)) is not None:
-            url = history.url_with_key(connection, self._canonicalizer.key_of(repeated))
-            probes += [again(url)] if url is not None else []
-        return probes
-
-    def _questions(self, connection: Connection, site: str) -> list[int]:
-        """Return the queued rows of a site whose answers would decide an open question."""
-        most = self._learner.room_for_questions(site)
-        if not most:
-            return []
-        rows: dict[str, int] = {}
-
-        def queued() -> Iterator[str]:
-            host, after = without_port(site), self._learner.place_in_queue(site)
-            found = history.queued_of(connection, host, LOOKED_AT, after)
-            known = identities(self._canonicalizer, [url for _row, url in found])
-            for identity, (row, _url) in zip(known, found, strict=True):
-                if site_in(identity) == site:
-                    rows[identity] = row
-                    yield identity
-
-        return [rows[identity] for identity in self._learner.questions(site, queued(), most)]
 
     def _rules_about(self, sites: Iterable[str]) -> list[TrackedRule]:
         """Return the active and suspended rules that cover sites, or move others to them."""

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from canonry.canon.learned import site_in, without_port
-from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.in_place import InPlace
 from canonry.crawler.learn.life.thresholds import Verification
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.second_trial import is_held_by
 from canonry.storage.learned import history
 from canonry.storage.learned.classes import release

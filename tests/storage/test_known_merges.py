@@ -8,7 +8,7 @@ from support.databases import url_of
 from support.stores import MAKE, candidate, open_store, visited
 
 from canonry.canon import LearnedRule
-from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.rules import rule_store
 from canonry.storage import Hop, Page, State, Store, known_merges, report
 from canonry.storage.known_merges import MergedLink
 

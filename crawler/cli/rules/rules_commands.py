@@ -25,11 +25,11 @@ from canonry.crawler.cli.rules.shared_rules import (
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.learn import reinstatement, rule_store
-from canonry.crawler.learn.gate import reason_held_back
 from canonry.crawler.learn.life import experience
 from canonry.crawler.learn.life import thresholds as learning
-from canonry.crawler.learn.rule_listing import listing
+from canonry.crawler.learn.rules import reinstatement, rule_store
+from canonry.crawler.learn.rules.gate import reason_held_back
+from canonry.crawler.learn.rules.rule_listing import listing
 from canonry.storage import report
 from canonry.storage.learned import rule_rows
 from canonry.storage.timestamps import iso

@@ -18,8 +18,9 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks, lines, output
-from canonry.crawler.learn import mine, rule_store
+from canonry.crawler.learn import mine
 from canonry.crawler.learn.life import thresholds as learning
+from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.rule_lists import Conversion, convert, summary
 from canonry.storage import report
 from canonry.storage.facts import read_facts

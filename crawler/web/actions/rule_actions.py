@@ -9,8 +9,8 @@ from canonry.canon import Canonicalizer, RulesError
 from canonry.canon.learned import describe
 from canonry.crawler import opening
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.learn import reinstatement, rule_store
 from canonry.crawler.learn.life import thresholds as learning
+from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.crawler.web.panel import BadQuestionError
 from canonry.storage import StoreError, report
 from canonry.storage.learned.tracked_rule import TrackedRule

@@ -18,7 +18,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry.ask import ask
 from canonry.crawler.inquiry.remedies import REMEDIES, sentence
 from canonry.crawler.inquiry.url_answer import URLAnswer
-from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.rules import rule_store
 from canonry.storage import StoreError, report
 from canonry.storage.timestamps import iso
 

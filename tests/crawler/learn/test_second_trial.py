@@ -5,7 +5,7 @@ from pathlib import Path
 from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
 
 from canonry.canon import LearnedRule
-from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.storage.learned import rule_rows
 

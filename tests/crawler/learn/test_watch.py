@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
 
 from canonry.canon import LearnedRule
-from canonry.crawler.learn import rule_store
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.watch import Watch
 from canonry.storage.learned.tracked_rule import TrackedRule
 

@@ -16,7 +16,7 @@ from support.stores import MAKE, candidate, open_store
 
 from canonry.canon import Evidence, LearnedRule
 from canonry.crawler.cli.commands import main
-from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.rules import rule_store
 from canonry.storage import State
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import Sample

@@ -8,8 +8,8 @@ from support.databases import url_of
 from support.stores import MAKE, assert_counts_are_right, candidate, lease, open_store, visited
 
 from canonry.canon import LearnedRule
-from canonry.crawler.learn import rule_store
-from canonry.crawler.learn.in_force import RulesInForce
+from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.learned import rekeying, rule_rows
 from canonry.storage.learned.classes import Rewritten

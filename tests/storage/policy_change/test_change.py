@@ -22,7 +22,7 @@ from canonry.canon import Canonicalizer, LearnedRule
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import from_toml, preset
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.learn import rule_store
+from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.policy_upgrade import change_policy, foresee_change
 from canonry.storage import Candidate, Hop, Page, State, Store, StoreError, report
 from canonry.storage.policy_change import Changed

@@ -11,7 +11,8 @@ from support.strategies import tries
 
 from canonry.canon import LearnedRule, RulesError, RuleSet
 from canonry.canon.learned import Rewrite, follow, site_in
-from canonry.crawler.learn.in_force import RulesInForce, identities, rewrite_many, start_of
+from canonry.crawler.learn.rules.in_force import RulesInForce
+from canonry.crawler.learn.rules.rewriting import identities, rewrite_many, start_of
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.sql.schema import metadata

@@ -9,10 +9,11 @@ from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.proposals import opposite
-from canonry.crawler.learn.in_force import RulesInForce, identities, start_of
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
 from canonry.crawler.learn.life.thresholds import Gate, Thresholds
+from canonry.crawler.learn.rules.in_force import RulesInForce
+from canonry.crawler.learn.rules.rewriting import identities, start_of
 from canonry.storage.learned import history, rekeying, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 

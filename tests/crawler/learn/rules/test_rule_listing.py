@@ -8,7 +8,7 @@ from support.sites import run_command
 
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleSet, RuleState, to_fields
 from canonry.canon.policies import preset
-from canonry.crawler.learn.rule_listing import listing
+from canonry.crawler.learn.rules.rule_listing import listing
 from canonry.storage import Store
 from canonry.storage.learned.tracked_rule import TrackedRule
 

@@ -13,8 +13,8 @@ from support.stores import MAKE, admit_names, assert_counts_are_right, open_stor
 from canonry.canon import LearnedRule, RulesError
 from canonry.crawler import opening
 from canonry.crawler.cli.commands import main
-from canonry.crawler.learn import reinstatement, rule_store
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.storage import Store, StoreError, report
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rekeying import Rekeyed

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy
 from canonry.canon.learned import LearnedRule, Rewrite, RuleSet
-from canonry.crawler.learn.in_force import SOURCE, RulesInForce
+from canonry.crawler.learn.rules.in_force import SOURCE, RulesInForce
 from canonry.storage import StoreError
 from canonry.storage.learned import rekeying, rule_rows
 from canonry.storage.learned.classes import Rewritten

@@ -8,7 +8,7 @@ from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
-from canonry.crawler.learn.rule_store import publish
+from canonry.crawler.learn.rules.rule_store import publish
 from canonry.storage import StoreError
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rekeying import Rekeyed

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from support.stores import MAKE, candidate, open_store
 
 from canonry.canon.learned import Rewrite, RuleState
-from canonry.crawler.learn.gate import reason_held_back, reason_to_block
-from canonry.crawler.learn.in_force import RulesInForce
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.rules.gate import reason_held_back, reason_to_block
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned import history, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 

@@ -1,0 +1,188 @@
+"""The decider: which state its evidence puts a rule in, and what follows from that. Pure."""
+
+from collections.abc import Callable, Collection
+from math import inf
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from canonry.canon.learned import RuleState
+from canonry.crawler.learn.evidence import questions
+from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.domains import extend_to_domain
+from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
+from canonry.crawler.learn.evidence.proposals import opposite
+from canonry.crawler.learn.evidence.rule_book import RuleBook
+from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
+from canonry.crawler.learn.life.thresholds import Thresholds
+from canonry.crawler.learn.memory.site_memory import SiteMemory
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+
+class StateChange(NamedTuple):
+    """A rule that went from one state to another."""
+
+    rule: TrackedRule
+    before: str
+
+
+class Decisions(NamedTuple):
+    """What follows from new evidence."""
+
+    changed: list[TrackedRule]  # rules with new evidence
+    state_changes: list[StateChange]  # those of them with a new state
+    removed: list[TrackedRule]  # candidates for which nothing speaks any more
+
+
+class Decider:
+    """Decides on the states of rules.
+
+    Attributes:
+        priors: how such rules ended elsewhere, by family; those that are shipped, at first.
+    """
+
+    def __init__(
+        self,
+        thresholds: Thresholds,
+        registrable: Callable[[str], str],
+        memory: SiteMemory,
+        book: RuleBook,
+        assessor: Assessor,
+    ) -> None:
+        """Bind what a learner knows.
+
+        Args:
+            thresholds: how much evidence makes a rule.
+            registrable: from a host to its registrable domain, private suffixes respected.
+            memory: what is known of sites.
+            book: their rules.
+            assessor: holds rules against facts.
+        """
+        self._thresholds = thresholds
+        self._registrable = registrable
+        self._memory = memory
+        self._book = book
+        self._assessor = assessor
+        self.priors = thresholds.priors
+
+    def decide(self, now: float) -> Decisions:
+        """Decide on the state of every rule that has new evidence.
+
+        A rule changes its state once in a call, from one state to the next.
+        """
+        changed = self._book.take_changed()
+        changed += self._parts_in_doubt(changed)
+        changes = [change for rule in changed if (change := self._decide_on(rule, now))]
+        for rule in changed:
+            if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
+                self._book.open_parts(rule)
+        for change in changes:
+            if change.rule.state == "active":
+                extend_to_domain(
+                    self._memory, self._book, self._assessor, self._registrable, change.rule, now
+                )
+            elif change.before == "active":
+                self._verify_all(change.rule)
+        more = self._book.take_changed()
+        saved = {rule.rewrite: rule for rule in (*changed, *more)}
+        removed = [rule for rule in saved.values() if self._book.remove_unfounded(rule)]
+        for rule in removed:
+            del saved[rule.rewrite]
+        for rule in more:
+            if rule.rewrite in saved:
+                self._book.mark_changed(rule)  # to be decided on at the next call
+        make_room(self._memory, self._book, self._assessor)
+        return Decisions(list(saved.values()), changes, removed)
+
+    def _decide_on(self, rule: TrackedRule, now: float) -> StateChange | None:
+        """Let a rule enter its next state; return None if it stays in its own."""
+        if self._next_state(rule) == rule.state:
+            return None
+        tally = self._book.tally_of(rule)
+        if tally is not None:  # before it acts, it is held against all that is known
+            self._assessor.judge(tally)
+            if self._next_state(rule) == "active":
+                site = self._memory.site(rule.rewrite.host)
+                hold_against_all(self._memory, self._book, site, [tally])
+        before, after = rule.state, self._next_state(rule)
+        if before == after:
+            return None
+        rule.enter(after, now)
+        return StateChange(rule, before)
+
+    def _next_state(self, rule: TrackedRule) -> RuleState:
+        """Return the state that a rule's evidence puts it in."""
+        family = rule.rewrite.family
+        state = next_state(rule, self._thresholds.family[family], self.priors[family])
+        if state == "revoked" and rule.state == "suspended" and self._may_be_noise(rule):
+            return "suspended"
+        if state != "active":
+            return state
+        if rule.rewrite.below != "/" and self._has_exceptions(rule):
+            return "suspended" if rule.state == "active" else rule.state
+        if self._is_covered(rule) or self._is_doubtful(rule):
+            return rule.state
+        return state
+
+    def _may_be_noise(self, rule: TrackedRule) -> bool:
+        """Return True if what speaks against a rule may change by itself, and a repeat will tell.
+
+        Until then the second trial goes on; if it ends first, that decides.
+        """
+        tally = self._book.tally_of(rule)
+        site = self._memory.site(rule.rewrite.host)
+        return tally is not None and questions.may_be_noise(site, tally)
+
+    def _has_exceptions(self, rule: TrackedRule) -> bool:
+        """Return True if the site contradicts a rule also in parts where it mostly holds.
+
+        Then a part without any contradiction has only not shown its exceptions yet.
+        """
+        found = self._book.where_it_holds(rule)
+        needed = self._thresholds.family[rule.rewrite.family].doubted
+        return found.disagree > 0 and lower_bound(found.agree, found.disagree) < needed
+
+    def _parts_in_doubt(self, changed: Collection[TrackedRule]) -> list[TrackedRule]:
+        """Return the active rules for parts of sites that new evidence on other parts contradicts.
+
+        Args:
+            changed: the rules with new evidence; these are left out.
+        """
+        known = {rule.rewrite for rule in changed}
+        return [
+            part
+            for rule in changed
+            if rule.disagree and rule.rewrite.below == "/" and self._has_exceptions(rule)
+            for part in self._memory.site(rule.rewrite.host).rules.values()
+            if part.state == "active"
+            and part.rewrite not in known
+            and replace(part.rewrite, below="/") == rule.rewrite
+        ]
+
+    def _is_doubtful(self, rule: TrackedRule) -> bool:
+        """Return True if content only seems to speak for a rule that is not active."""
+        return rule.state != "active" and self._book.is_doubtful(rule)
+
+    def _is_covered(self, rule: TrackedRule) -> bool:
+        """Return True if an active rule says the same for the whole site, or the opposite."""
+        rules = self._memory.site(rule.rewrite.host).rules
+        whole = rules.get(replace(rule.rewrite, below="/"))
+        if rule.rewrite.below != "/" and whole is not None and whole.state == "active":
+            return True
+        turned = opposite(rule.rewrite)
+        against = self._memory.site(turned.host).rules.get(turned)
+        return against is not None and against is not rule and against.state in IN_FORCE
+
+    def _verify_all(self, failed: TrackedRule) -> None:
+        """Verify the next prediction of every rule of a site, after one of them has failed.
+
+        The site may have changed altogether. If the rule was for the whole site, what was said
+        about its parts may be outdated, too: they start again.
+        """
+        rules = self._memory.site(failed.rewrite.host).rules
+        for other in rules.values():
+            other.verified_at = -inf
+        if failed.rewrite.below == "/":
+            tally = self._book.tally_of(failed)
+            if tally is not None:
+                tally.forget_parts()
