@@ -24,6 +24,8 @@ LOOKED_AT = 1_000  # queued URLs that are looked at at once
 _FURTHEST = 16 * LOOKED_AT  # in the queue
 _REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
 _MORE_REPEATS = 16  # if pages seem to differ more than one from itself
+_STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of the pages did
+_SUPPORT = 3  # paths
 _MANY = 16  # paths
 _CHOICE = 64  # pages, among which one is chosen to be asked twice
 _DECIDED = FOR | {Stance.OTHER}
@@ -191,6 +193,8 @@ def to_repeat(site: KnownSite) -> str | None:
     It is one of the pages in doubt: another page of the site may change more by itself. First come
     those that speak against a rule: what is seldom shown may be what speaks against it.
     """
+    if site.known.is_steady:
+        return _to_repeat_if_steady(site)
     left = _repeats_left(site)
     if left + _MORE_REPEATS <= 0:
         return None
@@ -210,6 +214,27 @@ def to_repeat(site: KnownSite) -> str | None:
     for tally in doubtful:
         tally.doubts.clear()
     return page.url
+
+
+def _to_repeat_if_steady(site: KnownSite) -> str | None:
+    """Return a page to fetch once more where nothing seems to change by itself; None if none is.
+
+    Pages that are the same to the byte may be so by chance: if all that changes is one of a few
+    teasers, or a line that one answer of three has, many are. Then all others seem other pages. So
+    where a rule has both, a few of the others are asked.
+    """
+    if len(site.repeated) >= _STEADY_REPEATS * (2 if site.known.varied else 1):
+        return None
+    for tally in site.tallies.values():
+        totals = tally.totals()
+        if totals.agree < _SUPPORT or not totals.disagree:
+            continue
+        for page in _unrepeated(site, tally.contrary()):
+            result = site.known.facts.get(tally.results[page.url])
+            if result is None or result.is_page:
+                site.repeated[page.url] = False
+                return page.url
+    return None
 
 
 def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:

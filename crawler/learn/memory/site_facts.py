@@ -18,6 +18,7 @@ from canonry.crawler.learn.memory.parameter_values import ParameterValues
 
 _ALIKE = 8  # pages remembered for one form
 _STEADY = 4  # pages with the body of others, before a page with another body is another page
+_VARIED = 2  # pages that differed from themselves, before equal pages prove nothing
 _MOST_EQUAL = 256  # pages remembered for one body
 _NAMES = 64  # of parameters
 _PARAMETERS = 6  # of one URL
@@ -64,7 +65,8 @@ class SiteFacts:
         text: what the site's pages have in common, and what changes by itself.
         values: of parameters in queries, by name.
         missing: the digest of the body that the site answers with for what does not exist.
-        is_steady: True if two answers were the same to the byte: nothing changes by itself.
+        is_steady: True if two answers were the same to the byte: nothing seems to change by itself.
+        varied: how many pages were asked twice and differed from themselves.
 
     Nearly all bodies and most forms belong to one page. Then its URL stands there alone, which is
     half of all memory that a page takes.
@@ -76,6 +78,7 @@ class SiteFacts:
     values: dict[str, ParameterValues] = field(default_factory=dict)
     missing: bytes | None = None
     is_steady: bool = False
+    varied: int = 0
     _equal: int = 0  # pages of text that were the same to the byte as others
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: dict[int, str | tuple[str, ...]] = field(default_factory=dict)  # by a form's hash
@@ -161,11 +164,32 @@ class SiteFacts:
             earlier, body.pages = body.pages, ()
             return earlier
         if body.pages and fact.sketch is not None:
-            self.is_steady = True
+            self.is_steady = self.varied < _VARIED
             self._equal += 1
         if len(body.pages) < _MOST_EQUAL:
             body.pages += (fact.url,)
         return ()
+
+    def add_repeat(self, *, is_same: bool) -> bool:
+        """Note that a page was asked twice, and whether both answers were the same to the byte.
+
+        Returns:
+            False if what differs may be an edit: where pages are the same to the byte, one page
+            that is not does not show what changes by itself.
+        """
+        self.varied += not is_same
+        if self._seems_steady:
+            return is_same
+        self.is_steady = is_same and self.varied < _VARIED
+        return True
+
+    @property
+    def _seems_steady(self) -> bool:
+        """Return True if so many pages are the same to the byte that those that are not are others.
+
+        That is so until some were asked twice, and differed from themselves.
+        """
+        return self._equal >= _STEADY and self.varied < _VARIED
 
     def fresh_parameters(self, parts: Parts) -> Iterator[Rewrite]:
         """Note the values of a page's parameters; yield rules for those that look like sessions.
@@ -242,8 +266,7 @@ class SiteFacts:
             another = comparable and self.missing not in {one.digest, other.digest}
             return Comparison(False if another else None)
         found = self.text.compare(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
-        if found.same is None and found.in_doubt and self._equal >= _STEADY:
-            # So many pages are the same to the byte: those that are not are others.
+        if found.same is None and found.in_doubt and self._seems_steady:
             return Comparison(same=False)
         return found
 

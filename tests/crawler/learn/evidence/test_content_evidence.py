@@ -172,14 +172,50 @@ def test_a_canonical_link_to_other_text_is_refuted() -> None:
     assert all(disagree > 40 for _state, _agree, disagree in counts(one))
 
 
-def test_a_steady_site_is_asked_twice_for_nothing() -> None:
+def teased(number: int, rng: random.Random, teasers: int) -> bytes:
+    """Return a page that changes by itself in one thing: it has one of a few teasers, or none."""
+    own = " ".join(random.Random(number).choices(WORDS, k=150))
+    teaser = " ".join(random.Random(rng.randrange(teasers)).choices(WORDS, k=12))
+    return f"<h1>Page {number}</h1><p>{own}</p><p>{teaser}</p>".encode()
+
+
+@pytest.mark.parametrize("teasers", [2, 7])
+def test_where_only_a_teaser_changes_equal_pages_do_not_make_the_others_other_pages(
+    teasers: int,
+) -> None:
+    """One page in two, or in seven, is the same to the byte under both names, by chance."""
+    rng = random.Random(1)
+    ends = ("", "?ref=1")
+    site = {f"{H}/p{n}{end}": partial(teased, n, rng, teasers) for n in range(100) for end in ends}
+    [(state, _agree, disagree)] = counts(learn(site))
+    assert (state, disagree) == ("active", 0)
+
+
+@pytest.mark.parametrize(("every", "edited", "most"), [(2, 0, 5), (15, 0, 5), (15, 1, 10)])
+def test_where_nothing_changes_a_few_pages_are_asked_twice_and_others_stay_others(
+    every: int, edited: int, most: int
+) -> None:
+    """Under its other name, one page of some is another one. One may be edited meanwhile."""
     one = Learner(thresholds.load(), registrable)
-    still = random.Random(5)
-    for n in range(30):
-        body = page(n, random.Random(n))
-        one.observe(answered(f"{H}/p{n}", body))
-        one.observe(answered(f"{H}/p{n}?ref=1", page(n, still) if n % 2 else body))
-    assert one.page_to_repeat("h.example") is None
+    bodies: dict[str, bytes] = {}
+    asked = []
+    for n in range(150):
+        body = teased(n, random.Random(n), 4)
+        more = " ".join(random.Random(f"more {n}").choices(WORDS, k=12))
+        other = body + f"<p>{more}</p>".encode() if n % every == 1 else body
+        bodies |= {f"{H}/p{n}": body, f"{H}/p{n}?ref=1": other}
+        for url in (f"{H}/p{n}", f"{H}/p{n}?ref=1"):
+            one.observe(answered(url, bodies[url], float(n)))
+        one.decide(float(n))
+        if (again := one.page_to_repeat("h.example")) is not None:
+            asked.append(again)
+            was_edited = len(asked) <= edited
+            news = answered(again, teased(9, random.Random(n), 50) if was_edited else bodies[again])
+            one.observe_again(again, news.digest, news.sketch)
+    assert len(asked) == most
+    [(state, _agree, disagree)] = counts(one)
+    assert state in {"candidate", "probation"}
+    assert disagree == len(range(1, 150, every))
 
 
 def test_a_page_without_a_sketch_is_not_compared_with_one_that_has_one() -> None:
