@@ -4,11 +4,19 @@ Pure. The answers depend on the set of sketches that were given, never on their 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from math import exp, lgamma, log, sqrt
+from collections.abc import Iterable, Iterator, Mapping
+from math import sqrt
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
+from canonry.crawler.content.differences import (
+    NO_DIFFERENCE,
+    Difference,
+    Differences,
+    chance_of_so_few,
+    chance_of_so_many,
+)
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
 from canonry.crawler.content.plain_scan import NUMBERS
 from canonry.crawler.content.similarity import in_range
@@ -25,11 +33,13 @@ _ENOUGH = 12  # shingles, to say so
 _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
-_MOST_MASKED = NUMBERS // 3  # buckets of numbers: with more, they prove nothing
+_MOST_MASKED = NUMBERS // 3  # buckets of numbers: where more change at once, they prove nothing
+_PAIRS_TO_MASK = 10  # answers of one URL, before more may change from time to time
 _PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
 _DEVIATIONS = 3  # standard deviations that noise stays within
 _TOO_MANY = 3  # shingles beyond that
 _RARE = 0.05  # how often pairs that say the same are thought to differ too much
+_RARE_IN_NUMBERS = 0.01  # the same, for each bucket of numbers
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
 
 
@@ -69,10 +79,26 @@ class _Noise(NamedTuple):
     """What changes from one answer of a URL to the next."""
 
     pairs: int = 0  # that it was measured on
-    numbers: frozenset[int] = frozenset()  # buckets
+    numbers: Mapping[int, int] = MappingProxyType({})  # buckets, and in how many pairs they do
     settled: bool = True  # True if every bucket was seen to change in two pairs
     heading: bool = False
     text: bool = False
+
+    @property
+    def masks_many(self) -> bool:
+        """Return True if so many buckets of numbers change that one alone says little."""
+        return len(self.numbers) > _MOST_MASKED
+
+    @property
+    def hides_numbers(self) -> bool:
+        """Return True if numbers prove nothing, since too many of them change from time to time.
+
+        Where the related products of a shop change, all buckets may be seen to change, but few of
+        them at once. Those that change seldom do not hide what always differs (`differ_more`).
+        """
+        at_once = sum(self.numbers.values())
+        few = self.pairs < _PAIRS_TO_MASK or at_once > _MOST_MASKED * self.pairs
+        return self.masks_many and few
 
 
 class _Changing(NamedTuple):
@@ -96,16 +122,14 @@ class Comparison(NamedTuple):
 
     Attributes:
         same: True if they say the same, False if they clearly do not, None if that is not known.
-        differing: how many of their own shingles only one of them has.
-        watched: the hash up to which they could be compared; 0 if they were not.
+        difference: how much they differ, if they may be the same and were compared.
         in_doubt: True if all that differs may be what changes by itself. Then it is worth to fetch
             one of them twice; pages with too little text of their own cannot be compared, whatever
             is known of the noise.
     """
 
     same: bool | None
-    differing: int = 0
-    watched: int = 0
+    difference: Difference = NO_DIFFERENCE
     in_doubt: bool = False
 
 
@@ -147,9 +171,8 @@ class HostText:
 
     def compare(self, one: Sketch, other: Sketch) -> Comparison:
         """Compare the pages of two URLs."""
-        numbers = {
-            at: change for at, change in _differing(one, other) if at not in self._noise.numbers
-        }
+        changes = dict(_differing(one, other))
+        numbers = {at: change for at, change in changes.items() if at not in self._noise.numbers}
         few = self._pages.size < FEW_PAGES
         is_known = not (few or self._is_missing(one) or self._is_missing(other))
         if is_known and (self._headings_differ(one, other) or self._are_of_another(numbers)):
@@ -163,25 +186,37 @@ class HostText:
         if self._is_another_text(own, end):
             return Comparison(same=False)
         same = True if not numbers and self._is_noise(one, other, own, end) else None
-        return Comparison(same, own.differing, end, in_doubt)
+        bits = sum(1 << at for at in changes)
+        return Comparison(same, Difference(own.differing, end, bits), in_doubt)
 
-    def differ_more(self, differing: int, watched: int) -> bool:
+    def differ_more(self, found: Differences) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.
 
         No single pair shows that, where all differ by a sentence and a teaser changes more. If the
         pairs were answers of one URL, then as many of all differing shingles as expected would be
         those that were measured, but for one case in twenty (the test of two Poisson rates by
-        their sum; Przyborowski and Wilenski 1940).
+        their sum; Przyborowski and Wilenski 1940). So it is with a price, where many other numbers
+        change from time to time: it differs in each pair.
 
         Args:
-            differing: shingles in which the pairs differ, in all.
-            watched: the sum of the hashes up to which they were compared.
+            found: how much the pairs differ.
         """
         noise = self._measured()
-        if not self._noise.text or not watched:
+        if not self._noise.text or not found.watched:
             return False
-        both = (noise.changed + differing) * noise.watched / (noise.watched + watched)
-        return noise.changed < both and _poisson(noise.changed, both) < _RARE
+        both = (noise.changed + found.shingles) * noise.watched / (noise.watched + found.watched)
+        if noise.changed < both and chance_of_so_few(noise.changed, both) < _RARE:
+            return True
+        return self._noise.masks_many and self._numbers_differ_more(found)
+
+    def _numbers_differ_more(self, found: Differences) -> bool:
+        """Return True if the numbers of any bucket differ in more of some pairs than by chance."""
+        seen, pairs = self._noise.numbers, self._noise.pairs
+        return any(
+            chance_of_so_many(number, found.pages, seen.get(bucket, 0), pairs) < _RARE_IN_NUMBERS
+            for bucket, number in found.numbers.items()
+            if number
+        )
 
     def are_others(self, one: Sketch, other: Sketch) -> bool:
         """Return True if two pages clearly differ, so that one cannot stand for the other.
@@ -222,7 +257,7 @@ class HostText:
             own: their own shingles.
             end: the hash up to which they were compared.
         """
-        if one.numbers != other.numbers and len(self._noise.numbers) > _MOST_MASKED:
+        if one.numbers != other.numbers and self._noise.hides_numbers:
             return False
         if one.text == other.text:
             return True
@@ -287,20 +322,11 @@ def _noise_of(pairs: Iterable[tuple[Sketch, Sketch]]) -> _Noise:
     changed = Counter(at for one, other in found for at, _change in _differing(one, other))
     return _Noise(
         len(found),
-        frozenset(changed),
+        changed,
         all(times > 1 for times in changed.values()),
         any(one.heading != other.heading for one, other in found),
         any(one.text != other.text for one, other in found),
     )
-
-
-def _poisson(most: int, mean: float) -> float:
-    """Return with what probability there are no more than so many, where a mean is expected."""
-    term = whole = 1.0
-    for fewer in range(most, 0, -1):
-        term *= fewer / mean
-        whole += term
-    return exp(most * log(mean) - mean - lgamma(most + 1)) * whole
 
 
 def _keep(kept: dict[_T, None], new: _T, most: int) -> bool:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, act, site_in, site_of
 from canonry.canon.syntax import Parts
+from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import rewrites_from
 from canonry.crawler.learn.memory.site_facts import Fact
@@ -129,22 +130,18 @@ def reference_of(facts: Facts, members: Sequence[str]) -> Fact | None:
     return min(pages, key=lambda page: (len(page.url), page.url), default=None)
 
 
-def beside(facts: Facts, tally: RuleTally, url: str) -> tuple[int, int]:
+def beside(facts: Facts, tally: RuleTally, url: str) -> Difference:
     """Return how much a page differs from another one of which the rule makes the same.
 
     The verdict does not need that if the page that the rule makes of them is known, too.
-
-    Returns:
-        shingles that differ, and the hash up to which they were compared; 0 if they were not.
     """
     fact, members = facts.fact(url), tally.members[tally.results[url]]
     if len(members) == 1 or fact is None or not fact.is_page:
-        return 0, 0
+        return NO_DIFFERENCE
     reference = reference_of(facts, members)
     if reference is None or reference.url == url or reference.digest == fact.digest:
-        return 0, 0
-    found = facts.compare(fact, reference)
-    return found.differing, found.watched
+        return NO_DIFFERENCE
+    return facts.compare(fact, reference).difference
 
 
 def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgement:
@@ -156,7 +153,7 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     if said.same is None and not said.in_doubt:
         return _NOTHING
     stance = {True: Stance.SAME, False: Stance.OTHER, None: Stance.NOTHING}[said.same]
-    return Judgement(stance, page.url, said.differing, said.watched)
+    return Judgement(stance, page.url, said.difference)
 
 
 def _names(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:

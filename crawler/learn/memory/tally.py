@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 
 from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.canon.syntax import Parts
+from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Differences
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.learn.life.verification import first_directory
 from canonry.crawler.learn.memory.compact_set import CompactSet
@@ -57,40 +58,14 @@ class Judgement(NamedTuple):
     Attributes:
         stance: what it says.
         found: the URL that it was compared with.
-        differing: how many shingles differ, if their texts were compared, and may be the same.
-        watched: the hash up to which they were compared.
+        difference: how much they differ, if their texts were compared, and may be the same.
         is_final: True if no other fact can change it: the URL's own answer says all.
     """
 
     stance: Stance
     found: str = ""
-    differing: int = 0
-    watched: int = 0
+    difference: Difference = NO_DIFFERENCE
     is_final: bool = False
-
-
-@dataclass(slots=True)
-class Differences:
-    """How much pages differ that may be the same: the sums over URLs, of which each counts once.
-
-    Attributes:
-        differing: shingles in which they differ, in all.
-        watched: the sum of the hashes up to which they were compared.
-    """
-
-    differing: int = 0
-    watched: int = 0
-    _by_url: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def set(self, url: str, differing: int, watched: int) -> None:
-        """Set how much a URL's page differs from another; nothing counts if nothing was watched."""
-        before = self._by_url.pop(url, (0, 0))
-        if watched:
-            self._by_url[url] = differing, watched
-        else:
-            differing = 0
-        self.differing += differing - before[0]
-        self.watched += watched - before[1]
 
 
 @dataclass(slots=True)
@@ -176,21 +151,20 @@ class RuleTally:
         if self._paths[said] == 1 and said not in self._earlier:
             self._count(url, path, stance, 1)
 
-    def remember(self, url: str, said: Judgement, beside: tuple[int, int]) -> None:
+    def remember(self, url: str, said: Judgement, beside: Difference) -> None:
         """Remember how much a URL's page differs from others.
 
         Args:
             url: its identity.
             said: how it compares with the page that the rewrite makes of it, if that is known.
-            beside: shingles in which it differs from another page of which the rewrite makes the
-                same, and the hash up to which they were compared.
+            beside: how much it differs from another page of which the rewrite makes the same.
         """
         if said.is_final:
             self.final.add(url)
         else:
             self.final.discard(url)
-        self.compared.set(url, said.differing, said.watched)
-        self.beside.set(url, *beside)
+        self.compared.set(url, said.difference)
+        self.beside.set(url, beside)
 
     def differ_more(self, text: HostText) -> bool:
         """Return True if the pages that the rule merges differ more than one from itself.
@@ -198,10 +172,7 @@ class RuleTally:
         Where the page that the rule makes of them shows one of two versions by chance, half of the
         others are like it. The others show what they select: they differ from each other.
         """
-        return any(
-            text.differ_more(found.differing, found.watched)
-            for found in (self.compared, self.beside)
-        )
+        return any(text.differ_more(found) for found in (self.compared, self.beside))
 
     def emptied(self, urls: Container[str]) -> Self:
         """Return a tally of the same rule without verdicts.

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from canonry.crawler.content.differences import Differences
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.content.sketch import Sketch, sketch
 
@@ -127,10 +128,10 @@ def test_a_sentence_that_makes_no_other_page_shows_in_many_pairs() -> None:
             known.compare(teased(name_of(n), n), teased(name_of(n), n + 1, note=more[n]))
             for n in range(60)
         ]
-        compared = [one for one in found if one.same is not False]
-        return known.differ_more(
-            sum(one.differing for one in compared), sum(one.watched for one in compared)
-        )
+        differences = Differences()
+        for n, one in enumerate(found):
+            differences.set(str(n), one.difference)
+        return known.differ_more(differences)
 
     assert differ(60)
     assert not differ(0)

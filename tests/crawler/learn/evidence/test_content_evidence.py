@@ -66,6 +66,35 @@ def test_other_text_and_other_codes_veto(how: str) -> None:
     assert all(state == "candidate" and agree <= 2 for state, agree, _disagree in found)
 
 
+def shop_page(number: int, rng: random.Random, price: int) -> bytes:
+    """Return a page with a price, and with five of twenty other products, which have numbers."""
+    others = rng.sample(range(20), 5)
+    related = " ".join(
+        f"{WORDS[other * 7]} {WORDS[other * 5 + 1]} {other + 300}" for other in others
+    )
+    return page(number, rng, more=f"{WORDS[6]} {price} {related}")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_related_products_with_numbers_do_not_keep_a_shop_from_learning(seed: int) -> None:
+    rng = random.Random(seed)
+    ends = ("", "?ref=1")
+    site = {f"{H}/p{n}{end}": partial(shop_page, n, rng, n) for n in range(100) for end in ends}
+    [(state, _agree, disagree)] = counts(learn(site))
+    assert (state, disagree) == ("active", 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_price_that_differs_in_each_pair_is_seen_among_numbers_that_change(seed: int) -> None:
+    """It stands behind a word of one of the products: in a bucket that changes by itself."""
+    rng = random.Random(seed)
+    site = {}
+    for n in range(100):
+        site[f"{H}/p{n}"] = partial(shop_page, n, rng, n)
+        site[f"{H}/p{n}?ref=1"] = partial(shop_page, n, rng, n + 1000)
+    assert "active" not in {state for state, _agree, _disagree in counts(learn(site))}
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_pages_that_differ_more_than_one_from_itself_make_no_rule(seed: int) -> None:
     """A test of two versions: the page shows one of them by chance, other URLs show each."""
