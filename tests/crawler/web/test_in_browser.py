@@ -95,7 +95,8 @@ def test_it_can_be_read_without_its_script(browser: Browser, address: str) -> No
 
 
 def test_values_move_while_a_crawl_runs(browser: Browser, tmp_path: Path) -> None:
-    with crawl_of_shop(tmp_path) as address, visit(browser, address) as page:
+    # It must not end before a slow browser has seen three values.
+    with crawl_of_shop(tmp_path, pause=0.2) as address, visit(browser, address) as page:
         fetched = figure(page, "fetched")
         seen = []
         for _ in range(3):

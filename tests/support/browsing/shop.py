@@ -53,10 +53,12 @@ def crawl_of_shop(folder: Path, pause: float = 0.02) -> Iterator[str]:
     with demo_site(pause=pause / 2) as served:
         words = crawl_words(served, "--delay", str(pause), "--serve", "0", "--store", _STORE)
         with start(folder, *words) as process:
-            address = process.stderr.readline().decode().split()[-1]
-            wait_for(lambda: _has_store(address))
-            yield address
-            process.terminate()
+            try:
+                address = process.stderr.readline().decode().split()[-1]
+                wait_for(lambda: _has_store(address))
+                yield address
+            finally:
+                process.terminate()
 
 
 def _has_store(address: str) -> bool:
