@@ -231,6 +231,10 @@ class HostText:
         own = self._compared(one, other)
         return own.is_mostly_other and self._is_another_text(own, min(one.end, other.end))
 
+    def are_versions(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if two pages have the same headings, and most of their text."""
+        return one.heading == other.heading and not self._compared(one, other).is_mostly_other
+
     def _headings_differ(self, one: Sketch, other: Sketch) -> bool:
         return one.heading != other.heading and not self._noise.heading
 
