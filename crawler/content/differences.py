@@ -1,12 +1,13 @@
 """Differences: how much pages differ that may be the same, and whether that can be chance. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp, lgamma, log, sqrt
 from typing import NamedTuple
 
 _NEGLIGIBLE = 1e-12  # of a sum
+_FEW = 4  # counts; of fewer, nobody knows how they vary
 _SCREEN = 2.0  # standard deviations; below, a difference of two shares is not looked at
 
 
@@ -79,6 +80,24 @@ def chance_of_so_few(most: int, mean: float) -> float:
         term *= fewer / mean
         whole += term
     return exp(most * log(mean) - mean - lgamma(most + 1)) * whole
+
+
+def spread_of(each: Sequence[tuple[int, int]]) -> float:
+    """Return how many times more than Poisson's some counts vary; 1 at least.
+
+    What changes in a page comes in groups: one other title of a related page is five shingles. So
+    counts vary more than those of single things do (Pearson's estimate of the dispersion;
+    McCullagh and Nelder, Generalized Linear Models, 1989, section 4.5).
+
+    Args:
+        each: counts, and the exposures that they are expected to be proportional to.
+    """
+    counted, exposed = sum(count for count, _exposure in each), sum(some for _, some in each)
+    if len(each) < _FEW or not counted:
+        return 1.0
+    rate = counted / exposed
+    squares = sum((count - rate * some) ** 2 / (rate * some) for count, some in each if some)
+    return max(1.0, squares / (len(each) - 1))
 
 
 def chance_of_so_many(here: int, of_these: int, there: int, of_those: int) -> float:

@@ -16,6 +16,7 @@ from canonry.crawler.content.differences import (
     Differences,
     chance_of_so_few,
     chance_of_so_many,
+    spread_of,
 )
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
 from canonry.crawler.content.plain_scan import NUMBERS
@@ -36,10 +37,12 @@ _ROUNDING = 0.5  # of a shingle
 _MOST_MASKED = NUMBERS // 3  # buckets of numbers: where more change at once, they prove nothing
 _PAIRS_TO_MASK = 10  # answers of one URL, before more may change from time to time
 _PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
+_PAIRS_FOR_RARE = 8  # for each bucket that was seen to change only twice
 _DEVIATIONS = 3  # standard deviations that noise stays within
 _TOO_MANY = 3  # shingles beyond that
 _RARE = 0.05  # how often pairs that say the same are thought to differ too much
 _RARE_IN_NUMBERS = 0.01  # the same, for each bucket of numbers
+_FAR_MORE = 0.25  # of all pairs
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
 
 
@@ -80,7 +83,7 @@ class _Noise(NamedTuple):
 
     pairs: int = 0  # that it was measured on
     numbers: Mapping[int, int] = MappingProxyType({})  # buckets, and in how many pairs they do
-    settled: bool = True  # True if every bucket was seen to change in two pairs
+    settled: bool = True  # True if hardly any bucket was not seen yet that changes, too
     heading: bool = False
     text: bool = False
 
@@ -106,6 +109,7 @@ class _Changing(NamedTuple):
 
     changed: int = 0  # in all answers that were compared
     watched: int = 0  # the sum of the hashes up to which they could be compared
+    spread: float = 1.0  # how much more their number varies than Poisson's: they come in groups
 
     def expected(self, end: int) -> float:
         """Return how many are expected to differ between two answers, up to a hash."""
@@ -114,7 +118,7 @@ class _Changing(NamedTuple):
     def most(self, end: int) -> float:
         """Return how many may differ, by the rate that is hardly exceeded (Poisson)."""
         mean = (self.changed + sqrt(self.changed) + 1) / self.watched * end
-        return mean + _DEVIATIONS * sqrt(mean) + _TOO_MANY
+        return mean + _DEVIATIONS * sqrt(mean * self.spread) + _TOO_MANY
 
 
 class Comparison(NamedTuple):
@@ -195,8 +199,8 @@ class HostText:
         No single pair shows that, where all differ by a sentence and a teaser changes more. If the
         pairs were answers of one URL, then as many of all differing shingles as expected would be
         those that were measured, but for one case in twenty (the test of two Poisson rates by
-        their sum; Przyborowski and Wilenski 1940). So it is with a price, where many other numbers
-        change from time to time: it differs in each pair.
+        their sum; Przyborowski and Wilenski 1940; of groups, where they vary more). So it is with
+        a price, where many other numbers change from time to time: it differs in each pair.
 
         Args:
             found: how much the pairs differ.
@@ -205,17 +209,22 @@ class HostText:
         if not self._noise.text or not found.watched:
             return False
         both = (noise.changed + found.shingles) * noise.watched / (noise.watched + found.watched)
-        if noise.changed < both and chance_of_so_few(noise.changed, both) < _RARE:
+        groups = round(noise.changed / noise.spread)
+        if noise.changed < both and chance_of_so_few(groups, both / noise.spread) < _RARE:
             return True
         return self._noise.masks_many and self._numbers_differ_more(found)
 
     def _numbers_differ_more(self, found: Differences) -> bool:
-        """Return True if the numbers of any bucket differ in more of some pairs than by chance."""
+        """Return True if the numbers of any bucket differ in far more of some pairs, not by chance.
+
+        Where there are many pairs, of the same pages again and again, a little more is no proof.
+        """
         seen, pairs = self._noise.numbers, self._noise.pairs
         return any(
-            chance_of_so_many(number, found.pages, seen.get(bucket, 0), pairs) < _RARE_IN_NUMBERS
+            number / found.pages > seen.get(bucket, 0) / pairs + _FAR_MORE
+            and chance_of_so_many(number, found.pages, seen.get(bucket, 0), pairs)
+            < _RARE_IN_NUMBERS
             for bucket, number in found.numbers.items()
-            if number
         )
 
     def are_others(self, one: Sketch, other: Sketch) -> bool:
@@ -230,10 +239,6 @@ class HostText:
             return True
         own = self._compared(one, other)
         return own.is_mostly_other and self._is_another_text(own, min(one.end, other.end))
-
-    def are_versions(self, one: Sketch, other: Sketch) -> bool:
-        """Return True if two pages have the same headings, and most of their text."""
-        return one.heading == other.heading and not self._compared(one, other).is_mostly_other
 
     def _headings_differ(self, one: Sketch, other: Sketch) -> bool:
         return one.heading != other.heading and not self._noise.heading
@@ -300,9 +305,12 @@ class HostText:
         """Return how many shingles change by themselves, with the template of today."""
         now = len(self._pairs), self._pages.added
         if self._measured_at != now:
-            changed = sum(self._compared(*pair).differing for pair in self._pairs)
-            watched = sum(min(one.end, other.end) for one, other in self._pairs)
-            self._changing = _Changing(changed, watched)
+            each = [
+                (self._compared(one, other).differing, min(one.end, other.end))
+                for one, other in self._pairs
+            ]
+            changed, watched = sum(n for n, _end in each), sum(end for _n, end in each)
+            self._changing = _Changing(changed, watched, spread_of(each))
             self._measured_at = now
         return self._changing
 
@@ -324,10 +332,11 @@ def _noise_of(pairs: Iterable[tuple[Sketch, Sketch]]) -> _Noise:
     """Return what differs between the answers of one URL."""
     found = list(pairs)
     changed = Counter(at for one, other in found for at, _change in _differing(one, other))
+    times = Counter(changed.values())
     return _Noise(
         len(found),
         changed,
-        all(times > 1 for times in changed.values()),
+        not times[1] and times[2] * _PAIRS_FOR_RARE <= len(found),
         any(one.heading != other.heading for one, other in found),
         any(one.text != other.text for one, other in found),
     )

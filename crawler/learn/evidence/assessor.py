@@ -94,8 +94,7 @@ class Assessor:
         fact = site.known.facts.get(url)
         if fact is None or fact.sketch is None or sketch is None:
             return
-        again = replace(fact, digest=digest, sketch=sketch)
-        if not site.known.add_repeat(fact, again):
+        if not site.known.add_repeat(is_same=fact.digest == digest):
             return
         before = site.known.text.generation
         site.known.text.twice(Sketch.decode(fact.sketch), Sketch.decode(sketch))

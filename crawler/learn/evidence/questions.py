@@ -223,15 +223,14 @@ def _to_repeat_if_steady(site: KnownSite) -> str | None:
     teasers, or a line that one answer of three has, many are. Then all others seem other pages. So
     where a rule has both, a few of the others are asked.
     """
-    known = site.known
-    if not known.seems_steady or len(site.repeated) >= _STEADY_REPEATS * (1 + (known.varied > 0)):
+    if len(site.repeated) >= _STEADY_REPEATS * (2 if site.known.varied else 1):
         return None
     for tally in site.tallies.values():
         totals = tally.totals()
         if totals.agree < _SUPPORT or not totals.disagree:
             continue
         for page in _unrepeated(site, tally.contrary()):
-            result = known.facts.get(tally.results[page.url])
+            result = site.known.facts.get(tally.results[page.url])
             if result is None or result.is_page:
                 site.repeated[page.url] = False
                 return page.url

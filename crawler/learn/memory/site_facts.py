@@ -170,27 +170,21 @@ class SiteFacts:
             body.pages += (fact.url,)
         return ()
 
-    def add_repeat(self, one: Fact, again: Fact) -> bool:
-        """Note two answers of one URL, both with a sketch.
+    def add_repeat(self, *, is_same: bool) -> bool:
+        """Note that a page was asked twice, and whether both answers were the same to the byte.
 
         Returns:
-            False if what differs may be an edit, or a wall that has come or gone: where pages are
-            the same to the byte, one page that is not does not show what changes by itself.
+            False if what differs may be an edit: where pages are the same to the byte, one page
+            that is not does not show what changes by itself.
         """
-        is_same = one.digest == again.digest
-        self.varied += not is_same and (not self.seems_steady or self._are_versions(one, again))
-        if self.seems_steady:
+        self.varied += not is_same
+        if self._seems_steady:
             return is_same
         self.is_steady = is_same and self.varied < _VARIED
         return True
 
-    def _are_versions(self, one: Fact, other: Fact) -> bool:
-        """Return True if two pages of text have the same headings, and most of their text."""
-        sketches = [Sketch.decode(fact.sketch) for fact in (one, other) if fact.sketch is not None]
-        return self.text.are_versions(*sketches)
-
     @property
-    def seems_steady(self) -> bool:
+    def _seems_steady(self) -> bool:
         """Return True if so many pages are the same to the byte that those that are not are others.
 
         That is so until some were asked twice, and differed from themselves.
@@ -272,7 +266,7 @@ class SiteFacts:
             another = comparable and self.missing not in {one.digest, other.digest}
             return Comparison(False if another else None)
         found = self.text.compare(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
-        if found.same is None and found.in_doubt and self.seems_steady:
+        if found.same is None and found.in_doubt and self._seems_steady:
             return Comparison(same=False)
         return found
 

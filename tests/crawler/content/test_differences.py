@@ -2,6 +2,7 @@
 
 from collections import Counter
 from math import comb, exp, factorial
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from canonry.crawler.content.differences import (
     Differences,
     chance_of_so_few,
     chance_of_so_many,
+    spread_of,
 )
 
 found = st.builds(
@@ -63,3 +65,21 @@ def test_the_chance_of_so_many_is_that_of_drawing_them(
 def test_the_chance_of_so_few_is_poissons(most: int, mean: float) -> None:
     terms = (mean**n * exp(-mean) / factorial(n) for n in range(most + 1))
     assert chance_of_so_few(most, mean) == pytest.approx(sum(terms))
+
+
+def poisson(rng: Random, mean: float) -> int:
+    """Return how many events fall into a time, of which so many are expected."""
+    at, number = rng.expovariate(1), 0
+    while at < mean:
+        at, number = at + rng.expovariate(1), number + 1
+    return number
+
+
+def test_what_comes_in_groups_varies_more() -> None:
+    rng = Random(1)
+    times = [rng.randrange(1, 30) for _ in range(400)]
+    single = [(poisson(rng, time), time) for time in times]
+    assert spread_of(single) == pytest.approx(1, abs=0.2)
+    grouped = [(5 * count, time) for count, time in single]
+    assert spread_of(grouped) == pytest.approx(5, rel=0.2)
+    assert spread_of(grouped[:3]) == spread_of([]) == spread_of([(0, 7)] * 9) == 1
