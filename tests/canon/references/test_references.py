@@ -2,7 +2,7 @@
 
 import pytest
 import uritools
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from support.strategies import texts, urls
 from support.vectorfiles import cases
@@ -236,6 +236,7 @@ def is_rooted(text: str) -> bool:
 
 
 @given(reference=texts, base=urls, strict=st.booleans())
+@example(reference="", base="http://example.com:/.//", strict=False)
 def test_resolution_agrees_with_another_implementation(
     reference: str, base: str, *, strict: bool
 ) -> None:
@@ -247,7 +248,9 @@ def test_resolution_agrees_with_another_implementation(
     except ValueError:
         return
     found = canonry.resolve(reference, base, strict=strict)
-    assert found.replace(":/.//", "://", 1) == expected, "it also makes an authority of a path"
+    if canonry.parse(found).authority is None:
+        found = found.replace(":/.//", "://", 1)  # it also makes an authority of a path
+    assert found == expected
 
 
 def test_listed_differences_from_the_other_implementation_still_exist() -> None:
