@@ -16,6 +16,7 @@ else:
 
 _HEAD = struct.Struct(f">BII{NUMBERS}s")
 _WORDS = struct.calcsize(">BI")  # where the hash of all words stands
+_NO_HEADING = bytes(4)
 _FLAG = 0x80  # of a sketch that is whole
 WHOLE = 0xFFFFFF  # the largest shingle that there may be
 _PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
@@ -58,6 +59,11 @@ def without_details(encoded: bytes) -> bytes:
     return encoded[:_WORDS] + encoded[_HEAD.size :]
 
 
+def has_heading(encoded: bytes) -> bool:
+    """Return True if the page of an encoded sketch has words in its title or first heading."""
+    return encoded[1:_WORDS] != _NO_HEADING
+
+
 def sketch(body: bytes, content_type: str | None) -> Sketch | None:
     """Return the sketch of a body; None if it is not text.
 
@@ -83,4 +89,12 @@ def encoded_sketch(body: bytes, content_type: str | None) -> bytes | None:
     return None
 
 
-__all__ = ["MOST_SHINGLES", "WHOLE", "Sketch", "encoded_sketch", "sketch", "without_details"]
+__all__ = [
+    "MOST_SHINGLES",
+    "WHOLE",
+    "Sketch",
+    "encoded_sketch",
+    "has_heading",
+    "sketch",
+    "without_details",
+]

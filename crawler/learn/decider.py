@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from canonry.canon.learned import RuleState
-from canonry.crawler.learn.evidence import questions
+from canonry.crawler.learn.evidence import repeats
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
@@ -131,7 +131,7 @@ class Decider:
         """
         tally = self._book.tally_of(rule)
         site = self._memory.site(rule.rewrite.host)
-        return tally is not None and questions.may_be_noise(site, tally)
+        return tally is not None and repeats.may_be_noise(site, tally)
 
     def _has_exceptions(self, rule: TrackedRule) -> bool:
         """Return True if the site contradicts a rule also in parts where it mostly holds.

@@ -17,7 +17,7 @@ from canonry.canon.learned import (
 )
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.decider import Decider, Decisions
-from canonry.crawler.learn.evidence import questions
+from canonry.crawler.learn.evidence import questions, repeats
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.forgetting import recollect_active
 from canonry.crawler.learn.evidence.rule_book import RuleBook
@@ -189,7 +189,7 @@ class Learner:
 
     def page_to_repeat(self, site: str) -> str | None:
         """Return a page to fetch again, to see what changes by itself; None if none is needed."""
-        return questions.to_repeat(self._memory.site(site))
+        return repeats.to_repeat(self._memory.site(site))
 
     def wants_missing(self, site: str) -> bool:
         """Return True, once for each site, if it should be asked for what does not exist.

@@ -94,7 +94,8 @@ class Assessor:
         fact = site.known.facts.get(url)
         if fact is None or fact.sketch is None or sketch is None:
             return
-        if not site.known.add_repeat(is_same=fact.digest == digest):
+        kind = site.known.kinds.of(fact.sketch)
+        if not kind.add_repeat(is_same=fact.digest == digest):
             return
         before = site.known.text.generation
         site.known.text.twice(Sketch.decode(fact.sketch), Sketch.decode(sketch))

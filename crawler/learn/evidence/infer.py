@@ -1,7 +1,6 @@
 """Infer from two URLs that were found equal which rewrites would explain it, if any."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -178,7 +177,7 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
         return []
     old = query.fields(source.query) if source.query else []
     new = query.fields(target.query) if target.query else []
-    if Counter(old) == Counter(new):
+    if len(old) == len(new) and sorted(old) == sorted(new):
         ordered = old != new == sorted(old, key=query.name)
         return [Rewrite(site_of(source), "parameter-order")] if ordered else None
     dropped = sorted(set(names_of(old)) - set(names_of(new)))

@@ -15,10 +15,9 @@ from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.loose_forms import loose_forms
 from canonry.crawler.learn.memory.parameter_values import ParameterValues
+from canonry.crawler.learn.memory.steadiness import KindsOfPages, Steadiness
 
 _ALIKE = 8  # pages remembered for one form
-_STEADY = 4  # pages with the body of others, before a page with another body is another page
-_VARIED = 2  # pages that differed from themselves, before equal pages prove nothing
 _MOST_EQUAL = 256  # pages remembered for one body
 _NAMES = 64  # of parameters
 _PARAMETERS = 6  # of one URL
@@ -65,8 +64,7 @@ class SiteFacts:
         text: what the site's pages have in common, and what changes by itself.
         values: of parameters in queries, by name.
         missing: the digest of the body that the site answers with for what does not exist.
-        is_steady: True if two answers were the same to the byte: nothing seems to change by itself.
-        varied: how many pages were asked twice and differed from themselves.
+        kinds: of pages of text: whether they change by themselves.
 
     Nearly all bodies and most forms belong to one page. Then its URL stands there alone, which is
     half of all memory that a page takes.
@@ -77,9 +75,7 @@ class SiteFacts:
     text: HostText = field(default_factory=HostText)
     values: dict[str, ParameterValues] = field(default_factory=dict)
     missing: bytes | None = None
-    is_steady: bool = False
-    varied: int = 0
-    _equal: int = 0  # pages of text that were the same to the byte as others
+    kinds: KindsOfPages = field(default_factory=KindsOfPages)
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: dict[int, str | tuple[str, ...]] = field(default_factory=dict)  # by a form's hash
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
@@ -97,6 +93,7 @@ class SiteFacts:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(fact.sketch)
+            self.kinds.of(fact.sketch)
         return (fact.url, *self._file(fact, parts))
 
     def only(self, kept: Container[str]) -> Self:
@@ -124,11 +121,11 @@ class SiteFacts:
 
     def file_pages(self) -> None:
         """File all pages under their forms and bodies; that says nothing new of the site."""
-        before = self.is_steady, self._equal
+        kinds, self.kinds = self.kinds, KindsOfPages()
         for url, fact in self.facts.items():
             if fact.is_page:
                 self._file(fact, Parts.of(url))
-        self.is_steady, self._equal = before
+        self.kinds = kinds
 
     def _file(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
         """File a page under its forms and its body; return the earlier pages if it is boilerplate.
@@ -164,32 +161,10 @@ class SiteFacts:
             earlier, body.pages = body.pages, ()
             return earlier
         if body.pages and fact.sketch is not None:
-            self.is_steady = self.varied < _VARIED
-            self._equal += 1
+            self.kinds.of(fact.sketch).add_equal()
         if len(body.pages) < _MOST_EQUAL:
             body.pages += (fact.url,)
         return ()
-
-    def add_repeat(self, *, is_same: bool) -> bool:
-        """Note that a page was asked twice, and whether both answers were the same to the byte.
-
-        Returns:
-            False if what differs may be an edit: where pages are the same to the byte, one page
-            that is not does not show what changes by itself.
-        """
-        self.varied += not is_same
-        if self._seems_steady:
-            return is_same
-        self.is_steady = is_same and self.varied < _VARIED
-        return True
-
-    @property
-    def _seems_steady(self) -> bool:
-        """Return True if so many pages are the same to the byte that those that are not are others.
-
-        That is so until some were asked twice, and differed from themselves.
-        """
-        return self._equal >= _STEADY and self.varied < _VARIED
 
     def fresh_parameters(self, parts: Parts) -> Iterator[Rewrite]:
         """Note the values of a page's parameters; yield rules for those that look like sessions.
@@ -244,6 +219,10 @@ class SiteFacts:
         several = isinstance(body, _Body) and len(body.names) > _TELLING
         return digest != self.missing and not several
 
+    def kind_of(self, fact: Fact) -> Steadiness | None:
+        """Return whether pages of the kind of a page change by themselves; None if not of text."""
+        return None if fact.sketch is None else self.kinds.of(fact.sketch)
+
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
         if one.sketch is None or other.sketch is None:
@@ -265,9 +244,13 @@ class SiteFacts:
             comparable = one.sketch is other.sketch is None
             another = comparable and self.missing not in {one.digest, other.digest}
             return Comparison(False if another else None)
-        found = self.text.compare(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
-        if found.same is None and found.in_doubt and self._seems_steady:
-            return Comparison(same=False)
+        here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
+        found = self.text.compare(here, there)
+        # Other words are another page, too, if its own are too few of all for a comparison.
+        if found.same is None and (found.in_doubt or here.text != there.text):
+            kind = self.kinds.of(one.sketch)
+            steady = kind.shows_others and kind is self.kinds.of(other.sketch)
+            return Comparison(same=False) if steady else found
         return found
 
 

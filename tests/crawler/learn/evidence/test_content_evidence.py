@@ -258,3 +258,42 @@ def test_a_page_without_a_sketch_is_not_compared_with_one_that_has_one() -> None
     one.decide(1.0)
     [(_state, agree, disagree)] = counts(one)
     assert (agree, disagree) == (30, 0)
+
+
+@pytest.mark.parametrize("frame", [300, 2500])
+def test_pages_of_a_list_differ_however_little_of_them_a_sketch_sees(frame: int) -> None:
+    """The first page of each list has two names; the others are most of what is linked.
+
+    With a menu of the whole site, hardly a word of a page's own is among those that are kept.
+    """
+    menu = " ".join(random.Random(0).choices(WORDS, k=frame))
+
+    def part(number: int, start: int) -> bytes:
+        own = " ".join(random.Random(f"{number} {start}").choices(WORDS, k=60))
+        return f"<h1>List {number}</h1><p>{menu}</p><p>{own}</p>".encode()
+
+    site = {}
+    for n in range(60):
+        for end, start in (("", 0), ("?ref=0", 0), ("?ref=20", 20)):
+            site[f"{H}/p{n}{end}"] = partial(part, n, start)
+    [(state, _agree, disagree)] = counts(learn(site))
+    assert state != "active"
+    assert disagree > 40
+
+
+def test_exports_that_are_steady_do_not_make_pages_that_change_others() -> None:
+    """Each page shows how long it took; its export is the same to the byte at each name."""
+    rng = random.Random(8)
+
+    def export(number: int) -> bytes:
+        return " ".join(random.Random(number).choices(WORDS, k=40)).encode()
+
+    site: dict[str, Callable[[], bytes]] = {}
+    for n in range(60):
+        for end in ("", "?sort=1"):
+            site[f"{H}/p{n}.json{end}"] = partial(export, n)
+        for end in ("", "?ref=1"):
+            site[f"{H}/p{n}{end}"] = partial(page, n, rng)
+    [(state, agree, disagree)] = counts(learn(site))
+    assert (state, disagree) == ("active", 0)
+    assert agree > 30

@@ -1,0 +1,145 @@
+"""Repeats: which pages to fetch a second time, to see what changes by itself. Pure."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.steadiness import Steadiness
+from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
+
+_REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
+_MORE_REPEATS = 16  # if pages seem to differ more than one from itself
+_STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of the pages did
+_SUPPORT = 3  # paths
+_MANY = 16  # paths
+_CHOICE = 64  # pages, among which one is chosen to be asked twice
+
+
+def to_repeat(site: KnownSite) -> str | None:
+    """Return a page to fetch once more, to see what changes by itself; None if none is needed.
+
+    It is one of the pages in doubt: another page of the site may change more by itself. First come
+    those that speak against a rule: what is seldom shown may be what speaks against it.
+    """
+    left = _repeats_left(site)
+    if left + _MORE_REPEATS <= 0:
+        return _to_repeat_if_steady(site)
+    doubtful = [
+        tally
+        for tally in site.tallies.values()
+        if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
+    ]
+    contrary = (url for tally in doubtful for url in tally.contrary())
+    page = next(_unrepeated(site, contrary), None)
+    if page is None:
+        urls = (url for tally in doubtful for url in tally.results)
+        page = max(islice(_unrepeated(site, urls), _CHOICE), key=_watched, default=None)
+    if page is None:
+        return _to_repeat_if_steady(site)
+    site.repeated[page.url] = False
+    for tally in doubtful:
+        tally.doubts.clear()
+    return page.url
+
+
+def _to_repeat_if_steady(site: KnownSite) -> str | None:
+    """Return a page to fetch once more of a kind that does not seem to change; None if none is.
+
+    Pages that are the same to the byte may be so by chance: if all that changes is one of a few
+    teasers, or a line that one answer of three has, many are. Then all others seem other pages. So
+    where a rule has both, a few of the others are asked.
+    """
+    kinds = _kinds_with_room(site)
+    for tally in site.tallies.values() if kinds else ():
+        totals = tally.totals()
+        if totals.agree < _SUPPORT or not totals.disagree:
+            continue
+        for page in _unrepeated(site, tally.contrary(), steady=True):
+            result = site.known.facts.get(tally.results[page.url])
+            if (result is None or result.is_page) and site.known.kind_of(page) in kinds:
+                site.repeated[page.url] = False
+                return page.url
+    return None
+
+
+def _kinds_with_room(site: KnownSite) -> list[Steadiness]:
+    """Return the kinds of pages that seem steady, and of which few pages were asked twice."""
+    facts = [site.known.facts.get(url) for url in site.repeated]
+    asked = [site.known.kind_of(fact) for fact in facts if fact is not None]
+    return [
+        kind
+        for kind in site.known.kinds
+        if kind.is_steady
+        and sum(one is kind for one in asked) < _STEADY_REPEATS * (2 if kind.varied else 1)
+    ]
+
+
+def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if what speaks against a rule may change by itself, and a repeat will tell.
+
+    That is so for content alone: a redirect, or a page that is gone, speaks for itself.
+    """
+    if not _is_in_doubt(site, tally):
+        return False
+    facts, may_ask = site.known.facts, _repeats_left(site) > 0
+    is_open = False
+    for url in tally.contrary():
+        fact, result = facts.get(url), facts.get(tally.results[url])
+        if fact is None or not fact.is_page or (result is not None and result.missing):
+            return False
+        if (kind := site.known.kind_of(fact)) is not None:
+            if kind.is_steady:
+                return False
+            is_open = is_open or not site.repeated.get(url, not may_ask)
+    return is_open
+
+
+def _repeats_left(site: KnownSite) -> int:
+    """Return how many more pages of a site may be asked twice; where nothing changes, none."""
+    if site.known.kinds.all_steady:
+        return -_MORE_REPEATS
+    return _REPEATS + (site.answers // 64).bit_length() - len(site.repeated)
+
+
+def _unrepeated(site: KnownSite, urls: Iterable[str], *, steady: bool = False) -> Iterator[Fact]:
+    """Yield the pages of text at some URLs that were asked once.
+
+    Args:
+        site: the site.
+        urls: of its pages.
+        steady: True for pages of a kind that does not seem to change, False for others.
+    """
+    for url in urls:
+        fact = site.known.facts.get(url)
+        if fact is not None and url not in site.repeated:
+            kind = site.known.kind_of(fact)
+            if kind is not None and kind.is_steady == steady:
+                yield fact
+
+
+def _differs_too_much(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if a rule that is nearly proven is kept back by how much its pages differ."""
+    rule = site.rules.get(tally.rewrite)
+    proven = rule is not None and rule.state == "probation" and rule.agree >= _MANY
+    return proven and tally.differ_more(site.known.text)
+
+
+def _watched(page: Fact) -> int:
+    """Return the share of a page's text that its sketch watches, as a hash: the more, the better.
+
+    Of a long page the sketch keeps so little that what changes by itself is hardly seen.
+    """
+    return 0 if page.sketch is None else Sketch.decode(page.sketch).end
+
+
+def _is_in_doubt(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if it matters for a rule what changes by itself.
+
+    On a site that is known to change, that may also be what speaks against a rule.
+    """
+    if len(tally.doubts) >= DOUBTS:
+        return True
+    totals = tally.totals()
+    return bool(site.repeated) and totals.agree > 0 and totals.disagree > 0
