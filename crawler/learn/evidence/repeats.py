@@ -14,6 +14,7 @@ _MORE_REPEATS = 16  # if pages seem to differ more than one from itself
 _STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of the pages did
 _SUPPORT = 3  # paths
 _MANY = 16  # paths
+_LOOK_AGAIN = 8  # answers, after none was found among all that speak against rules
 _CHOICE = 64  # pages, among which one is chosen to be asked twice
 
 
@@ -23,9 +24,21 @@ def to_repeat(site: KnownSite) -> str | None:
     It is one of the pages in doubt: another page of the site may change more by itself. First come
     those that speak against a rule: what is seldom shown may be what speaks against it.
     """
+    if site.answers < site.repeat_at:
+        return None
+    page = _to_repeat_in_doubt(site) or _to_repeat_if_steady(site)
+    if page is None:
+        site.repeat_at = site.answers + _LOOK_AGAIN
+    else:
+        site.repeated[page.url] = False
+    return None if page is None else page.url
+
+
+def _to_repeat_in_doubt(site: KnownSite) -> Fact | None:
+    """Return a page to fetch once more of a kind that changes, or may; None if none is."""
     left = _repeats_left(site)
     if left + _MORE_REPEATS <= 0:
-        return _to_repeat_if_steady(site)
+        return None
     doubtful = [
         tally
         for tally in site.tallies.values()
@@ -36,15 +49,13 @@ def to_repeat(site: KnownSite) -> str | None:
     if page is None:
         urls = (url for tally in doubtful for url in tally.results)
         page = max(islice(_unrepeated(site, urls), _CHOICE), key=_watched, default=None)
-    if page is None:
-        return _to_repeat_if_steady(site)
-    site.repeated[page.url] = False
-    for tally in doubtful:
-        tally.doubts.clear()
-    return page.url
+    if page is not None:
+        for tally in doubtful:
+            tally.doubts.clear()
+    return page
 
 
-def _to_repeat_if_steady(site: KnownSite) -> str | None:
+def _to_repeat_if_steady(site: KnownSite) -> Fact | None:
     """Return a page to fetch once more of a kind that does not seem to change; None if none is.
 
     Pages that are the same to the byte may be so by chance: if all that changes is one of a few
@@ -59,8 +70,7 @@ def _to_repeat_if_steady(site: KnownSite) -> str | None:
         for page in _unrepeated(site, tally.contrary(), steady=True):
             result = site.known.facts.get(tally.results[page.url])
             if (result is None or result.is_page) and site.known.kind_of(page) in kinds:
-                site.repeated[page.url] = False
-                return page.url
+                return page
     return None
 
 

@@ -31,6 +31,7 @@ class KnownSite:
         look_at: after how many answers it is worth to look for further questions.
         looked: how many URLs of the queue were looked at since its beginning.
         questions: how many were asked so far.
+        repeat_at: after how many answers it is worth to look for pages to ask twice.
         repeated: the URLs that were asked twice, to see what changes by itself; True for those that
             have answered.
         probed: True if the site was asked for something that does not exist.
@@ -54,6 +55,7 @@ class KnownSite:
     look_at: int = 0
     looked: int = 0
     questions: int = 0
+    repeat_at: int = 0
     repeated: dict[str, bool] = field(default_factory=dict)
     probed: bool = False
     is_partial: bool = False
