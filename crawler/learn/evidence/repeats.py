@@ -1,7 +1,7 @@
 """Repeats: which pages to fetch a second time, to see what changes by itself. Pure."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.known_site import KnownSite
@@ -14,7 +14,7 @@ _MORE_REPEATS = 16  # if pages seem to differ more than one from itself
 _STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of the pages did
 _SUPPORT = 3  # paths
 _MANY = 16  # paths
-_LOOK_AGAIN = 8  # answers, after none was found among all that speak against rules
+_LOOKED = 16  # pages looked at in vain, for each answer until the next look
 _CHOICE = 64  # pages, among which one is chosen to be asked twice
 
 
@@ -26,15 +26,16 @@ def to_repeat(site: KnownSite) -> str | None:
     """
     if site.answers < site.repeat_at:
         return None
-    page = _to_repeat_in_doubt(site) or _to_repeat_if_steady(site)
+    looked = count()
+    page = _to_repeat_in_doubt(site, looked) or _to_repeat_if_steady(site, looked)
     if page is None:
-        site.repeat_at = site.answers + _LOOK_AGAIN
-    else:
-        site.repeated[page.url] = False
-    return None if page is None else page.url
+        site.repeat_at = site.answers + next(looked) // _LOOKED
+        return None
+    site.repeated[page.url] = False
+    return page.url
 
 
-def _to_repeat_in_doubt(site: KnownSite) -> Fact | None:
+def _to_repeat_in_doubt(site: KnownSite, looked: Iterator[int]) -> Fact | None:
     """Return a page to fetch once more of a kind that changes, or may; None if none is."""
     left = _repeats_left(site)
     if left + _MORE_REPEATS <= 0:
@@ -45,17 +46,17 @@ def _to_repeat_in_doubt(site: KnownSite) -> Fact | None:
         if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
     ]
     contrary = (url for tally in doubtful for url in tally.contrary())
-    page = next(_unrepeated(site, contrary), None)
+    page = next(_unrepeated(site, contrary, looked), None)
     if page is None:
         urls = (url for tally in doubtful for url in tally.results)
-        page = max(islice(_unrepeated(site, urls), _CHOICE), key=_watched, default=None)
+        page = max(islice(_unrepeated(site, urls, looked), _CHOICE), key=_watched, default=None)
     if page is not None:
         for tally in doubtful:
             tally.doubts.clear()
     return page
 
 
-def _to_repeat_if_steady(site: KnownSite) -> Fact | None:
+def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> Fact | None:
     """Return a page to fetch once more of a kind that does not seem to change; None if none is.
 
     Pages that are the same to the byte may be so by chance: if all that changes is one of a few
@@ -67,7 +68,7 @@ def _to_repeat_if_steady(site: KnownSite) -> Fact | None:
         totals = tally.totals()
         if totals.agree < _SUPPORT or not totals.disagree:
             continue
-        for page in _unrepeated(site, tally.contrary(), steady=True):
+        for page in _unrepeated(site, tally.contrary(), looked, steady=True):
             result = site.known.facts.get(tally.results[page.url])
             if (result is None or result.is_page) and site.known.kind_of(page) in kinds:
                 return page
@@ -113,15 +114,19 @@ def _repeats_left(site: KnownSite) -> int:
     return _REPEATS + (site.answers // 64).bit_length() - len(site.repeated)
 
 
-def _unrepeated(site: KnownSite, urls: Iterable[str], *, steady: bool = False) -> Iterator[Fact]:
+def _unrepeated(
+    site: KnownSite, urls: Iterable[str], looked: Iterator[int], *, steady: bool = False
+) -> Iterator[Fact]:
     """Yield the pages of text at some URLs that were asked once.
 
     Args:
         site: the site.
         urls: of its pages.
+        looked: counts them.
         steady: True for pages of a kind that does not seem to change, False for others.
     """
     for url in urls:
+        next(looked)
         fact = site.known.facts.get(url)
         if fact is not None and url not in site.repeated:
             kind = site.known.kind_of(fact)
