@@ -40,7 +40,7 @@ class Asking:
         probes = []
         if page is not None and self._learner.wants_missing(site):
             probes.append(beside(page, now))
-        if (repeated := self._learner.page_to_repeat(site)) is not None:
+        for repeated in self._learner.pages_to_repeat(site):
             url = history.url_with_key(connection, self._canonicalizer.key_of(repeated))
             probes += [again(url)] if url is not None else []
         return probes

@@ -187,8 +187,8 @@ class Learner:
         """
         return questions.choose(self._memory.site(site), queued, most)
 
-    def page_to_repeat(self, site: str) -> str | None:
-        """Return a page to fetch again, to see what changes by itself; None if none is needed."""
+    def pages_to_repeat(self, site: str) -> list[str]:
+        """Return pages to fetch again, to see what changes by itself; none if none is needed."""
         return repeats.to_repeat(self._memory.site(site))
 
     def wants_missing(self, site: str) -> bool:

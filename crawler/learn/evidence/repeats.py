@@ -1,6 +1,7 @@
 """Repeats: which pages to fetch a second time, to see what changes by itself. Pure."""
 
 from collections.abc import Iterable, Iterator
+from heapq import nlargest
 from itertools import count, islice
 
 from canonry.crawler.content.sketch import Sketch
@@ -15,45 +16,49 @@ _STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of th
 _SUPPORT = 3  # paths
 _MANY = 16  # paths
 _LOOKED = 16  # pages looked at in vain, for each answer until the next look
-_CHOICE = 64  # pages, among which one is chosen to be asked twice
+_CHOICE = 64  # pages, among which some are chosen to be asked twice
+_AT_ONCE = 5  # pages that are asked twice
 
 
-def to_repeat(site: KnownSite) -> str | None:
-    """Return a page to fetch once more, to see what changes by itself; None if none is needed.
+def to_repeat(site: KnownSite) -> list[str]:
+    """Return pages to fetch once more, to see what changes by itself; none if none is needed.
 
-    It is one of the pages in doubt: another page of the site may change more by itself. First come
-    those that speak against a rule: what is seldom shown may be what speaks against it.
+    They are pages in doubt: another page of the site may change more by itself. First come those
+    that speak against a rule: what is seldom shown may be what speaks against it.
     """
     if site.answers < site.repeat_at:
-        return None
+        return []
     looked = count()
-    page = _to_repeat_in_doubt(site, looked) or _to_repeat_if_steady(site, looked)
-    if page is None:
+    pages = _to_repeat_in_doubt(site, looked)
+    if not pages and (steady := _to_repeat_if_steady(site, looked)) is not None:
+        pages = [steady]
+    if not pages:
         site.repeat_at = site.answers + next(looked) // _LOOKED
-        return None
-    site.repeated[page.url] = False
-    return page.url
+    for page in pages:
+        site.repeated[page.url] = False
+    return [page.url for page in pages]
 
 
-def _to_repeat_in_doubt(site: KnownSite, looked: Iterator[int]) -> Fact | None:
-    """Return a page to fetch once more of a kind that changes, or may; None if none is."""
+def _to_repeat_in_doubt(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
+    """Return pages to fetch once more of a kind that changes, or may."""
     left = _repeats_left(site)
     if left + _MORE_REPEATS <= 0:
-        return None
+        return []
     doubtful = [
         tally
         for tally in site.tallies.values()
         if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
     ]
     contrary = (url for tally in doubtful for url in tally.contrary())
-    page = next(_unrepeated(site, contrary, looked), None)
-    if page is None:
+    pages = list(islice(_unrepeated(site, contrary, looked), _AT_ONCE))
+    if not pages:
         urls = (url for tally in doubtful for url in tally.results)
-        page = max(islice(_unrepeated(site, urls, looked), _CHOICE), key=_watched, default=None)
-    if page is not None:
+        some = islice(_unrepeated(site, urls, looked), _CHOICE)
+        pages = nlargest(_AT_ONCE, some, key=_watched)
+    if pages:
         for tally in doubtful:
             tally.doubts.clear()
-    return page
+    return pages
 
 
 def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> Fact | None:
@@ -79,31 +84,32 @@ def _kinds_with_room(site: KnownSite) -> list[Steadiness]:
     """Return the kinds of pages that seem steady, and of which few pages were asked twice."""
     facts = [site.known.facts.get(url) for url in site.repeated]
     asked = [site.known.kind_of(fact) for fact in facts if fact is not None]
+    more = _more_repeats(site)
     return [
         kind
         for kind in site.known.kinds
         if kind.is_steady
-        and sum(one is kind for one in asked) < _STEADY_REPEATS * (2 if kind.varied else 1)
+        and sum(one is kind for one in asked) < _STEADY_REPEATS * (2 if kind.varied else 1) + more
     ]
 
 
 def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if what speaks against a rule may change by itself, and a repeat will tell.
 
-    That is so for content alone: a redirect, or a page that is gone, speaks for itself.
+    That is so for content alone: a redirect, or a page that is gone, speaks for itself. Where
+    nothing seems to change, it is so until a few pages were asked twice.
     """
-    if not _is_in_doubt(site, tally):
-        return False
     facts, may_ask = site.known.facts, _repeats_left(site) > 0
+    in_doubt, with_room = _is_in_doubt(site, tally), _kinds_with_room(site)
     is_open = False
     for url in tally.contrary():
         fact, result = facts.get(url), facts.get(tally.results[url])
         if fact is None or not fact.is_page or (result is not None and result.missing):
             return False
         if (kind := site.known.kind_of(fact)) is not None:
-            if kind.is_steady:
+            if not (kind in with_room if kind.is_steady else in_doubt):
                 return False
-            is_open = is_open or not site.repeated.get(url, not may_ask)
+            is_open = is_open or not site.repeated.get(url, not (kind.is_steady or may_ask))
     return is_open
 
 
@@ -111,7 +117,12 @@ def _repeats_left(site: KnownSite) -> int:
     """Return how many more pages of a site may be asked twice; where nothing changes, none."""
     if site.known.kinds.all_steady:
         return -_MORE_REPEATS
-    return _REPEATS + (site.answers // 64).bit_length() - len(site.repeated)
+    return _REPEATS + _more_repeats(site) - len(site.repeated)
+
+
+def _more_repeats(site: KnownSite) -> int:
+    """Return how many more pages of a large site may be asked twice than of a small one."""
+    return (site.answers // 64).bit_length()
 
 
 def _unrepeated(

@@ -125,7 +125,7 @@ def test_what_changes_by_itself_is_remembered() -> None:
             url = f"{H}/d{n % 7}/p{n}{name}"
             sketch = encoded_sketch(body, "text/html")
             one.observe([Answered(url, str(hash(body)).encode(), float(n), sketch=sketch)])
-            if (again := one.learner.page_to_repeat(SITE)) is not None:
+            for again in one.learner.pages_to_repeat(SITE):
                 number = int(again.partition("/p")[2].partition("?")[0])
                 body = page(number, rng)
                 sketch = encoded_sketch(body, "text/html")
