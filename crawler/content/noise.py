@@ -1,0 +1,143 @@
+"""Noise: what changes by itself, from one answer of a URL to the next. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+from types import MappingProxyType
+from typing import NamedTuple
+
+from canonry.crawler.content.differences import (
+    Differences,
+    chance_of_so_few,
+    chance_of_so_many,
+    spread_of,
+)
+from canonry.crawler.content.plain_scan import NUMBERS
+from canonry.crawler.content.sketch import Sketch
+
+_MOST_MASKED = NUMBERS // 3  # buckets of numbers: where more change at once, they prove nothing
+_PAIRS_TO_MASK = 10  # answers of one URL, before more may change from time to time
+_PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
+_PAIRS_FOR_RARE = 8  # for each bucket that was seen to change only twice
+_DEVIATIONS = 3  # standard deviations that noise stays within
+_TOO_MANY = 3  # shingles beyond that
+_RARE = 0.05  # how often pairs that say the same are thought to differ too much
+_RARE_IN_NUMBERS = 0.01  # the same, for each bucket of numbers
+_FAR_MORE = 0.25  # of all pairs
+_NUMBERS_OF_ANOTHER = 2  # buckets that differ
+
+
+class Noise(NamedTuple):
+    """What changes from one answer of a URL to the next."""
+
+    pairs: int = 0  # that it was measured on
+    numbers: Mapping[int, int] = MappingProxyType({})  # buckets, and in how many pairs they do
+    settled: bool = True  # True if hardly any bucket was not seen yet that changes, too
+    heading: bool = False
+    text: bool = False
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[Sketch, Sketch]]) -> "Noise":
+        """Return what differs between the answers of one URL, of several URLs."""
+        found = list(pairs)
+        changed = Counter(at for one, other in found for at, _ in differing_numbers(one, other))
+        times = Counter(changed.values())
+        return cls(
+            len(found),
+            changed,
+            not times[1] and times[2] * _PAIRS_FOR_RARE <= len(found),
+            any(one.heading != other.heading for one, other in found),
+            any(one.text != other.text for one, other in found),
+        )
+
+    @property
+    def hides_numbers(self) -> bool:
+        """Return True if numbers prove nothing, since too many of them change from time to time.
+
+        Where the related products of a shop change, all buckets may be seen to change, but few of
+        them at once. Those that change seldom do not hide what always differs (`is_exceeded_by`).
+        """
+        at_once = sum(self.numbers.values())
+        few = self.pairs < _PAIRS_TO_MASK or at_once > _MOST_MASKED * self.pairs
+        return self._masks_many and few
+
+    @property
+    def _masks_many(self) -> bool:
+        """Return True if so many buckets of numbers change that one alone says little."""
+        return len(self.numbers) > _MOST_MASKED
+
+    def are_of_another(self, differing: Mapping[int, int]) -> bool:
+        """Return True if the numbers that differ are those of another page, not noise.
+
+        A clock that shows minutes does not differ between two answers of a second: so one bucket
+        of numbers is not enough, except that of the headings. Nor is a number that stands after
+        another word, as the first one after a teaser: it only went to another bucket.
+
+        Args:
+            differing: by bucket how much more one page has there, modulo 256.
+        """
+        known = self.pairs >= _PAIRS_FOR_NUMBERS and self.settled
+        if not known or 0 in differing:
+            return known
+        changes = Counter(differing.values())
+        moved = sum(min(count, changes[-change % 256]) for change, count in changes.items())
+        return len(differing) - moved >= _NUMBERS_OF_ANOTHER
+
+    def is_exceeded_by(self, found: Differences) -> bool:
+        """Return True if the numbers of any bucket differ in far more of some pairs, not by chance.
+
+        So it is with a price, where many other numbers change from time to time: it differs in
+        each pair. Where there are many pairs, of the same pages again and again, a little more is
+        no proof.
+        """
+        return self._masks_many and any(
+            number / found.pages > self.numbers.get(bucket, 0) / self.pairs + _FAR_MORE
+            and chance_of_so_many(number, found.pages, self.numbers.get(bucket, 0), self.pairs)
+            < _RARE_IN_NUMBERS
+            for bucket, number in found.numbers.items()
+        )
+
+
+class Changing(NamedTuple):
+    """How many shingles change by themselves: in a part of a page as many as its share."""
+
+    changed: int = 0  # in all answers that were compared
+    watched: int = 0  # the sum of the hashes up to which they could be compared
+    spread: float = 1.0  # how much more their number varies than Poisson's: they come in groups
+
+    @classmethod
+    def of(cls, each: Sequence[tuple[int, int]]) -> "Changing":
+        """Return how many change.
+
+        Args:
+            each: of two answers of a URL, how many shingles differ, and the hash up to which they
+                were compared.
+        """
+        return cls(sum(n for n, _end in each), sum(end for _n, end in each), spread_of(each))
+
+    def expected(self, end: int) -> float:
+        """Return how many are expected to differ between two answers, up to a hash."""
+        return self.changed / self.watched * end if self.watched else 0.0
+
+    def most(self, end: int) -> float:
+        """Return how many may differ, by the rate that is hardly exceeded (Poisson)."""
+        mean = (self.changed + sqrt(self.changed) + 1) / self.watched * end
+        return mean + _DEVIATIONS * sqrt(mean * self.spread) + _TOO_MANY
+
+    def is_exceeded_by(self, found: Differences) -> bool:
+        """Return True if pairs of pages differ in more shingles than answers of one URL.
+
+        If the pairs were answers of one URL, then as many of all differing shingles as expected
+        would be those that were measured, but for one case in twenty (the test of two Poisson rates
+        by their sum; Przyborowski and Wilenski 1940; of groups, where they vary more).
+        """
+        both = (self.changed + found.shingles) * self.watched / (self.watched + found.watched)
+        groups = round(self.changed / self.spread)
+        return self.changed < both and chance_of_so_few(groups, both / self.spread) < _RARE
+
+
+def differing_numbers(one: Sketch, other: Sketch) -> Iterator[tuple[int, int]]:
+    """Yield the buckets of numbers that differ, and by how much, modulo 256."""
+    for at in range(NUMBERS):
+        if change := (one.numbers[at] - other.numbers[at]) % 256:
+            yield at, change
