@@ -8,7 +8,7 @@ from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
-from canonry.crawler.learn.rules.rule_store import publish
+from canonry.crawler.learn.rules import rule_store
 from canonry.storage import StoreError
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rekeying import Rekeyed
@@ -51,8 +51,7 @@ def reinstate(
                 "revoke that one first"
             )
     rule.enter("probation" if trial else "active", now)
-    rule_rows.put(connection, [rule])
-    return publish(connection, [rule.rewrite], canonicalizer, now)[1]
+    return rule_store.put(connection, [rule], canonicalizer, now)
 
 
 def doubt_about(connection: Connection, rule: TrackedRule, thresholds: Thresholds) -> str | None:

@@ -1,6 +1,6 @@
 """Changes of the rules in a store: activate, revoke, import; for crawls and for the command."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from sqlalchemy import Connection
@@ -80,13 +80,24 @@ def publish(
     return in_force, done
 
 
+def put(
+    connection: Connection, rules: Sequence[TrackedRule], canonicalizer: Canonicalizer, now: float
+) -> Rekeyed:
+    """Save rules that people have changed, and apply them to the known URLs.
+
+    Raises:
+        RulesError: if they form a circle with the rules of the store.
+    """
+    rule_rows.put(connection, rules)
+    return publish(connection, [rule.rewrite for rule in rules], canonicalizer, now)[1]
+
+
 def revoke(
     connection: Connection, rule: TrackedRule, canonicalizer: Canonicalizer, now: float
 ) -> Rekeyed:
     """Revoke a rule for good; the URLs that it held go back to the queue."""
     rule.enter("revoked", now)
-    rule_rows.put(connection, [rule])
-    return publish(connection, [rule.rewrite], canonicalizer, now)[1]
+    return put(connection, [rule], canonicalizer, now)
 
 
 def import_rules(
@@ -110,8 +121,7 @@ def import_rules(
         RulesError: if they form a circle with the rules of the store.
     """
     imported = [_imported(connection, rule, now, trial=trial) for rule in rules]
-    rule_rows.put(connection, imported)
-    return publish(connection, [rule.rewrite for rule in imported], canonicalizer, now)[1]
+    return put(connection, imported, canonicalizer, now)
 
 
 def _imported(
