@@ -29,9 +29,7 @@ def to_repeat(site: KnownSite) -> list[str]:
     if site.answers < site.repeat_at:
         return []
     looked = count()
-    pages = _to_repeat_in_doubt(site, looked)
-    if not pages and (steady := _to_repeat_if_steady(site, looked)) is not None:
-        pages = [steady]
+    pages = _to_repeat_in_doubt(site, looked) or _to_repeat_if_steady(site, looked)
     if not pages:
         site.repeat_at = site.answers + next(looked) // _LOOKED
     for page in pages:
@@ -61,8 +59,8 @@ def _to_repeat_in_doubt(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
     return pages
 
 
-def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> Fact | None:
-    """Return a page to fetch once more of a kind that does not seem to change; None if none is.
+def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
+    """Return a page to fetch once more of a kind that does not seem to change, if there is one.
 
     Pages that are the same to the byte may be so by chance: if all that changes is one of a few
     teasers, or a line that one answer of three has, many are. Then all others seem other pages. So
@@ -76,8 +74,8 @@ def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> Fact | None:
         for page in _unrepeated(site, tally.contrary(), looked, steady=True):
             result = site.known.facts.get(tally.results[page.url])
             if (result is None or result.is_page) and site.known.kind_of(page) in kinds:
-                return page
-    return None
+                return [page]
+    return []
 
 
 def _kinds_with_room(site: KnownSite) -> list[Steadiness]:

@@ -93,7 +93,7 @@ class SiteFacts:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(fact.sketch)
-            self.kinds.of(fact.sketch)
+            self.kinds.of(fact.sketch)  # the site has this kind, from now on
         return (fact.url, *self._file(fact, parts))
 
     def only(self, kept: Container[str]) -> Self:
