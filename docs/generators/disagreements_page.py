@@ -98,6 +98,7 @@ Other disagreements:
   all of them: `%21` and `!` stay distinct.
 - **`%2D` and `%2E`.** The draft of 2003 unescapes only letters, digits, `_` and `~` (section 2.3),
   RFC 3986 `-` and `.`, too. The policy `rfc2396bis-01` follows the draft, all others RFC 3986.
+  So `/a/%2E%2E/../` is `/a/` in the draft, and `/` in RFC 3986.
 - **The octets of an escape.** They are ISO Latin 1 in 1993, and open in RFC 1738 and the draft of
   1997. Characters are escaped as UTF-8 here, as since RFC 3986 (section 2.5); no octet is changed.
 - **A base that is not hierarchical.** The drafts of 1997 and 2003 allow no relative references
