@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=44, help="hosts of each, without adversaries")
     parser.add_argument("--resources", type=int, default=400, help="of each host")
     parser.add_argument("--big", type=int, default=0, help="resources of one more host")
+    parser.add_argument("--press", action="store_true", help="the press web, not the first one")
     parser.add_argument("--minutes", type=float, default=10, help="a crawl is stopped after these")
     parser.add_argument("--only-web", action="store_true", help="measure nothing but the webs")
     parser.add_argument("--only-learning", action="store_true", help="do not crawl with --no-learn")
@@ -52,7 +53,8 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="write the raw run to benchmarks/runs/")
     given = parser.parse_args()
     seeds = range(given.first_seed, given.first_seed + given.seeds)
-    specs = [simulated.Spec(seed, given.hosts, given.resources, given.big) for seed in seeds]
+    sizes = given.hosts, given.resources, given.big
+    specs = [simulated.Spec(seed, *sizes, press=given.press) for seed in seeds]
     if given.judge is not None:
         simulated.judge(given.judge)
         return

@@ -23,6 +23,7 @@ from canonry.crawler.learn.life.prior import Prior, fit
 from canonry.storage.learned import rule_rows
 
 _SETTINGS = "[crawl]\nrequests_per_host = 4\n[fetch]\nretries = 0\n"
+_ENDLESS = "[traps]\nmax_per_host = 2500\n"  # the press web shows fresh links without end
 _SETTLED = 10  # paths, before a rule's end is experience
 _NEUTRAL = Prior.of(0.5, 2.0)
 _FLUSHED = 1.2  # seconds after which a log is complete
@@ -74,6 +75,8 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
         folder = Path(name)
         with served(spec, folder) as serving:
             start = time.perf_counter()
+            settings = _SETTINGS + _ENDLESS * spec.press
+            (folder / "settings.toml").write_text(settings, encoding="utf-8")
             notices, finished = _run(serving, folder, word, 60 * minutes)
             seconds = time.perf_counter() - start
             time.sleep(_FLUSHED)
@@ -89,10 +92,13 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
 
 def _run(serving: Serving, folder: Path, word: str, seconds: float) -> tuple[str, bool]:
     """Run the command; return what it told people, and whether it came to an end by itself."""
-    config = folder / "settings.toml"
-    config.write_text(_SETTINGS, encoding="utf-8")
     words = [sys.executable, "-m", "canonry", "crawl", *serving.seeds, word, "--json"]
-    words += ["--store", f"sqlite:///{folder / 'store.db'}", "--config", str(config)]
+    words += [
+        "--store",
+        f"sqlite:///{folder / 'store.db'}",
+        "--config",
+        str(folder / "settings.toml"),
+    ]
     words += ["--scope", "any", "--delay", "0", "--concurrency", "32", "--allow-private"]
     words += ["--ca-file", str(serving.ca_file)]
     for rule in serving.connect_to:

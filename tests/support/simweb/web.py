@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from support.simweb.press import press_sites
 from support.simweb.webadversaries import KINDS, adversary
 from support.simweb.websites import Doubt, Manner, Site, When, honest
 from support.simweb.webtexts import number_of
@@ -42,6 +43,7 @@ class Spec(NamedTuple):
     resources: int = 400  # of each of them
     big: int = 0  # one more host, with so many resources
     adversaries: bool = True
+    press: bool = False  # True: the press web, whose hosts are always the same number
 
 
 class Reply(NamedTuple):
@@ -77,6 +79,9 @@ def sites(spec: Spec) -> Iterator[Site]:
     the others have several habits, or are not quite honest: one of eleven has exceptions, and one
     of twenty-two each has its habit in some sections only, or changes its mind half-way.
     """
+    if spec.press:
+        yield from press_sites(spec.seed, spec.resources, adversaries=spec.adversaries)
+        return
     plan = [(habit, (habit,)) for habit in HABITS for _ in "sd"]
     doubts: dict[str, int] = {"exceptions": 4, "mixed": 2, "turning": 2}
     several = max(4, spec.hosts - len(plan) - sum(doubts.values()))

@@ -10,7 +10,7 @@ from support.simweb.websites import Site
 
 WARM = 200  # requests to a host; later ones for what was fetched before could be avoided
 
-_REDIRECTS = frozenset({301, 302})
+_REDIRECTS = frozenset({301, 302, 308})
 
 
 @dataclass

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from support.simweb.webhabits import FOLDER, PLAIN, QUERY, Habit, habits
 from support.simweb.webtexts import Frame, Page, number_of, own_text, rare_words
@@ -34,6 +34,16 @@ NOTHING = Found(None, status=404)
 Resolve = Callable[[str, When], Found]
 
 
+class Framing(Protocol):
+    """What the pages of a site have in common."""
+
+    dynamic: bool
+
+    def html(self, page: Page, rng: random.Random) -> bytes:
+        """Return a page as HTML; chance makes what changes by itself."""
+        ...
+
+
 @dataclass
 class Site:
     """A site: where it begins, what it links, and what its URLs mean.
@@ -54,7 +64,7 @@ class Site:
     home: str
     resolve: Resolve
     names: list[str]
-    frame: Frame
+    frame: Framing
     honest: bool = True
     spell: Callable[[str, random.Random], str] | None = None
     must: frozenset[str] = frozenset()
