@@ -116,7 +116,7 @@ def by_kind(tallies: Iterable[Tally]) -> dict[tuple[str, bool], list[Tally]]:
 def table(tallies: list[Tally]) -> Iterator[str]:
     """Yield the lines of the judge's table."""
     head = ("pages", "fetches", "avoidable", "avoided", "wasted a page", "lost")
-    yield f"{'':26}{'':9}" + "".join(f"{word:>14}" for word in head)
+    yield f"{'':28}{'':9}" + "".join(f"{word:>14}" for word in head)
     rows = by_kind(tallies)
     for (kind, dynamic), found in rows.items():
         yield _row(kind, "dynamic" if dynamic else "static", figures(found))
@@ -139,7 +139,7 @@ def _row(kind: str, how: str, sums: Figures) -> str:
         f"{sums.wasted:.2f}",
         f"{sums.lost:,}",
     )
-    return f"{kind:26}{how:9}" + "".join(f"{cell:>14}" for cell in cells)
+    return f"{kind:28}{how:9}" + "".join(f"{cell:>14}" for cell in cells)
 
 
 def write_head(spec: Spec) -> str:

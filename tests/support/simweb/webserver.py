@@ -12,7 +12,14 @@ import trustme
 from support.simweb.web import Line, Reply, Spec, Web, sites
 from support.simweb.webjudge import write, write_head
 
-_REASONS = {200: "OK", 301: "Moved Permanently", 302: "Found", 404: "Not Found", 410: "Gone"}
+_REASONS = {
+    200: "OK",
+    301: "Moved Permanently",
+    302: "Found",
+    308: "Permanent Redirect",
+    404: "Not Found",
+    410: "Gone",
+}
 _SLOW = 300.0  # seconds to make a big web
 
 
