@@ -1,6 +1,6 @@
 """Learned rules: their families, sets of them, and the checks that such a set has to pass."""
 
-from canonry.canon.learned.actions import names_of
+from canonry.canon.learned.actions import SESSION_SEGMENT, names_of
 from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
 from canonry.canon.learned.family_fields import INDEX_FILE
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
@@ -14,6 +14,7 @@ __all__ = [
     "INDEX_FILE",
     "ORDER",
     "RULE_STATES",
+    "SESSION_SEGMENT",
     "Evidence",
     "LearnedRule",
     "Rewrite",

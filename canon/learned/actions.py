@@ -10,6 +10,8 @@ from canonry.canon.rules import practice
 from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
 
+# A letter says what a token is for: S a session, A an anonymous user, F a ticket of a log-in.
+SESSION_SEGMENT = re.compile(r"/\((?:[A-Za-z]\([0-9A-Za-z_\-]+\))+\)(?=/)")
 _FILE = re.compile(r"[^/]+\.[^/.]+")
 _PLAIN_HOST = re.compile(r"[a-z0-9\-]+(?:\.[a-z0-9\-]+)*")  # RFC 1123 section 2.1
 
@@ -59,6 +61,14 @@ def drop_path_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
     return parts if path == parts.path else parts._replace(path=path)
 
 
+def drop_session_segment(parts: Parts, _rewrite: Rewrite) -> Parts:
+    """Remove the segments with which ASP.NET keeps sessions without cookies: ``/(S(…))``."""
+    if "/(" not in parts.path:
+        return parts
+    path = SESSION_SEGMENT.sub("", parts.path)
+    return parts if path == parts.path else parts._replace(path=path)
+
+
 def _without(segment: str, name: str) -> str:
     """Remove a parameter from a segment, unless a dot segment would be left: that is a step."""
     first, *given = segment.split(";")
@@ -90,6 +100,29 @@ def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
     fields = query.fields(parts.query)
     rest = [field for field in fields if query.name(field) != rewrite.old]
     if len(rest) == len(fields) or (names_of(rest) if rest else ()) != rewrite.beside:
+        return parts
+    return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
+
+
+def drop_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove several parameters, if all are there and the names of all others are in ``beside``."""
+    if not parts.query or "&" not in parts.query:
+        return parts
+    dropped = rewrite.old.split("&")
+    fields = query.fields(parts.query)
+    rest = [field for field in fields if query.name(field) not in dropped]
+    if names_of(fields) != tuple(sorted({*dropped, *rewrite.beside})):
+        return parts
+    return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
+
+
+def drop_default(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove a field, if it is there once and the names of all others are those in ``beside``."""
+    if not parts.query or rewrite.old not in parts.query:
+        return parts
+    fields = query.fields(parts.query)
+    rest = [field for field in fields if field != rewrite.old]
+    if len(rest) != len(fields) - 1 or (names_of(rest) if rest else ()) != rewrite.beside:
         return parts
     return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
 

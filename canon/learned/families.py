@@ -66,6 +66,16 @@ def _describe_parameter(rewrite: Rewrite) -> str:
     return f"parameter {rewrite.old} selects nothing{beside}"
 
 
+def _describe_group(rewrite: Rewrite) -> str:
+    beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
+    return f"together, parameters {', '.join(rewrite.old.split('&'))} select nothing{beside}"
+
+
+def _describe_default(rewrite: Rewrite) -> str:
+    beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
+    return f"{rewrite.old} is the same as without it{beside}"
+
+
 def _describe_anywhere(rewrite: Rewrite) -> str:
     spelled = ", in any letter case," if rewrite.new else ""
     return f"parameter {rewrite.old}{spelled} selects nothing, whatever the others are"
@@ -113,6 +123,18 @@ FAMILIES: dict[str, Family] = {
         mark=marks.old,
         check=family_fields.takes_path_parameter,
         describe=lambda rewrite: f"path parameter {rewrite.old} selects nothing",
+        by_query=True,
+        any_class_size=True,
+    ),
+    "session-segment": _learned(
+        "session-segment",
+        why="The segment with a session's identifier selects nothing on this host.",
+        before="http://example.com/(S(x1y2z3))/a",
+        after="http://example.com/a",
+        apply=actions.drop_session_segment,
+        mark=marks.session_segment,
+        check=family_fields.takes_none,
+        describe=lambda _: "a session's segment, such as (S(x1y2z3)), selects nothing",
         by_query=True,
         any_class_size=True,
     ),
@@ -185,6 +207,31 @@ FAMILIES: dict[str, Family] = {
         describe=_describe_parameter,
         by_query=True,
         any_class_size=True,
+    ),
+    "parameter-group": _learned(
+        "parameter-group",
+        why="Together, the parameters select nothing on this host.",
+        before="http://example.com/a?from=x&id=1&run=7",
+        after="http://example.com/a?id=1",
+        example={"old": "from&run", "beside": ("id",)},
+        apply=actions.drop_parameters,
+        mark=marks.group,
+        check=family_fields.takes_parameters,
+        describe=_describe_group,
+        by_query=True,
+        any_class_size=True,
+    ),
+    "parameter-default": _learned(
+        "parameter-default",
+        why="The parameter has the value that the host takes where it is missing.",
+        before="http://example.com/a?id=1&page=1",
+        after="http://example.com/a?id=1",
+        example={"old": "page=1", "beside": ("id",)},
+        apply=actions.drop_default,
+        mark=marks.parameters,
+        check=family_fields.takes_default,
+        describe=_describe_default,
+        by_query=True,
     ),
     "parameter-anywhere": _learned(
         "parameter-anywhere",

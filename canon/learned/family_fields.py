@@ -75,6 +75,30 @@ def takes_parameter(rewrite: Rewrite) -> str | None:
     return None
 
 
+def takes_parameters(rewrite: Rewrite) -> str | None:
+    """Allow the names of two or more parameters as ``old``, and those of others as ``beside``."""
+    names = rewrite.old.split("&")
+    if rewrite.new or len(names) < 2 or not _are_names(tuple(names)):  # noqa: PLR2004 - a group
+        return (
+            "'old' has to be the names of two parameters or more, with '&' between, and 'new' empty"
+        )
+    if names != sorted(set(names)):
+        return "the names in 'old' have to be sorted, each once"
+    if list(rewrite.beside) != sorted(set(rewrite.beside) - set(names)):
+        return "'beside' has to be the names of the other parameters, sorted"
+    return None
+
+
+def takes_default(rewrite: Rewrite) -> str | None:
+    """Allow a field, such as ``page=1``, as ``old``, and the names of others as ``beside``."""
+    name, equals, value = rewrite.old.partition("=")
+    if rewrite.new or not (name and equals and value) or any(mark in rewrite.old for mark in "&#"):
+        return "'old' has to be a parameter with its value, such as page=1, and 'new' empty"
+    if list(rewrite.beside) != sorted(set(rewrite.beside) - {name}):
+        return "'beside' has to be the names of the other parameters, sorted"
+    return None
+
+
 def takes_parameter_anywhere(rewrite: Rewrite) -> str | None:
     """Allow the name of a parameter as ``old``, and ``any-case`` as ``new``."""
     if rewrite.new not in {"", "any-case"} or not _are_names((rewrite.old,)):

@@ -15,6 +15,7 @@ from canonry.canon.syntax import query as query_fields
 Mark: TypeAlias = Callable[[str], object]  # true if a URL has it
 
 _QUERY = re.compile(r"\?").search
+_SESSION_SEGMENT = re.compile(r"/\([A-Za-z]\(").search
 _HTTP = re.compile(r"http:").match
 _CAPITALS = re.compile(r"[A-Z\u0080-\U0010ffff]").search  # beyond ASCII any letter may be one
 _SLASHES = re.compile(r"//[\s\S]*//").search  # besides those of the host
@@ -38,11 +39,22 @@ def old(rewrite: Rewrite) -> Mark:
 
 
 def parameters(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes a parameter beside certain others."""
-    removed, names = rewrite.old, frozenset({rewrite.old, *rewrite.beside})
+    """Return the mark of a rewrite that removes a parameter, or a field, beside certain others."""
+    removed = rewrite.old
+    names = frozenset({removed.partition("=")[0], *rewrite.beside})
 
     def has_them(url: str) -> bool:
         return removed in url and _names_in(url) == names
+
+    return has_them
+
+
+def group(rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that removes several parameters beside certain others."""
+    names = frozenset({*rewrite.old.split("&"), *rewrite.beside})
+
+    def has_them(url: str) -> bool:
+        return "&" in url and _names_in(url) == names
 
     return has_them
 
@@ -52,6 +64,11 @@ def _names_in(url: str) -> frozenset[str]:
     """Return the names of the parameters in the query of a URL."""
     text = url.partition("#")[0].partition("?")[2]
     return frozenset(map(query_fields.name, query_fields.fields(text)))
+
+
+def session_segment(_rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that removes a session's segment."""
+    return _SESSION_SEGMENT
 
 
 def slashes(_rewrite: Rewrite) -> Mark:

@@ -8,7 +8,12 @@ from canonry.canon.learned.family_fields import is_directory
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.sites import is_host_name, is_site
 
-_WITH_NAMES = ("parameter-irrelevant", "query-selection")
+_WITH_NAMES = (
+    "parameter-irrelevant",
+    "parameter-group",
+    "parameter-default",
+    "query-selection",
+)
 
 
 def fault(rewrite: Rewrite) -> str | None:
@@ -29,7 +34,7 @@ def _fault_of_place(rewrite: Rewrite, *, by_name: bool) -> str | None:
     if not is_directory(rewrite.below):
         return "'below' has to be a path that begins and ends with a slash"
     if rewrite.beside and rewrite.family not in _WITH_NAMES:
-        return f"'beside' is for the families {' and '.join(_WITH_NAMES)}"
+        return f"'beside' is for the families {', '.join(_WITH_NAMES)}"
     if rewrite.but and not rewrite.subdomains:
         return "'but' is for rules with 'subdomains'"
     return None

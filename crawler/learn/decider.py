@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from canonry.canon.learned import RuleState
 from canonry.crawler.learn.evidence import repeats
 from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.defaults import is_by_chance, open_defaults
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
 from canonry.crawler.learn.evidence.proposals import opposite
@@ -76,6 +77,8 @@ class Decider:
         for rule in changed:
             if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
                 self._book.open_parts(rule)
+            if rule.disagree and (tally := self._book.tally_of(rule)) is not None:
+                open_defaults(self._memory.site(rule.rewrite.host), tally, self._assessor)
         for change in changes:
             if change.rule.state == "active":
                 extend_to_domain(
@@ -160,8 +163,11 @@ class Decider:
         ]
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
-        """Return True if content only seems to speak for a rule that is not active."""
-        return rule.state != "active" and self._book.is_doubtful(rule)
+        """Return True if what speaks for a rule that is not active only seems to do so."""
+        if rule.state == "active":
+            return False
+        site = self._memory.site(rule.rewrite.host)
+        return self._book.is_doubtful(rule) or is_by_chance(site, rule.rewrite)
 
     def _is_covered(self, rule: TrackedRule) -> bool:
         """Return True if an active rule says the same for the whole site, or the opposite."""

@@ -7,6 +7,7 @@ from itertools import combinations
 from canonry.canon.learned import (
     FAMILIES,
     INDEX_FILE,
+    SESSION_SEGMENT,
     Rewrite,
     act,
     is_host_name,
@@ -117,7 +118,9 @@ def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
 
 
 def _path_parameters(source: Parts, target: Parts) -> Iterator[Rewrite]:
-    """Yield the rewrites that drop the parameters which only the source's path has."""
+    """Yield the rewrites that drop the parameters and sessions which only the source's path has."""
+    if SESSION_SEGMENT.search(source.path):
+        yield Rewrite(site_of(source), "session-segment")
     if ";" in source.path:
         for name in sorted(_names_in(source.path) - _names_in(target.path))[:_MOST_PARAMETERS]:
             yield Rewrite(site_of(source), "path-parameter", old=name)
@@ -180,35 +183,38 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
     if len(old) == len(new) and sorted(old) == sorted(new):
         ordered = old != new == sorted(old, key=query.name)
         return [Rewrite(site_of(source), "parameter-order")] if ordered else None
-    dropped = sorted(set(names_of(old)) - set(names_of(new)))
+    dropped = tuple(sorted(set(names_of(old)) - set(names_of(new))))
     kept = [field for field in old if query.name(field) not in dropped]
     if not dropped:
         return None
-    rewrites: list[Rewrite | None] = []
-    if ("&".join(kept) or None) != target.query:
-        if not kept or new != sorted(kept, key=query.name):
-            return None
-        rewrites = [Rewrite(site_of(source), "parameter-order")]
-    names = set(names_of(old))
-    for place, name in enumerate(dropped):
-        names.discard(name)
-        rewrites.insert(place, _irrelevant(source, name, names))
-    return None if None in rewrites else rewrites  # type: ignore[return-value]  # just looked
+    rewrite = _irrelevant(source, dropped, names_of(kept))
+    if rewrite is None or ("&".join(kept) or None) == target.query:
+        return None if rewrite is None else [rewrite]
+    if not kept or new != sorted(kept, key=query.name):
+        return None
+    return [rewrite, Rewrite(site_of(source), "parameter-order")]
 
 
-def _irrelevant(parts: Parts, name: str, beside: set[str]) -> Rewrite | None:
-    """Return the rewrite that drops a parameter; None if its name is not allowed."""
-    rewrite = Rewrite(
-        site_of(parts), "parameter-irrelevant", old=name, beside=tuple(sorted(beside))
-    )
-    return None if FAMILIES["parameter-irrelevant"].check(rewrite) else rewrite
+def _irrelevant(parts: Parts, names: tuple[str, ...], beside: tuple[str, ...]) -> Rewrite | None:
+    """Return the rewrite that drops parameters; None if their names are not allowed.
+
+    Several that are dropped together have only shown that together they select nothing.
+
+    Args:
+        parts: a URL that has them.
+        names: of the parameters, sorted.
+        beside: the names of all others, sorted.
+    """
+    family = "parameter-irrelevant" if len(names) == 1 else "parameter-group"
+    rewrite = Rewrite(site_of(parts), family, old="&".join(names), beside=beside)
+    return None if FAMILIES[family].check(rewrite) else rewrite
 
 
 def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     """Return the rewrites that explain why two URLs have the same content, in either order.
 
     Of the two directions, the one that makes URLs shorter is preferred. If the URLs differ only in
-    the value of one parameter, that parameter selects nothing.
+    the values of parameters, these select nothing.
     """
     first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
     found = _differing_value(first, second) or _differing_path_parameter(first, second)
@@ -216,27 +222,28 @@ def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
 
 
 def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
-    """Return the rewrite that drops a parameter of the query, if only its value differs."""
+    """Return the rewrite that drops parameters of the query, if only their values differ."""
     if one._replace(query=None) != other._replace(query=None) or not (one.query and other.query):
         return ()
     here, there = query.fields(one.query), query.fields(other.query)
     if list(map(query.name, here)) != list(map(query.name, there)):
         return ()
-    names = {query.name(a) for a, b in zip(here, there, strict=True) if a != b}
-    if len(names) != 1 or not is_site(site_of(one)):
+    names = names_of([a for a, b in zip(here, there, strict=True) if a != b])
+    if not names or not is_site(site_of(one)):
         return ()
-    name = names.pop()
-    rewrite = _irrelevant(one, name, set(names_of(here)) - {name})
+    rewrite = _irrelevant(one, names, tuple(sorted(set(names_of(here)) - set(names))))
     return () if rewrite is None else (rewrite,)
 
 
 def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     """Return the rewrite that drops a parameter of the path, if only its value differs."""
-    if ";" not in one.path or one._replace(path=other.path) != other:
+    if one._replace(path=other.path) != other or not is_site(site_of(one)):
         return ()
-    if not is_site(site_of(one)):
-        return ()
-    for name in sorted(_names_in(one.path) & _names_in(other.path)):
+    if SESSION_SEGMENT.search(one.path):
+        rewrite = Rewrite(site_of(one), "session-segment")
+        if act(rewrite, one) == act(rewrite, other) != one:
+            return (rewrite,)
+    for name in sorted(_names_in(one.path) & _names_in(other.path)) if ";" in one.path else ():
         rewrite = Rewrite(site_of(one), "path-parameter", old=name)
         if act(rewrite, one) == act(rewrite, other) != one:
             return (rewrite,)

@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, act, site_in, site_of
-from canonry.canon.syntax import Parts
+from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import rewrites_from
@@ -93,6 +93,8 @@ def _of_redirect(
     led = Parts.of(target)
     if plain in shown or (shown and act(rewrite, led) is not led):
         return _NOTHING  # what the rule is about is still to be decided, at the target
+    if any(_is_of_group(plain, group) for group in shown):
+        return _NOTHING  # with others, the parameter selects nothing; what it does alone is open
     return Judgement(Stance.OTHER, target)
 
 
@@ -179,7 +181,22 @@ def _end(facts: Facts, fact: Fact) -> str:
 
 
 def _plain(rewrite: Rewrite, source: str) -> Rewrite:
-    """Return a rewrite as it is inferred from a pair of URLs of one site."""
+    """Return a rewrite as it is inferred from a pair of URLs of one site.
+
+    A pair never tells that it is only one value of a parameter that selects nothing.
+    """
+    if rewrite.family == "parameter-default":
+        name = query.name(rewrite.old)
+        rewrite = replace(rewrite, family="parameter-irrelevant", old=name)
     if not rewrite.subdomains:
         return rewrite
     return replace(rewrite, host=site_in(source), subdomains=False, but=())
+
+
+def _is_of_group(rewrite: Rewrite, group: Rewrite) -> bool:
+    """Return True if a rule drops one of the parameters that another drops together."""
+    return (
+        group.family == "parameter-group"
+        and rewrite.family == "parameter-irrelevant"
+        and rewrite.old in group.old.split("&")
+    )

@@ -5,42 +5,69 @@ worth comparing. URLs that only a host alias or a moved directory could make equ
 """
 
 import re
+from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
 
-from canonry.canon.learned import INDEX_FILE, site_of
+from canonry.canon.learned import INDEX_FILE, SESSION_SEGMENT, site_of
 from canonry.canon.syntax import Parts, query
 
 _MOST_NAMES = 6
+_MOST_KEPT = 1  # where several are dropped
 _PARAMETERS = re.compile(r";[^/]*")  # of segments (RFC 3986 section 3.3)
 _SLASHES = re.compile(r"//+")
 
 
-def loose_forms(parts: Parts) -> tuple[str, ...]:
-    """Return the loose forms of an identity; none if no rule can be about its site.
+class LooseForms(NamedTuple):
+    """The loose forms of an identity.
 
-    The first leaves out the scheme, ``www.``, letter case, parameters in the path, several slashes,
-    a slash or a default document's name at the end, and the order of the query's parameters. The
-    others also leave out one parameter of the query each: the last six have such forms.
+    Attributes:
+        near: under which it meets others. The first leaves out the scheme, ``www.``, letter case,
+            parameters and sessions in the path, several slashes, a slash or a default document's
+            name at the end, and the order of the query's parameters. The others also leave out one
+            parameter of the query each: the last six have such forms.
+        less: what is left if two parameters or more are dropped: all of them, or all but one. It
+            meets URLs that have this as their first form.
     """
+
+    near: tuple[str, ...] = ()
+    less: tuple[str, ...] = ()
+
+
+def loose_forms(parts: Parts) -> LooseForms:
+    """Return the loose forms of an identity; none if no rule can be about its site."""
     site = site_of(parts)
     if not site:
-        return ()
+        return LooseForms()
     while site.startswith("www."):
         site = site[4:]
     base = site + loose_path(parts.path)
     if not parts.query:
-        return (base,)
+        return LooseForms((base,))
     fields = sorted(query.fields(parts.query))
     named = [(query.name(field), field) for field in fields]
-    names = dict.fromkeys(map(query.name, reversed(query.fields(parts.query))))
-    forms = [f"{base}?{'&'.join(fields)}"]
-    for name in list(names)[:_MOST_NAMES]:
+    names = list(dict.fromkeys(map(query.name, reversed(query.fields(parts.query)))))
+    near, less = [f"{base}?{'&'.join(fields)}"], []
+    for name in names[:_MOST_NAMES]:
         kept = "&".join([field for its, field in named if its != name])
-        forms.append(f"{base}?{kept}" if kept else base)
-    return tuple(forms)
+        near.append(f"{base}?{kept}" if kept else base)
+    for some in _kept_of_several(names):
+        kept = "&".join([field for its, field in named if its in some])
+        less.append(f"{base}?{kept}" if kept else base)
+    return LooseForms(tuple(near), tuple(less))
+
+
+def _kept_of_several(names: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the names of the parameters that are kept where several are dropped."""
+    if 2 <= len(names) <= _MOST_NAMES:  # noqa: PLR2004 - fewer are not several
+        for number in range(min(len(names) - 2, _MOST_KEPT) + 1):
+            yield from combinations(names, number)
 
 
 def loose_path(path: str) -> str:
     """Return a path without what rules may change in it, but for moved directories."""
+    if "/(" in path:
+        path = SESSION_SEGMENT.sub("", path)
     path = path.lower()
     if ";" in path:
         path = _PARAMETERS.sub("", path)

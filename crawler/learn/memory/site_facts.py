@@ -4,12 +4,12 @@ import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 from msgspec import structs
 
-from canonry.canon.learned import INDEX_FILE, Rewrite, site_of
+from canonry.canon.learned import INDEX_FILE, SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch
@@ -132,8 +132,10 @@ class SiteFacts:
 
         Boilerplate is what too many resources have, from now on.
         """
+        forms = _forms_of(parts)
         is_alone = fact.digest not in self._bodies
-        for form in _forms_of(parts):
+        is_alone = is_alone and not any(form in self._forms for form in forms.if_same)
+        for form in forms.filed:
             there = self._forms.get(form)
             if there is None:
                 self._forms[form] = fact.url
@@ -171,7 +173,7 @@ class SiteFacts:
 
         The shape proves nothing, but such a parameter is worth a question early.
         """
-        if not parts.query and ";" not in parts.path:
+        if not parts.query and ";" not in parts.path and "/(" not in parts.path:
             return
         fields = query.fields(parts.query) if parts.query else []
         names = sorted({query.name(field) for field in fields})
@@ -186,6 +188,11 @@ class SiteFacts:
             if values.look_like_sessions():
                 beside = tuple(other for other in names if other != name)
                 yield Rewrite(site_of(parts), "parameter-irrelevant", old=name, beside=beside)
+        if (segment := SESSION_SEGMENT.search(parts.path)) is not None:
+            values = self.values.setdefault("/(", ParameterValues())
+            values.add(segment[0], hash(parts))
+            if values.look_like_sessions():
+                yield Rewrite(site_of(parts), "session-segment")
         for name, value in _SEGMENT_PARAMETER.findall(parts.path)[:_PARAMETERS]:
             values = self.values.setdefault(f";{name}", ParameterValues())
             values.add(value, hash(parts))
@@ -197,13 +204,18 @@ class SiteFacts:
         if fact.url == self._alone:
             return
         found = {fact.url}
-        *forms, file_form = _forms_of(parts)
-        for form in forms:
+        forms = _forms_of(parts)
+        for form in forms.near:
             for url in _as_tuple(self._forms.get(form, ())):
                 if url not in found:
                     found.add(url)
                     yield url
-        others = [*_as_tuple(self._forms.get(file_form, ()))]
+        others = [
+            url
+            for form, fields in forms.if_same.items()
+            for url in _as_tuple(self._forms.get(form, ()))
+            if fields is None or fields == _number_of_fields(url)
+        ]
         if (body := self._bodies.get(fact.digest)) is not None and self.is_telling(fact.digest):
             others += [body] if isinstance(body, str) else body.pages[:_ALIKE]
         for url in others:  # only equal content makes these worth a look
@@ -254,15 +266,44 @@ class SiteFacts:
         return found
 
 
-@lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
-def _forms_of(parts: Parts) -> tuple[int, ...]:
-    """Return the hashes of a page's loose forms; the last is that of its file form.
+class _Forms(NamedTuple):
+    """The hashes of a page's forms.
 
-    Under that one the pages of moved directories meet.
+    Attributes:
+        near: pages under these are worth a look.
+        if_same: those under these only if their content is the same: pages of moved directories,
+            and those that have a few parameters less or more. With the number of fields that the
+            query of such a page has, if that is known.
+        filed: under which others find the page.
     """
+
+    near: tuple[int, ...]
+    if_same: dict[int, int | None]
+    filed: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
+def _forms_of(parts: Parts) -> _Forms:
+    """Return the hashes of a page's forms."""
+    found = loose_forms(parts)
     last = parts.path[parts.path.rfind("/", 0, len(parts.path) - 1) :]
-    forms = (*loose_forms(parts), f"{last}?{parts.query}")
-    return tuple([hash(form) & _SMALL_INT for form in forms])
+    file_form = _hash(f"{last}?{parts.query}")
+    near = tuple(map(_hash, found.near))
+    more = [_hash(f"more than {form}") for form in found.less]
+    is_less = [_hash(f"more than {form}") for form in found.near[:1]]
+    if_same = dict.fromkeys((file_form, *is_less))
+    if_same |= {_hash(form): _number_of_fields(form) for form in found.less}
+    return _Forms(near, if_same, (*near, file_form, *more))
+
+
+def _number_of_fields(url: str) -> int:
+    """Return how many fields the query of a URL has, or of a form."""
+    return url.count("&") + 1 if "?" in url else 0
+
+
+def _hash(form: str) -> int:
+    """Return the hash of a form."""
+    return hash(form) & _SMALL_INT
 
 
 def _as_tuple(urls: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ class RuleTally:
         final: the URLs whose verdict no other fact can change.
         doubts: paths of pages that could not be compared; a few of them.
         suspected: True if the rule is worth questions before any evidence.
+        look_at: after how many answers it is worth to look for values of its parameter that agree.
         compared: how much pages differ from those that they were compared with.
         beside: how much the pages differ of which the rewrite makes the same, from each other.
         marks: tells quickly of most URLs that the rewrite does not change them.
@@ -90,6 +91,7 @@ class RuleTally:
     final: set[str] = field(default_factory=set)
     doubts: set[str] = field(default_factory=set)
     suspected: bool = False
+    look_at: int = 0
     compared: Differences = field(default_factory=Differences)
     beside: Differences = field(default_factory=Differences)
     marks: Callable[[str], object] = field(init=False)

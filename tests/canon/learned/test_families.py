@@ -13,6 +13,7 @@ _HOSTS = ["", "www.", "a."]
 _PATHS = [
     *("/", "//", "///", "/a", "/a/", "/AB", "/Ab", "/a//b", "/a///b", "/a.html", "/a.html/"),
     *("/home.php", "/a/home.php", "/old/a", "/new/a", "/old/", "/a;sid=1", "/a;sid=2"),
+    *("/(S(a))/a", "/(S(b))/a"),
 ]
 _QUERIES = [
     "",
@@ -23,6 +24,10 @@ _QUERIES = [
     "?ref=2&id=1",
     "?c=1&b=1&a=1",
     "?b=1&c=1&a=1",
+    "?from=1&id=1&run=1",
+    "?from=1&id=1&run=2",
+    "?id=1&page=1",
+    "?page=1&id=1",
 ]
 
 _SENTENCES = [
@@ -48,6 +53,23 @@ _SENTENCES = [
     (
         Rewrite("h.example", "parameter-irrelevant", old="ref", beside=("a", "b")),
         "parameter ref selects nothing beside a, b",
+    ),
+    (
+        Rewrite("h.example", "parameter-group", old="a&b"),
+        "together, parameters a, b select nothing",
+    ),
+    (
+        Rewrite("h.example", "parameter-group", old="a&b", beside=("id",)),
+        "together, parameters a, b select nothing beside id",
+    ),
+    (Rewrite("h.example", "parameter-default", old="p=1"), "p=1 is the same as without it"),
+    (
+        Rewrite("h.example", "parameter-default", old="p=1", beside=("id", "q")),
+        "p=1 is the same as without it beside id, q",
+    ),
+    (
+        Rewrite("h.example", "session-segment"),
+        "a session's segment, such as (S(x1y2z3)), selects nothing",
     ),
     (
         Rewrite("h.example", "parameter-anywhere", old="ref"),

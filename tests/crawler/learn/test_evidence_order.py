@@ -78,11 +78,12 @@ def learn(news: Sequence[News], step: int, most_facts: int = FACTS) -> Learner:
 
 
 def evidence(one: Learner) -> set[tuple[object, ...]]:
-    """Return the evidence of the rules for the whole site."""
+    """Return the evidence of the rules for the whole site, but for those that a decision opens."""
     return {
         (rule.rewrite, rule.agree, rule.disagree, rule.moved, rule.reversed)
         for rule in one.rules(SITE)
         if rule.rewrite.below == "/" and rule.disagree < _REFUTED
+        if rule.rewrite.family != "parameter-default"
     }
 
 

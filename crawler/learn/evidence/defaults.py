@@ -1,0 +1,87 @@
+"""Defaults: parameters that select content, but for the one value that a host takes anyway. Pure.
+
+Where ``?page=1`` is the page without it and ``?page=2`` is another, no rule about ``page`` holds,
+but one about ``page=1`` does. Such a rule is looked for only where the parameter was found to
+select, and has to be better than chance: of enough values, one meets no exception by luck.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from canonry.canon.learned import FAMILIES, Rewrite
+from canonry.canon.syntax import query
+from canonry.crawler.content.differences import chance_of_so_many
+from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.tally import FOR, RuleTally, Stance
+
+_SUPPORT = 3  # pages with a value, before a rule about it is looked for
+_MOST = 4  # values of one parameter
+_CHANCE = 0.001  # that a value does no better than the others
+_LOOK_AGAIN = 1.25  # times as many answers
+
+
+def open_defaults(site: KnownSite, tally: RuleTally, assessor: Assessor) -> None:
+    """Open rules for the values of a parameter that select nothing, where others do.
+
+    Args:
+        site: the parameter's.
+        tally: of the rule that the parameter selects nothing.
+        assessor: opens rules.
+    """
+    said = tally.rewrite
+    if said.family != "parameter-irrelevant" or site.answers < tally.look_at:
+        return
+    tally.look_at = int(site.answers * _LOOK_AGAIN)
+    by_value = _by_value(tally)
+    clean = Counter({field: n.agree for field, n in by_value.items() if not n.disagree})
+    for field, agree in clean.most_common(_MOST):
+        if agree >= _SUPPORT and not _is_by_chance(by_value, field):
+            rewrite = replace(said, family="parameter-default", old=field)
+            if FAMILIES[rewrite.family].check(rewrite) is None:
+                assessor.open(rewrite)
+
+
+def is_by_chance(site: KnownSite, rewrite: Rewrite) -> bool:
+    """Return True if a value of a parameter may only seem to be better than its other values."""
+    if rewrite.family != "parameter-default":
+        return False
+    name = query.name(rewrite.old)
+    whole = replace(rewrite, family="parameter-irrelevant", old=name, below="/")
+    tally = site.tallies.get(whole)
+    return tally is None or _is_by_chance(_by_value(tally), rewrite.old)
+
+
+class _Pages(NamedTuple):
+    """How many pages agree that a parameter selects nothing, and how many disagree."""
+
+    agree: int
+    disagree: int
+
+
+def _is_by_chance(by_value: Mapping[str, _Pages], field: str) -> bool:
+    """Return True if what speaks against a parameter may be missing at one value by chance."""
+    here = by_value.get(field, _Pages(0, 0))
+    against = sum(pages.disagree for pages in by_value.values()) - here.disagree
+    others = sum(map(sum, by_value.values())) - sum(here)
+    if not sum(here) or not against:
+        return True
+    return chance_of_so_many(against, others, here.disagree, sum(here)) > _CHANCE
+
+
+def _by_value(tally: RuleTally) -> dict[str, _Pages]:
+    """Return what the pages say that have a rule's parameter, by the field that it is in."""
+    agree, disagree = Counter[str](), Counter[str]()
+    for url in tally.results:
+        stance = tally.stance(url)
+        if stance in FOR or stance is Stance.OTHER:
+            counted = agree if stance in FOR else disagree
+            text = url.partition("#")[0].partition("?")[2]
+            for field in query.fields(text):
+                if query.name(field) == tally.rewrite.old:
+                    counted[field] += 1
+    fields = sorted(agree.keys() | disagree.keys())
+    return {field: _Pages(agree[field], disagree[field]) for field in fields}
