@@ -21,7 +21,7 @@ from canonry.crawler.learn.memory.tally import FOR, RuleTally, Stance
 _SUPPORT = 3  # pages with a value, before a rule about it is looked for
 _MOST = 4  # values of one parameter
 _CHANCE = 0.001  # that a value does no better than the others
-_LOOK_AGAIN = 1.25  # times as many answers
+_LOOK_AGAIN = 8  # pages with the parameter, for each answer until the next look
 
 
 def open_defaults(site: KnownSite, tally: RuleTally, assessor: Assessor) -> None:
@@ -35,7 +35,7 @@ def open_defaults(site: KnownSite, tally: RuleTally, assessor: Assessor) -> None
     said = tally.rewrite
     if said.family != "parameter-irrelevant" or site.answers < tally.look_at:
         return
-    tally.look_at = int(site.answers * _LOOK_AGAIN)
+    tally.look_at = site.answers + 1 + len(tally.results) // _LOOK_AGAIN
     by_value = _by_value(tally)
     clean = Counter({field: n.agree for field, n in by_value.items() if not n.disagree})
     for field, agree in clean.most_common(_MOST):

@@ -1,0 +1,145 @@
+"""Tests of rules about several parameters, about one value of them, and about sessions in paths."""
+
+import random
+
+import pytest
+
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn.learner import Learner
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.news import Answered, Moved
+
+H = "http://h.example"
+News = Answered | Moved
+
+
+def learned(news: list[News]) -> dict[tuple[str, str, tuple[str, ...]], str]:
+    """Return the states of the rules for the whole host, after a decision for each answer."""
+    one = Learner(thresholds.load(), registrable)
+    for item in news:
+        one.observe(item)
+        one.decide(item.at)
+    rules = [rule for rule in one.rules("h.example") if rule.rewrite.below == "/"]
+    return {(r.rewrite.family, r.rewrite.old, r.rewrite.beside): r.state for r in rules}
+
+
+def active(news: list[News]) -> set[tuple[str, str, tuple[str, ...]]]:
+    """Return the rules that are active in the end."""
+    return {said for said, state in learned(news).items() if state == "active"}
+
+
+def pages(form: str, count: int = 60, *, same: bool = True, bare: str = "") -> list[News]:
+    """Return answers of pages with parameters and without; ``{n}`` is the page's number."""
+    found: list[News] = []
+    for n in range(count):
+        body = b"%d" % n
+        found.append(Answered(f"{H}/p{n}{bare}", body, float(n)))
+        name = form.format(n=n, five=n % 5)
+        found.append(Answered(f"{H}/p{n}{name}", body if same else body + b"!", float(n)))
+    return found
+
+
+@pytest.mark.parametrize("order", ["pages first", "names first", "shuffled"])
+@pytest.mark.parametrize(
+    ("form", "bare", "said"),
+    [
+        ("?from=x&run={n}", "", ("parameter-group", "from&run", ())),
+        ("?run={n}&id=7&from=x", "?id=7", ("parameter-group", "from&run", ("id",))),
+        ("?a=1&b={n}&c=3&d=4", "", ("parameter-group", "a&b&c&d", ())),
+        ("?a=1&b={n}&c=3&id=7", "?id=7", ("parameter-group", "a&b&c", ("id",))),
+    ],
+)
+def test_parameters_that_are_always_together_are_learned(
+    form: str, bare: str, said: tuple[str, str, tuple[str, ...]], order: str
+) -> None:
+    news = pages(form, bare=bare)
+    if order == "names first":
+        news.reverse()
+    elif order == "shuffled":
+        random.Random(2).shuffle(news)
+    assert active(news) == {said}
+    assert not active(pages(form, bare=bare, same=False))
+
+
+def test_one_of_two_parameters_that_selects_keeps_both() -> None:
+    news = pages("?from=x&run={five}", 100)
+    other = [
+        one._replace(digest=b"other" + one.digest)
+        if isinstance(one, Answered) and one.url.endswith("run=3")
+        else one
+        for one in news
+    ]
+    assert active(news) == {("parameter-group", "from&run", ())}
+    assert not active(other)
+
+
+def test_a_redirect_that_drops_two_parameters_says_nothing_about_each() -> None:
+    moved: list[News] = [Moved(f"{H}/p{n}?a=1&b={n}", f"{H}/p{n}", float(n)) for n in range(40)]
+    assert active(moved) == {("parameter-group", "a&b", ())}
+    alone = pages("?b=1")
+    assert active(moved + alone) == {
+        ("parameter-group", "a&b", ()),
+        ("parameter-irrelevant", "b", ()),
+    }
+    beside = pages("?a=1&b=1", bare="?b=1")  # and what each says itself is not contradicted
+    assert ("parameter-irrelevant", "a", ("b",)) in active(moved + beside)
+
+
+def lists(share: int, others: int = 3, count: int = 120) -> list[News]:
+    """Return answers of pages with ``page=1``; one of so many has further parts."""
+    found = pages("?page=1", count)
+    for n in range(0, count, share):
+        for part in range(2, others + 1):
+            found.append(Answered(f"{H}/p{n}?page={part}", b"%d.%d" % (n, part), float(n)))
+    return sorted(found, key=lambda one: one.at)
+
+
+def test_the_first_part_of_a_list_is_the_list() -> None:
+    states = learned(lists(8))
+    assert states["parameter-default", "page=1", ()] == "active"
+    assert states["parameter-irrelevant", "page", ()] in {"probation", "candidate"}
+    assert not {said for said in states if said[0] == "parameter-default"} - {
+        ("parameter-default", "page=1", ())
+    }
+    assert active(pages("?page=1")) == {("parameter-irrelevant", "page", ())}, "nothing else speaks"
+
+
+def test_a_value_that_meets_no_exception_by_chance_is_no_default() -> None:
+    """Exceptions that do not depend on the value: of enough values, some meet none."""
+    rng = random.Random(4)
+    news: list[News] = []
+    for n in range(400):
+        body = b"%d" % n
+        other = body + b"!" * (rng.random() < 0.07)
+        news.append(Answered(f"{H}/p{n}", body, float(n)))
+        news.append(Answered(f"{H}/p{n}?ref={rng.choice('abcdefgh')}", other, float(n)))
+    assert not active(news)
+
+
+def test_a_default_that_is_contradicted_ends() -> None:
+    news = [*lists(8), *(Answered(f"{H}/q{n}{end}", b"%d%s" % (n, end.encode()), 200.0 + n)
+                         for n in range(2) for end in ("", "?page=1"))]  # fmt: skip
+    assert learned(news)["parameter-default", "page=1", ()] == "revoked"
+
+
+@pytest.mark.parametrize("speaks", ["redirect", "content"])
+def test_sessions_in_segments_are_learned(speaks: str) -> None:
+    rng, news = random.Random(3), list[News]()
+    for n in range(60):
+        session = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz012345", k=24))
+        named, page = f"{H}/(S({session}))/docs/p{n}", f"{H}/docs/p{n}"
+        news.append(Answered(page, b"%d" % n, float(n)))
+        if speaks == "redirect":
+            news.append(Moved(named, page, float(n)))
+        else:
+            news.append(Answered(named, b"%d" % n, float(n)))
+    assert active(news) == {("session-segment", "", ())}
+
+
+def test_sessions_in_segments_are_a_question_at_once() -> None:
+    one, rng = Learner(thresholds.load(), registrable), random.Random(5)
+    made = ["".join(rng.choices("abcdefghijklmnop012345", k=24)) for _ in range(16)]
+    for n in range(8):
+        one.observe(Answered(f"{H}/(S({made[n]}))/p{n}", b"%d" % n, 1.0))
+    queued = [f"{H}/(S({made[8 + n]}))/p{n}" for n in range(8)]
+    assert one.questions("h.example", queued, 6) == queued[:6]
