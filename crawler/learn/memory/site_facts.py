@@ -3,8 +3,7 @@
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 from msgspec import structs
@@ -13,17 +12,16 @@ from canonry.canon.learned import INDEX_FILE, SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch
-from canonry.crawler.learn.memory.loose_forms import loose_forms
+from canonry.crawler.learn.memory.form_index import FormIndex
 from canonry.crawler.learn.memory.parameter_values import ParameterValues
 from canonry.crawler.learn.memory.steadiness import KindsOfPages, Steadiness
 
-_ALIKE = 8  # pages remembered for one form
+_ALIKE = 8  # pages with one body that are compared
 _MOST_EQUAL = 256  # pages remembered for one body
 _NAMES = 64  # of parameters
 _PARAMETERS = 6  # of one URL
 _SEGMENT_PARAMETER = re.compile(r";([^=;/]+)=([^;/]+)")
 _TELLING = 3  # resources with one body: more are an error page or a form
-_SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
@@ -77,7 +75,7 @@ class SiteFacts:
     missing: bytes | None = None
     kinds: KindsOfPages = field(default_factory=KindsOfPages)
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
-    _forms: dict[int, str | tuple[str, ...]] = field(default_factory=dict)  # by a form's hash
+    _forms: FormIndex = field(default_factory=FormIndex)
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
 
     def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
@@ -109,7 +107,7 @@ class SiteFacts:
             facts={url: fact for url, fact in self.facts.items() if url in kept},
             canonicals={url: named for url, named in self.canonicals.items() if url in kept},
             _alone="",
-            _forms={},
+            _forms=FormIndex(),
             _bodies={
                 digest: body
                 for digest, body in self._bodies.items()
@@ -132,18 +130,7 @@ class SiteFacts:
 
         Boilerplate is what too many resources have, from now on.
         """
-        forms = _forms_of(parts)
-        is_alone = fact.digest not in self._bodies
-        is_alone = is_alone and not any(form in self._forms for form in forms.if_same)
-        for form in forms.filed:
-            there = self._forms.get(form)
-            if there is None:
-                self._forms[form] = fact.url
-                continue
-            is_alone = False
-            several = _as_tuple(there)
-            if len(several) < _ALIKE and fact.url not in several:
-                self._forms[form] = (*several, fact.url)
+        is_alone = self._forms.add(fact.url, parts) and fact.digest not in self._bodies
         self._alone = fact.url if is_alone else ""
         return self._add_body(fact, parts.path)
 
@@ -204,26 +191,31 @@ class SiteFacts:
         if fact.url == self._alone:
             return
         found = {fact.url}
-        forms = _forms_of(parts)
-        for form in forms.near:
-            for url in _as_tuple(self._forms.get(form, ())):
-                if url not in found:
-                    found.add(url)
-                    yield url
-        others = [
-            url
-            for form, fields in forms.if_same.items()
-            for url in _as_tuple(self._forms.get(form, ()))
-            if fields is None or fields == _number_of_fields(url)
-        ]
+        for url in self._worth_a_look(fact, parts):
+            if url not in found:
+                found.add(url)
+                yield url
+
+    def _worth_a_look(self, fact: Fact, parts: Parts) -> Iterator[str]:
+        """Yield pages that are worth comparing with a page; only if equal, if they are not near."""
+        yield from self._forms.near(parts)
+        for url in self._forms.apart(parts):
+            if self._may_be_same(fact, self.facts[url]):
+                yield url
+        others = [*self._forms.elsewhere(parts)]
         if (body := self._bodies.get(fact.digest)) is not None and self.is_telling(fact.digest):
             others += [body] if isinstance(body, str) else body.pages[:_ALIKE]
-        for url in others:  # only equal content makes these worth a look
-            if url not in found:
-                other = self.facts[url]
-                if other.is_page and self.is_same(fact, other):
-                    found.add(url)
-                    yield url
+        for url in others:
+            other = self.facts[url]
+            if other.is_page and self.is_same(fact, other):
+                yield url
+
+    def _may_be_same(self, one: Fact, other: Fact) -> bool:
+        """Return True if two pages have the same content, or if more answers have to tell."""
+        if not other.is_page:
+            return False
+        found = self.compare(one, other)
+        return found.same or (found.same is None and found.in_doubt)
 
     def is_telling(self, digest: bytes) -> bool:
         """Return True if an equal body is evidence: it is neither a form nor an error page."""
@@ -264,51 +256,6 @@ class SiteFacts:
             steady = kind.shows_others and kind is self.kinds.of(other.sketch)
             return Comparison(same=False) if steady else found
         return found
-
-
-class _Forms(NamedTuple):
-    """The hashes of a page's forms.
-
-    Attributes:
-        near: pages under these are worth a look.
-        if_same: those under these only if their content is the same: pages of moved directories,
-            and those that have a few parameters less or more. With the number of fields that the
-            query of such a page has, if that is known.
-        filed: under which others find the page.
-    """
-
-    near: tuple[int, ...]
-    if_same: dict[int, int | None]
-    filed: tuple[int, ...]
-
-
-@lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
-def _forms_of(parts: Parts) -> _Forms:
-    """Return the hashes of a page's forms."""
-    found = loose_forms(parts)
-    last = parts.path[parts.path.rfind("/", 0, len(parts.path) - 1) :]
-    file_form = _hash(f"{last}?{parts.query}")
-    near = tuple(map(_hash, found.near))
-    more = [_hash(f"more than {form}") for form in found.less]
-    is_less = [_hash(f"more than {form}") for form in found.near[:1]]
-    if_same = dict.fromkeys((file_form, *is_less))
-    if_same |= {_hash(form): _number_of_fields(form) for form in found.less}
-    return _Forms(near, if_same, (*near, file_form, *more))
-
-
-def _number_of_fields(url: str) -> int:
-    """Return how many fields the query of a URL has, or of a form."""
-    return url.count("&") + 1 if "?" in url else 0
-
-
-def _hash(form: str) -> int:
-    """Return the hash of a form."""
-    return hash(form) & _SMALL_INT
-
-
-def _as_tuple(urls: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return what is remembered of a form as several URLs."""
-    return (urls,) if isinstance(urls, str) else urls
 
 
 def _name(path: str) -> str:

@@ -342,3 +342,21 @@ def test_exports_that_are_steady_do_not_make_pages_that_change_others() -> None:
     [(state, agree, disagree)] = counts(learn(site))
     assert (state, disagree) == ("active", 0)
     assert agree > 30
+
+
+@pytest.mark.parametrize("bare_first", [True, False])
+@pytest.mark.parametrize(
+    ("bare", "name", "said"),
+    [
+        ("", "?from=x&run=7", ("from&run", ())),
+        ("?id=1", "?run=7&id=1&from=x", ("from&run", ("id",))),
+    ],
+)
+def test_parameters_that_are_always_together_are_learned_on_pages_that_change(
+    bare: str, name: str, said: tuple[str, tuple[str, ...]], *, bare_first: bool
+) -> None:
+    rng = random.Random(1)
+    ends = (bare, name) if bare_first else (name, bare)
+    site = {f"{H}/p{n}{end}": partial(page, n, rng) for n in range(60) for end in ends}
+    found = [rule.rewrite for rule in learn(site).rules("h.example") if rule.state == "active"]
+    assert [(rewrite.old, rewrite.beside) for rewrite in found] == [said]

@@ -1,0 +1,97 @@
+"""The index of forms: which pages of a site are worth comparing with one of its pages."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.memory.loose_forms import loose_forms
+
+_ALIKE = 8  # pages remembered for one form
+_SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
+
+
+@dataclass(slots=True)
+class FormIndex:
+    """The pages of a site by the hashes of their forms. Most forms belong to one page alone."""
+
+    _urls: dict[int, str | tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, url: str, parts: Parts) -> bool:
+        """File a page under its forms; return True if it is the only one under all of them."""
+        forms = _forms_of(parts)
+        is_alone = not any(form in self._urls for form in forms.apart)
+        for form in forms.filed:
+            there = self._urls.get(form)
+            if there is None:
+                self._urls[form] = url
+                continue
+            is_alone = False
+            several = _as_tuple(there)
+            if len(several) < _ALIKE and url not in several:
+                self._urls[form] = (*several, url)
+        return is_alone
+
+    def near(self, parts: Parts) -> Iterator[str]:
+        """Yield pages that one rewrite could make equal to a page, or a few."""
+        for form in _forms_of(parts).near:
+            yield from self._under(form)
+
+    def apart(self, parts: Parts) -> Iterator[str]:
+        """Yield pages that have several parameters less than a page, or more."""
+        for form, fields in _forms_of(parts).apart.items():
+            for url in self._under(form):
+                if fields is None or fields == _number_of_fields(url):
+                    yield url
+
+    def elsewhere(self, parts: Parts) -> tuple[str, ...]:
+        """Return pages that have the name of a page, in other directories."""
+        return self._under(_forms_of(parts).file)
+
+    def _under(self, form: int) -> tuple[str, ...]:
+        return _as_tuple(self._urls.get(form, ()))
+
+
+class _Forms(NamedTuple):
+    """The hashes of a page's forms.
+
+    Attributes:
+        near: loose forms, each of which it has in common with pages that are near.
+        apart: of pages with several parameters less, with the number of fields of their queries;
+            and of those with more.
+        file: of pages with its name.
+        filed: under which others find the page.
+    """
+
+    near: tuple[int, ...]
+    apart: dict[int, int | None]
+    file: int
+    filed: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
+def _forms_of(parts: Parts) -> _Forms:
+    """Return the hashes of a page's forms."""
+    found = loose_forms(parts)
+    last = parts.path[parts.path.rfind("/", 0, len(parts.path) - 1) :]
+    file = _hash(f"{last}?{parts.query}")
+    near = tuple(map(_hash, found.near))
+    more = [_hash(f"more than {form}") for form in found.less]
+    is_less = [_hash(f"more than {form}") for form in found.near[:1]]
+    apart = dict.fromkeys(is_less) | {_hash(form): _number_of_fields(form) for form in found.less}
+    return _Forms(near, apart, file, (*near, file, *more))
+
+
+def _number_of_fields(url: str) -> int:
+    """Return how many fields the query of a URL has, or of a form."""
+    return url.count("&") + 1 if "?" in url else 0
+
+
+def _hash(form: str) -> int:
+    return hash(form) & _SMALL_INT
+
+
+def _as_tuple(urls: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return what is remembered of a form as several URLs."""
+    return (urls,) if isinstance(urls, str) else urls
