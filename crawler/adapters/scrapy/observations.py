@@ -17,7 +17,7 @@ from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.hold_reason import HoldReason
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State
 from canonry.storage.http_status import FIRST_ERROR, OK, RETRIED
-from canonry.storage.rows.request_queue import DoneRequest
+from canonry.storage.requests.request_queue import DoneRequest
 
 _HEAD = 1 << 14  # bytes that are read for title and canonical link: both stand in the <head>
 

@@ -11,9 +11,9 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.session import LearningSession
 from canonry.storage import Candidate, Outcome, Store, StoreError
 from canonry.storage.learned import rule_rows
-from canonry.storage.rows import request_queue
-from canonry.storage.rows.request_queue import DoneRequest
-from canonry.storage.rows.request_tables import RequestState
+from canonry.storage.requests import request_queue
+from canonry.storage.requests.request_queue import DoneRequest
+from canonry.storage.requests.request_tables import RequestState
 from canonry.storage.seen.key_rows import rows_of_keys
 
 AT_ONCE = 256  # requests in one transaction

@@ -21,7 +21,7 @@ from canonry.crawler.adapters.scrapy.request_rows import UnserializableError
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
 from canonry.crawler.adapters.scrapy.spared import SAME_URL, Duplicate
 from canonry.storage import StoreError
-from canonry.storage.rows.request_queue import NewRequest
+from canonry.storage.requests.request_queue import NewRequest
 
 _LOG = logging.getLogger(__name__)
 

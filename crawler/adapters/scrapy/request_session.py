@@ -27,9 +27,9 @@ from canonry.crawler.named_policies import find_rules
 from canonry.crawler.opening import open_store, policy_for
 from canonry.storage import State
 from canonry.storage.learned import rule_rows
-from canonry.storage.rows import request_queue
-from canonry.storage.rows.request_queue import NewRequest, TakenRequest
-from canonry.storage.rows.request_tables import RequestState, create_tables
+from canonry.storage.requests import request_queue
+from canonry.storage.requests.request_queue import NewRequest, TakenRequest
+from canonry.storage.requests.request_tables import RequestState, create_tables
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.seen.seen_set import Recent
 from canonry.storage.sql.engine import shown

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer
 from canonry.canon.pipeline import merging_rules
 from canonry.storage.learned import rule_rows
-from canonry.storage.rows import request_queue
+from canonry.storage.requests import request_queue
 
 SAME_URL = "same-url"  # asked before, under the very same URL
 SAME_REQUEST = "same-request"  # the same method, URL and body

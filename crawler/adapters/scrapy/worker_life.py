@@ -6,7 +6,7 @@ import time
 from sqlalchemy import Connection
 
 from canonry.crawler.run.job.lease_owners import has_ended, own_name
-from canonry.storage.rows import request_queue, request_workers
+from canonry.storage.requests import request_queue, request_workers
 
 _BEAT = 20.0  # seconds between two signs of life
 _SILENT = 120.0  # seconds without one, after which a worker's requests go to others

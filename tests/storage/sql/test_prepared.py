@@ -7,7 +7,7 @@ from sqlalchemy import Integer, bindparam, column, insert, literal, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
 from support.stores import admit, open_store
 
-from canonry.storage.rows.request_tables import create_tables, requests
+from canonry.storage.requests.request_tables import create_tables, requests
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State
 from canonry.storage.sql.store_errors import StoreError

@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.rows.request_tables import RequestState, fingerprints, requests
+from canonry.storage.requests.request_tables import RequestState, fingerprints, requests
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.prepared import Prepared

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, select
 
-from canonry.storage.rows.request_tables import request_workers
+from canonry.storage.requests.request_tables import request_workers
 from canonry.storage.sql.bulk import upsert
 
 _w = request_workers.c
