@@ -197,17 +197,13 @@ class SiteFacts:
                 yield url
 
     def _worth_a_look(self, fact: Fact, parts: Parts) -> Iterator[str]:
-        """Yield pages that are worth comparing with a page; only if equal, if they are not near."""
+        """Yield pages that are near a page, and others that have, or may have, the same content."""
         yield from self._forms.near(parts)
-        for url in self._forms.apart(parts):
-            if self._may_be_same(fact, self.facts[url]):
-                yield url
-        others = [*self._forms.elsewhere(parts)]
+        others = [*self._forms.apart(parts), *self._forms.elsewhere(parts)]
         if (body := self._bodies.get(fact.digest)) is not None and self.is_telling(fact.digest):
             others += [body] if isinstance(body, str) else body.pages[:_ALIKE]
         for url in others:
-            other = self.facts[url]
-            if other.is_page and self.is_same(fact, other):
+            if self._may_be_same(fact, self.facts[url]):
                 yield url
 
     def _may_be_same(self, one: Fact, other: Fact) -> bool:

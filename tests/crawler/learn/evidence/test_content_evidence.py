@@ -360,3 +360,12 @@ def test_parameters_that_are_always_together_are_learned_on_pages_that_change(
     site = {f"{H}/p{n}{end}": partial(page, n, rng) for n in range(60) for end in ends}
     found = [rule.rewrite for rule in learn(site).rules("h.example") if rule.state == "active"]
     assert [(rewrite.old, rewrite.beside) for rewrite in found] == [said]
+
+
+@pytest.mark.parametrize("old_first", [True, False])
+def test_a_moved_directory_is_learned_on_pages_that_change(*, old_first: bool) -> None:
+    rng = random.Random(1)
+    folders = ("/print", "") if old_first else ("", "/print")
+    site = {f"{H}{folder}/p{n}": partial(page, n, rng) for n in range(70) for folder in folders}
+    found = [rule.rewrite for rule in learn(site).rules("h.example") if rule.state == "active"]
+    assert [(rewrite.old, rewrite.new) for rewrite in found] == [("/print/", "/")]
