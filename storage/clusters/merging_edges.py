@@ -25,12 +25,13 @@ LEFT JOIN pages of_there ON of_there.url_id = aliases.to_id
 ORDER BY aliases.from_id, aliases.last_seen DESC, aliases.id DESC
 """
 _LEADING = f"""
-SELECT aliases.to_id, there.url, here.url
-FROM aliases JOIN urls here ON here.id = aliases.from_id JOIN urls there ON there.id = aliases.to_id
-WHERE aliases.kind = 'redirect' AND aliases.to_id IN (
-    SELECT to_id FROM aliases WHERE kind = 'redirect' GROUP BY to_id HAVING count(*) >= {SINK}
-)
-ORDER BY aliases.to_id
+SELECT aliases.to_id, aliases.kind, there.url, here.url
+FROM (
+    SELECT to_id, kind FROM aliases WHERE kind <> 'rule' GROUP BY to_id, kind
+    HAVING count(*) >= {SINK}
+) ends JOIN aliases ON aliases.to_id = ends.to_id AND aliases.kind = ends.kind
+JOIN urls here ON here.id = aliases.from_id JOIN urls there ON there.id = aliases.to_id
+ORDER BY aliases.to_id, aliases.kind
 """  # noqa: S608 - our own number
 
 
@@ -57,6 +58,11 @@ class _Edge(NamedTuple):
     title: str | None
     target_title: str | None
 
+    def leads_to_sink(self, sinks: set[tuple[int, str]]) -> bool:
+        """Return True if many unlike pages lead to its end, and its beginning is one of these."""
+        is_sink = (self.to_id, self.kind) in sinks
+        return is_sink and last_segment(self.url) != last_segment(self.target)
+
 
 def read(connection: Connection, known: KnownRows) -> MergingEdges:
     """Return the merging step of every URL.
@@ -78,7 +84,7 @@ def read(connection: Connection, known: KnownRows) -> MergingEdges:
 
 def _merging(
     edges: Iterable[_Edge],
-    sinks: set[int],
+    sinks: set[tuple[int, str]],
     alive: Any,  # noqa: ANN401 - an array, or what answers as one
     *,
     is_redirect: bool,
@@ -90,13 +96,12 @@ def _merging(
             continue
         if edge.kind == "redirect" and is_redirect:
             # The last answer counts: a URL with a temporary redirect is a resource of its own.
-            lasts = edge.status in PERMANENT_REDIRECTS and not (
-                edge.to_id in sinks and last_segment(edge.url) != last_segment(edge.target)
-            )
-            return edge if lasts else None
+            lasts = edge.status in PERMANENT_REDIRECTS
+            return edge if lasts and not edge.leads_to_sink(sinks) else None
         if edge.kind == "rule" and is_held:
             return edge
-        if edge.kind == "canonical" and alive[edge.to_id] and _holds(edge):
+        is_canonical = edge.kind == "canonical" and alive[edge.to_id] and _holds(edge)
+        if is_canonical and not edge.leads_to_sink(sinks):
             return edge
     return None
 
@@ -108,16 +113,17 @@ def _holds(edge: _Edge) -> bool:
     return not (edge.title and edge.target_title and edge.title != edge.target_title)
 
 
-def _sinks(connection: Connection) -> set[int]:
-    """Return the rows of pages to which a site redirects whatever it does not want to answer."""
-    found: set[int] = set()
-    for (row, target), group in groupby(stream(connection, _LEADING), key=itemgetter(0, 1)):
+def _sinks(connection: Connection) -> set[tuple[int, str]]:
+    """Return the rows of pages to which a site leads from many unlike ones, and how it does."""
+    found: set[tuple[int, str]] = set()
+    for end, group in groupby(stream(connection, _LEADING), key=itemgetter(0, 1, 2)):
+        row, kind, target = end
         own = last_segment(target)
         names: set[str] = set()
-        for _row, _target, url in group:
+        for *_end, url in group:
             name = last_segment(url)
             if name != own and len(names) < SINK:
                 names.add(name)
         if len(names) >= SINK:
-            found.add(row)
+            found.add((row, kind))
     return found

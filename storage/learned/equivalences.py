@@ -4,7 +4,9 @@ A permanent redirect merges its ends; a temporary one merges nothing. A canonica
 target answers 200, names itself or nothing, and is not refuted. A learned rule merges the URLs that
 it held. The representative of a class is the end of the chain, and only if that answered 200: a
 chain that ends elsewhere, or in a circle, merges nothing. Neither does one that ends at a sink: a
-page to which many unlike pages lead, such as a login page, or the home page for deleted pages.
+page to which many unlike pages lead, such as a login page, or the home page for deleted pages. The
+same holds for a page that many unlike pages name as canonical, as on sites where all name the home
+page by mistake.
 """
 
 import re
@@ -77,7 +79,7 @@ class Equivalences:
     def __init__(self, connection: Connection) -> None:
         """Bind a connection."""
         self._connection = connection
-        self._sinks: dict[int, bool] = {}
+        self._sinks: dict[tuple[int, str], bool] = {}  # by row, and kind of edge
         self._rows: dict[int, _URLRow] = {}
         self._edges: dict[int, list[_Edge]] = {}
 
@@ -98,11 +100,10 @@ class Equivalences:
             for from_id, *edge, _id in sorted(rows_of(self._connection, _EDGES, part), key=_latest):
                 self._edges[from_id].append(_Edge._make(edge))
             new = {edge.to_id for row in part for edge in self._edges[row]} - self._rows.keys()
-        ends = {e.to_id for edges in self._edges.values() for e in edges if e.kind == "redirect"}
-        leading: Counter[int] = Counter()
-        for to_id, kind in rows_of(self._connection, _LEADING, list(ends - self._sinks.keys())):
-            leading[to_id] += kind == "redirect"
-        self._sinks |= {row: False for row, number in leading.items() if number < SINK}
+        ends = {(e.to_id, e.kind) for edges in self._edges.values() for e in edges}
+        new = {row for row, kind in ends - self._sinks.keys() if kind != "rule"}
+        leading = Counter(map(tuple, rows_of(self._connection, _LEADING, list(new))))
+        self._sinks |= {end: False for end, number in leading.items() if number < SINK}
 
     def of_many(self, rows: Collection[int]) -> dict[int, EquivalenceClass]:
         """Return the classes of the URLs, among known ones, that lead to others.
@@ -161,34 +162,35 @@ class Equivalences:
                 continue
             if edge.kind == "redirect" and here.state == State.REDIRECTED:
                 # The last answer counts: a URL with a temporary redirect is a resource of its own.
-                lasts = edge.status in PERMANENT_REDIRECTS and not self._is_sink(
-                    edge.to_id, here.url
-                )
-                return edge if lasts else None
+                lasts = edge.status in PERMANENT_REDIRECTS
+                return edge if lasts and not self._is_sink(edge, here.url) else None
             if edge.kind == "rule" and here.state == State.HELD:
                 return edge
-            if edge.kind == "canonical" and self._is_canonical(here, edge.to_id):
+            if edge.kind == "canonical" and self._is_canonical(here, edge):
                 return edge
         return None
 
-    def _is_canonical(self, here: _URLRow, target: int) -> bool:
+    def _is_canonical(self, here: _URLRow, edge: _Edge) -> bool:
         """Return True if a canonical link holds: its target confirms it, nothing refutes it."""
-        there = self._of(target)
+        there = self._of(edge.to_id)
         if there.state != State.FETCHED or there.status != OK:
             return False
         if there.canonical not in {None, there.url}:
             return False
-        return not (here.title and there.title and here.title != there.title)
+        if here.title and there.title and here.title != there.title:
+            return False
+        return not self._is_sink(edge, here.url)
 
-    def _is_sink(self, target: int, source: str) -> bool:
-        """Return True if a site redirects there whatever it does not want to answer."""
-        if target not in self._sinks:
+    def _is_sink(self, edge: _Edge, source: str) -> bool:
+        """Return True if a site leads there from many pages that are none of its names."""
+        own = last_segment(self._of(edge.to_id).url)
+        end = edge.to_id, edge.kind
+        if end not in self._sinks:
             query = select(urls.c.url).join_from(aliases, urls, aliases.c.from_id == urls.c.id)
-            leading = query.where(aliases.c.to_id == target, aliases.c.kind == "redirect")
-            own = last_segment(self._of(target).url)
+            leading = query.where(aliases.c.to_id == edge.to_id, aliases.c.kind == edge.kind)
             names = map(last_segment, self._connection.scalars(leading.limit(_LOOKED_AT)))
-            self._sinks[target] = len({name for name in names if name != own}) >= SINK
-        return self._sinks[target] and last_segment(source) != last_segment(self._of(target).url)
+            self._sinks[end] = len({name for name in names if name != own}) >= SINK
+        return self._sinks[end] and last_segment(source) != own
 
 
 def _latest(edge: Sequence[Any]) -> tuple[float, int]:

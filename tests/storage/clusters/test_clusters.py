@@ -311,6 +311,18 @@ def test_one_cluster_is_that_of_the_export(web: Web, seed: int) -> None:
                 assert not found.has_more
 
 
+def test_a_page_that_all_name_as_canonical_or_redirect_to_gathers_none(web: Web) -> None:
+    web.page("/")
+    web.page("/moved")
+    for n in range(12):
+        web.page(f"/p/{n}", f"{n}", canonical="/")
+        web.page(f"/v{n}/moved", f"v{n}", canonical="/moved")
+        web.moved(f"/gone/{n}", "/moved")
+    found = web.clusters()
+    assert found.pop("/moved") == {f"/v{n}/moved" for n in range(12)}, "those with its own name"
+    assert not any(found.values())
+
+
 def test_of_one_cluster_only_so_many_members_are_looked_for(web: Web) -> None:
     web.page("/end")
     for n in range(9):  # ten with other names would make it a sink

@@ -134,3 +134,20 @@ def test_a_sink_merges_only_urls_with_its_own_name(web: Web, tmp_path: Path) -> 
     found = web.representatives(tmp_path)
     assert {found[f"/gone/{n}"] for n in range(12)} == {f"/gone/{n}" for n in range(12)}
     assert {found[f"/v{n}/lamp"] for n in range(12)} == {"/shop/lamp"}
+
+
+def test_a_page_that_all_name_as_canonical_is_a_sink(web: Web, tmp_path: Path) -> None:
+    """A mistake of many sites; pages without a title do not refute it."""
+    web.page("/", page())
+    web.page("/shop/lamp", page())
+    for n in range(12):
+        web.page(f"/p/{n}", page(), "/")
+        web.page(f"/v{n}/lamp", page(), "/shop/lamp")
+    for n in range(9):  # of few names, any may be one of the page's own
+        web.page(f"/few/{n}", page(), "/v1/lamp")
+    web.moved("/old", "/")
+    found = web.representatives(tmp_path)
+    assert {found[f"/p/{n}"] for n in range(12)} == {f"/p/{n}" for n in range(12)}
+    assert {found[f"/v{n}/lamp"] for n in range(12)} == {"/shop/lamp"}
+    assert {found[f"/few/{n}"] for n in range(9)} == {"/shop/lamp"}
+    assert found["/old"] == "/", "each kind of link has sinks of its own"
