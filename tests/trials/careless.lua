@@ -1,5 +1,6 @@
 -- What a careless site does to its pages. nginx runs this over the files of a manual; the variables
--- $mix, $ref, $sid, $noise, $parts and $bare of a virtual host say which habits it has.
+-- $mix, $ref, $campaign, $sid, $segment, $noise, $parts, $whole and $bare of a virtual host say
+-- which habits it has.
 local careless = {}
 
 local TEASERS = {
@@ -46,7 +47,13 @@ local function rewritten(site, href)
     if site.mix ~= "" and form < #site.names then
         path = site.names[form + 1] .. site.folder .. path
     end
+    if site.segment then
+        path = "/(S(" .. token() .. "))" .. site.folder .. path
+    end
     local more = {}
+    if site.campaign and n % 5 > 0 then
+        more[#more + 1] = "from=" .. REFS[n % 5] .. "&amp;run=" .. math.floor(n / 5) % 90
+    end
     if site.ref and n % 5 > 0 then
         more[#more + 1] = "ref=" .. REFS[n % 5]
     end
@@ -63,6 +70,7 @@ local function site_of_request()
     local var = ngx.var
     local site = {mix = var.mix, uri = var.uri, folder = var.uri:match("^.*/"), names = {}}
     site.ref, site.sid = var.ref == "1", var.sid == "1"
+    site.campaign, site.segment, site.whole = var.campaign == "1", var.segment == "1", var.whole == "1"
     for name in var.mix:gmatch("%S+") do
         site.names[#site.names + 1] = name
     end
@@ -98,8 +106,8 @@ local function page(body)
     end
     if site.places then
         local file, links = site.uri:match("[^/]*$"), {}
-        for part = 1, 3 do
-            links[part] = string.format('<a href="%s?part=%d">Part %d</a>', file, part, part)
+        for part = site.whole and 0 or 1, 3 do
+            links[#links + 1] = string.format('<a href="%s?part=%d">Part %d</a>', file, part, part)
         end
         body = add(body, "</[bB][oO][dD][yY]>", "<p>" .. table.concat(links, " ") .. "</p>", true)
     end

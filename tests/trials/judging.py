@@ -1,6 +1,7 @@
 """Judges a crawl by the access log of the server and by the files of the manual."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,9 @@ from trials.manuals import Reachable
 
 Page = tuple[Path, str]
 """A file, and the number of its part, or ``""`` for the whole."""
+
+
+_SESSION = re.compile(r"^/\(S\([0-9a-f]+\)\)(?=/)")  # that the server takes away
 
 
 class Truth(NamedTuple):
@@ -33,7 +37,7 @@ class Truth(NamedTuple):
     def page_of(self, url: str) -> Page:
         """Return the page of a URL; of one that leads to nothing, the file that it would be."""
         split = urlsplit(url)
-        file = self.root / unquote(split.path).lstrip("/")
+        file = self.root / unquote(_SESSION.sub("", split.path)).lstrip("/")
         if file.is_dir():
             file /= "index.html"
         part = parse_qs(split.query).get("part", [""])[0]
@@ -61,7 +65,7 @@ def judged(log: Path, truth: Truth) -> dict[str, Any]:
     count = dict.fromkeys(("fetches", "redirects", "repeats", "not_found", "others"), 0)
     for request in requests(log):
         count["fetches"] += 1
-        path = urlsplit(request["uri"]).path
+        path = _SESSION.sub("", urlsplit(request["uri"]).path)
         if request["status"] == 200:
             page = truth.page(Path(request["file"]), request["part"])
             count["repeats"] += page in fetched

@@ -38,13 +38,20 @@ _STATIC = {
     "both-301": Scene(
         "three names redirect to one", _FOUR, frozenset({"http-redirects", "www-redirects"})
     ),
+    "together": Scene("?from= and &run= together", (), frozenset({"campaign"})),
+    "first": Scene(
+        "?part=0 is the page, ?part=1|2|3 are others", (), frozenset({"parts", "whole"})
+    ),
 }
 _CARELESS = {
     "ref": Scene("?ref= in links", (), _NOISY | {"ref"}),
     "sid": Scene("a fresh ?sid= in each link", (), _NOISY | {"sid"}),
     "ref-sid": Scene("?ref= and a fresh ?sid=", (), _NOISY | {"ref", "sid"}),
     "www": Scene("with and without www", ("https://", "https://www."), _NOISY),
+    "campaign": Scene("?from= and &run= together", (), _NOISY | {"campaign"}),
+    "segment": Scene("a fresh /(S(...))/ in each link", (), _NOISY | {"segment"}),
     "parts": Scene("?ref= and ?part=1|2|3", (), _NOISY | {"ref", "parts"}),
+    "whole": Scene("?part=0 is the page, ?part=1|2|3 are others", (), _NOISY | {"parts", "whole"}),
 }
 SCENES = _STATIC | _CARELESS
 _PLAIN = Scene("one name, no habits", (), frozenset())

@@ -15,6 +15,7 @@ PACKAGES = (
     "nginx", "nginx-common", "libnginx-mod-http-lua", "libnginx-mod-http-ndk", "lua-resty-core",
     "lua-resty-lrucache", "libluajit2-5.1-2", "libpcre3",
 )  # fmt: skip
+_FLAGS = ("ref", "campaign", "sid", "segment", "noise", "parts", "whole")  # careless.lua has them
 _LUA = Path(__file__).with_name("careless.lua")
 
 
@@ -28,7 +29,7 @@ class Site(NamedTuple):
     names: tuple[str, ...] = ()
     """Origins: an eighth of the links name each, the rest are relative."""
     habits: frozenset[str] = frozenset()
-    """Of ``ref``, ``sid``, ``noise``, ``parts``; ``http-redirects``, ``www-redirects``."""
+    """Of those in `_FLAGS`; ``http-redirects``, ``www-redirects``."""
 
 
 class Served(NamedTuple):
@@ -183,9 +184,7 @@ def _server(site: Site, folder: Path, ports: tuple[int, int]) -> str:
         pages = [(listen, name) for listen, name in pages if name != www]
     listens = " ".join(dict.fromkeys(listen for listen, _name in pages))
     names = " ".join(dict.fromkeys(name for _listen, name in pages))
-    flags = " ".join(
-        f"set ${flag} {int(flag in site.habits)};" for flag in ("ref", "sid", "noise", "parts")
-    )
+    flags = " ".join(f"set ${flag} {int(flag in site.habits)};" for flag in _FLAGS)
     start = "".join(
         f'<li><a href="{origin}{entry}">{entry}</a></li>'
         for entry in site.entries
@@ -195,6 +194,7 @@ def _server(site: Site, folder: Path, ports: tuple[int, int]) -> str:
     {listens} server_name {names}; {log}
     root {site.root};
     set $bare {bare}; set $mix "{" ".join(site.names)}"; {flags}
+    rewrite "^/\\(S\\([0-9a-f]+\\)\\)(/.*)$" $1 last;
     header_filter_by_lua_block {{ careless.head() }}
     body_filter_by_lua_block {{ careless.body() }}
     location = /start.html {{
