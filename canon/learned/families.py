@@ -2,7 +2,8 @@
 
 Each family says what it does to a URL, which fields it takes, and how to describe it to people.
 The families run in the order of the table. Those that change the host name come last, so that the
-other rules of a host run first.
+other rules of a host run first; and groups of parameters come before single ones, which would break
+them up.
 """
 
 from collections.abc import Callable, Mapping
@@ -195,19 +196,6 @@ FAMILIES: dict[str, Family] = {
         describe=lambda rewrite: _SLASHES[rewrite.new],
         one_to_one=True,
     ),
-    "parameter-irrelevant": _learned(
-        "parameter-irrelevant",
-        why="The parameter selects nothing on this host.",
-        before="http://example.com/a?id=1&ref=x",
-        after="http://example.com/a?id=1",
-        example={"old": "ref", "beside": ("id",)},
-        apply=actions.drop_parameter,
-        mark=marks.parameters,
-        check=family_fields.takes_parameter,
-        describe=_describe_parameter,
-        by_query=True,
-        any_class_size=True,
-    ),
     "parameter-group": _learned(
         "parameter-group",
         why="Together, the parameters select nothing on this host.",
@@ -218,6 +206,19 @@ FAMILIES: dict[str, Family] = {
         mark=marks.group,
         check=family_fields.takes_parameters,
         describe=_describe_group,
+        by_query=True,
+        any_class_size=True,
+    ),
+    "parameter-irrelevant": _learned(
+        "parameter-irrelevant",
+        why="The parameter selects nothing on this host.",
+        before="http://example.com/a?id=1&ref=x",
+        after="http://example.com/a?id=1",
+        example={"old": "ref", "beside": ("id",)},
+        apply=actions.drop_parameter,
+        mark=marks.parameters,
+        check=family_fields.takes_parameter,
+        describe=_describe_parameter,
         by_query=True,
         any_class_size=True,
     ),

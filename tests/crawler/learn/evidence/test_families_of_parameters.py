@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from canonry.canon.learned import LearnedRule, RuleSet, follow
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
@@ -143,3 +144,15 @@ def test_sessions_in_segments_are_a_question_at_once() -> None:
         one.observe(Answered(f"{H}/(S({made[n]}))/p{n}", b"%d" % n, 1.0))
     queued = [f"{H}/(S({made[8 + n]}))/p{n}" for n in range(8)]
     assert one.questions("h.example", queued, 6) == queued[:6]
+
+
+def test_a_group_comes_before_its_parameters_which_would_break_it_up() -> None:
+    """Values that repeat show what each parameter selects beside the other, as well."""
+    given = [("parameter-irrelevant", "from", ("run",)), ("parameter-irrelevant", "run", ("from",))]
+    rules = [
+        LearnedRule(host="h.example", family=family, old=old, beside=beside, state="active")
+        for family, old, beside in (*given, ("parameter-group", "from&run", ()))
+    ]
+    found = follow(RuleSet(rules, "web/1"), f"{H}/a?from=x&run=7", str)
+    assert found.identity == f"{H}/a"
+    assert [rule.family for rule in found.rules] == ["parameter-group"]
