@@ -4,7 +4,7 @@ Facts go to the assessor, which holds them against rules. The decider decides on
 rule, the learner which questions are worth a request.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from canonry.canon.learned import (
@@ -25,7 +25,7 @@ from canonry.crawler.learn.evidence.verdicts import shown_by
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Thresholds
-from canonry.crawler.learn.life.verification import Sampler
+from canonry.crawler.learn.life.verification import Sampler, first_directory
 from canonry.crawler.learn.memory.archive import Archive, NoArchive
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
@@ -227,13 +227,17 @@ class Learner:
             tracked = self.tracked(rule)
             since = None if tracked is None else now - tracked.verified_at
             limits = self._thresholds.family[rule.family]
-            is_known = partial(self._has_evidence_in, tracked)
-            if self._sampler.is_chosen(
-                rule.id, source or identity, identity, since, limits, is_known
-            ):
+            url = source or identity
+            new_places = partial(self._new_places, tracked, url, identity)
+            if self._sampler.is_chosen(rule.id, url, identity, since, limits, new_places):
                 return True
         return False
 
-    def _has_evidence_in(self, rule: TrackedRule | None, part: str) -> bool:
-        """Return True if a rule that is tracked here has evidence in a part of its site."""
-        return rule is not None and self._book.has_evidence_in(rule, part)
+    def _new_places(self, rule: TrackedRule | None, url: str, identity: str) -> Iterator[str]:
+        """Yield the part of the site, and the values, for which a rule has no evidence."""
+        part = first_directory(Parts.of(identity).path)
+        if part and not (rule is not None and self._book.has_evidence_in(rule, part)):
+            yield part
+        tally = None if rule is None else self._book.tally_of(rule)
+        if tally is not None:
+            yield from tally.unproven(url)

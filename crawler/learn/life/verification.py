@@ -2,11 +2,10 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from canonry.canon.learned import site_in
-from canonry.canon.syntax import Parts
 from canonry.crawler.learn.life.thresholds import Threshold, Verification
 
 _REMEMBERED = 65_536
@@ -30,7 +29,7 @@ class Sampler:
         self._requests: OrderedDict[str, int] = OrderedDict()  # to hosts
         self._spent: OrderedDict[str, int] = OrderedDict()  # of these, on verification
         self._predicted: OrderedDict[str, int] = OrderedDict()  # by rules
-        self._first: OrderedDict[tuple[str, str], int] = OrderedDict()  # by rules in their parts
+        self._first: OrderedDict[tuple[str, str], int] = OrderedDict()  # by rules, in new places
         self._chosen: OrderedDict[tuple[str, str], bool] = OrderedDict()
 
     def fetched(self, site: str) -> None:
@@ -44,13 +43,14 @@ class Sampler:
         identity: str,
         since_verified: float | None,
         threshold: Threshold,
-        is_known: Callable[[str], bool] = lambda _part: False,
+        new_places: Callable[[], Iterable[str]] = tuple,
     ) -> bool:
         """Return True if a prediction is to be fetched, although the rule could spare it.
 
         Chosen are a share of all predictions, by a hash of the URL, and more of a rule's first;
-        the first predictions in each new part of a host; and the next prediction of a rule that
-        was not verified for long. What was chosen once stays chosen.
+        the first predictions in each new place, which are parts of a host and values of parameters;
+        and the next prediction of a rule that was not verified for long. What was chosen once stays
+        chosen.
 
         Args:
             rule_id: the id of the rule.
@@ -58,7 +58,7 @@ class Sampler:
             identity: what the rule makes of it.
             since_verified: seconds since the rule was last verified; None if that is not known.
             threshold: of the rule's family.
-            is_known: returns True if the rule has evidence in a part of the host.
+            new_places: returns the places of the URL in which the rule has no evidence.
         """
         if (rule_id, url) in self._chosen:
             return True
@@ -68,13 +68,10 @@ class Sampler:
         host = site_in(identity)
         spent = self._spent.get(host, 0) + 1
         allowed = self._limits.advance + self._limits.share * self._requests.get(host, 0)
-        if spent > allowed + (threshold.first if overdue else 0):
+        if spent > allowed + threshold.first:
             return False
-        if not (
-            overdue
-            or self._is_in_share(url, before, threshold)
-            or self._is_first(rule_id, identity, threshold, is_known)
-        ):
+        is_in_share = spent <= allowed and self._is_in_share(url, before, threshold)
+        if not (is_in_share or overdue or self._is_first(rule_id, threshold, new_places())):
             return False
         _set(self._spent, host, spent)
         _set(self._chosen, (rule_id, url), True)  # noqa: FBT003 - a value, not a flag
@@ -88,16 +85,14 @@ class Sampler:
         digest = hashlib.blake2b(url.encode(), digest_size=4).digest()
         return int.from_bytes(digest) / 2**32 < share
 
-    def _is_first(
-        self, rule_id: str, identity: str, threshold: Threshold, is_known: Callable[[str], bool]
-    ) -> bool:
-        """Return True for one of the first predictions in a part of a host that is not known."""
-        part = first_directory(Parts.of(identity).path)
-        before = self._first.get((rule_id, part), 0)
-        if not part or before >= threshold.first or is_known(part):
-            return False
-        _set(self._first, (rule_id, part), before + 1)
-        return True
+    def _is_first(self, rule_id: str, threshold: Threshold, places: Iterable[str]) -> bool:
+        """Return True for one of a rule's first predictions in a place."""
+        for place in places:
+            before = self._first.get((rule_id, place), 0)
+            if before < threshold.first:
+                _set(self._first, (rule_id, place), before + 1)
+                return True
+        return False
 
 
 def _set(memory: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:

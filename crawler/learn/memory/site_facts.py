@@ -246,8 +246,9 @@ class SiteFacts:
             return Comparison(False if another else None)
         here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
         found = self.text.compare(here, there)
-        # Other words are another page, too, if its own are too few of all for a comparison.
-        if found.same is None and (found.in_doubt or here.text != there.text):
+        # Other words, or numbers, are another page, too, if its own are too few for a comparison.
+        differ = (here.text, here.numbers) != (there.text, there.numbers)
+        if found.same is None and (found.in_doubt or differ):
             kind = self.kinds.of(one.sketch)
             steady = kind.shows_others and kind is self.kinds.of(other.sketch)
             return Comparison(same=False) if steady else found

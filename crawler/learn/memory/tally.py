@@ -5,7 +5,7 @@ not matter in which order facts arrive, and a verdict that changes is taken back
 """
 
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple, Self
@@ -16,9 +16,11 @@ from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Diffe
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.learn.life.verification import first_directory
 from canonry.crawler.learn.memory.compact_set import CompactSet
+from canonry.crawler.learn.memory.selecting_fields import selecting_fields
 from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
+_FIELDS = 64  # different ones, of a rule; a parameter with more may have any value
 _CLASS = 16  # URLs of which a rewrite makes the same; more are not compared
 _ROOT = "/"  # the part of paths that lie in no directory
 
@@ -79,6 +81,8 @@ class RuleTally:
         final: the URLs whose verdict no other fact can change.
         doubts: paths of pages that could not be compared; a few of them.
         suspected: True if the rule is worth questions before any evidence.
+        fields: what was dropped from URLs that speak for the rule; so many at most that they may be
+            anything.
         look_at: after how many answers it is worth to look for values of its parameter that agree.
         compared: how much pages differ from those that they were compared with.
         beside: how much the pages differ of which the rewrite makes the same, from each other.
@@ -91,6 +95,7 @@ class RuleTally:
     final: set[str] = field(default_factory=set)
     doubts: set[str] = field(default_factory=set)
     suspected: bool = False
+    fields: set[str] = field(default_factory=set)
     look_at: int = 0
     compared: Differences = field(default_factory=Differences)
     beside: Differences = field(default_factory=Differences)
@@ -148,6 +153,8 @@ class RuleTally:
         if stance is Stance.NOTHING:
             del self._verdicts[url]
             return
+        if stance in FOR and len(self.fields) < _FIELDS:
+            self.fields.update(selecting_fields(self.rewrite, url))
         self._verdicts[url] = said = _said(path, stance)
         self._paths[said] += 1
         if self._paths[said] == 1 and said not in self._earlier:
@@ -176,6 +183,13 @@ class RuleTally:
         """
         return any(text.differ_more(found) for found in (self.compared, self.beside))
 
+    def unproven(self, url: str) -> Iterator[str]:
+        """Yield what the rule drops from a URL, and has not dropped from any that speaks for it."""
+        if len(self.fields) < _FIELDS and not self.suspected:
+            for found in selecting_fields(self.rewrite, url):
+                if found not in self.fields:
+                    yield found
+
     def emptied(self, urls: Container[str]) -> Self:
         """Return a tally of the same rule without verdicts.
 
@@ -183,7 +197,13 @@ class RuleTally:
             urls: that are still known; it remembers which of them speak for no part any more.
         """
         old = frozenset(url for url in self._old if url in urls)
-        return type(self)(self.rewrite, suspected=self.suspected, doubts=self.doubts, _old=old)
+        return type(self)(
+            self.rewrite,
+            suspected=self.suspected,
+            doubts=self.doubts,
+            fields=self.fields,
+            _old=old,
+        )
 
     def remember_all(self, other: Self) -> None:
         """Count what another tally of the same rule does, which knows other URLs, or more.

@@ -6,6 +6,7 @@ import pytest
 
 from canonry.canon.learned import LearnedRule, RuleSet, follow
 from canonry.crawler.admission.scope import registrable
+from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.news import Answered, Moved
@@ -156,3 +157,69 @@ def test_a_group_comes_before_its_parameters_which_would_break_it_up() -> None:
     found = follow(RuleSet(rules, "web/1"), f"{H}/a?from=x&run=7", str)
     assert found.identity == f"{H}/a"
     assert [rule.family for rule in found.rules] == ["parameter-group"]
+
+
+def verified(one: Learner, rules: list[LearnedRule], urls: list[str]) -> list[str]:
+    """Return which predictions are fetched all the same, of several that come in a row."""
+    return [url for url in urls if one.is_verified(rules, f"{H}/p", 100.0, url)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "known", "new"),
+    [
+        (("parameter-irrelevant", "page"), "?page={}", "1", "2"),
+        (("parameter-group", "from&run"), "?from={}&run=7", "x", "y"),
+        (("path-parameter", "v"), ";v={}", "1", "2"),
+    ],
+)
+def test_values_that_have_no_evidence_are_verified_first(
+    rule: tuple[str, str], name: str, known: str, new: str
+) -> None:
+    one = Learner(thresholds.load(), registrable)
+    for n in range(40):
+        for end in ("", name.format(known)):
+            one.observe(Answered(f"{H}/p{n}{end}", b"%d" % n, float(n)))
+        one.decide(float(n))
+    rules = [LearnedRule(host="h.example", family=rule[0], old=rule[1], state="active")]
+    usual = [f"{H}/q{n}{name.format(known)}" for n in range(2000)]
+    chosen = verified(one, rules, usual)
+    assert 10 < len(chosen) < 20
+    rare = [f"{H}/r{n}{name.format(new)}" for n in range(20)]
+    assert verified(one, rules, rare)[:3] == rare[:3], "also if the share is used up"
+    assert not set(verified(one, rules, rare)) - set(rare[:3])
+
+
+def test_fresh_values_are_not_verified_one_by_one() -> None:
+    one, rng = Learner(thresholds.load(), registrable), random.Random(5)
+    made = ["".join(rng.choices("0123456789abcdef", k=16)) for _ in range(500)]
+    for n in range(40):
+        for end in ("", f"?sid={made[n]}"):
+            one.observe(Answered(f"{H}/p{n}{end}", b"%d" % n, float(n)))
+        one.decide(float(n))
+    rules = [
+        LearnedRule(host="h.example", family="parameter-irrelevant", old="sid", state="active")
+    ]
+    first = [f"{H}/q{n}?sid={made[40 + n]}" for n in range(60)]
+    assert len(verified(one, rules, first)) < 16
+
+
+def test_numbers_alone_tell_pages_apart_where_nothing_changes() -> None:
+    """Tables, such as those of rates or departures, have hardly a word of their own."""
+    one = Learner(thresholds.load(), registrable)
+    rng = random.Random(8)
+
+    def table(url: str, seed: int, at: float) -> Answered:
+        numbers = random.Random(seed).choices(range(1000, 9999), k=80)
+        cells = "".join(f"<td>{number}</td>" for number in numbers)
+        body = f"<title>Rates</title><h1>Rates</h1><table><tr>{cells}</table>".encode()
+        return Answered(url, body[-16:], at, sketch=encoded_sketch(body, "text/html"))
+
+    for n in range(60):
+        one.observe(table(f"{H}/p{n}", n, float(n)))
+        part = rng.choice([1, 1, 1, 2])
+        one.observe(table(f"{H}/p{n}?part={part}", n if part == 1 else n + 1000, float(n)))
+        one.decide(float(n))
+    active_now = [rule.rewrite for rule in one.rules("h.example") if rule.state == "active"]
+    assert [(rewrite.family, rewrite.old) for rewrite in active_now] == [
+        ("parameter-default", "part=1")
+    ]

@@ -23,7 +23,8 @@ def sampler(requests: int = 0) -> Sampler:
 
 def asks(one: Sampler, name: str, since: float | None = 1.0, *, known: bool = True) -> bool:
     """Return whether a prediction is verified."""
-    return one.is_chosen("rule", f"{H}/{name}?s", f"{H}/{name}", since, LIMIT, lambda _part: known)
+    places = () if known else (name.rpartition("/")[0],)
+    return one.is_chosen("rule", f"{H}/{name}?s", f"{H}/{name}", since, LIMIT, lambda: places)
 
 
 def test_early_predictions_are_verified_more_often() -> None:
@@ -39,7 +40,7 @@ def test_as_many_predictions_are_early_as_the_settings_say() -> None:
     one = Sampler(limits)
     never = msgspec.structs.replace(LIMIT, verified=0.0, first=0)
     urls = [f"{H}/docs/{n}" for n in range(9)]
-    chosen = [one.is_chosen("rule", f"{u}?s", u, 1.0, never, lambda _part: True) for u in urls]
+    chosen = [one.is_chosen("rule", f"{u}?s", u, 1.0, never) for u in urls]
     assert chosen == [True] * 7 + [False] * 2
 
 
