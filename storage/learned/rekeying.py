@@ -93,8 +93,7 @@ def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tup
     history.index(connection)
     for part in chunks(list(names)):
         found = select(hosts.c.id, hosts.c.name).where(hosts.c.name.in_(part))
-        for host_id, name in connection.execute(found).all():
-            yield host_id, name
+        yield from map(tuple, connection.execute(found).all())
 
 
 def rekey(

@@ -132,7 +132,8 @@ def stream_rows(
         yield from stream(connection, question, at_once)
         return
     options = {"yield_per": at_once}  # with a cursor of the server's: else it sends all at once
-    yield from connection.exec_driver_sql(question, execution_options=options).partitions(at_once)
+    with connection.exec_driver_sql(question, execution_options=options) as found:
+        yield from found.partitions(at_once)
 
 
 def change_rows(connection: Connection, change: str, values: Sequence[Any]) -> int:
