@@ -12,10 +12,10 @@ from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
     LEARNED,
     Rewritten,
-    alive_among,
     edges_of,
     put_edges,
     release,
+    rows_alive,
 )
 from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
@@ -123,12 +123,12 @@ def rekey(
     plain: dict[bytes, int] = rows_of_keys(connection, list(members))
     waiting = _waiting(connection, members, plain, rewrite)
     answered = {known.row for key in waiting for known in _fetched(members[key])}
-    alive = alive_among(connection, answered.union(plain.values()))
+    alive = rows_alive(connection, answered.union(plain.values()))
     for key, own in waiting.items():
         if any(known.row in alive for known in _fetched(members[key])):
             del plain[key]  # its page is known already, under another name
             members[key].append(own)
-    dead = answered - alive.keys()
+    dead = answered - alive
 
     def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
         if known.state == State.QUEUED:  # at the target of a redirect is the page
