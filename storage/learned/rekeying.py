@@ -141,7 +141,7 @@ def rekey(
     for key, group in members.items():
         one = plain.get(key)
         if one not in alive:
-            best = _best(one for one in group if one[0].row not in dead)
+            best = _best([one for one in group if one[0].row not in dead] if dead else group)
             if best is None:
                 continue
             one = best[0].row
@@ -266,14 +266,23 @@ def _hold(
     connection: Connection, held: Sequence[tuple[_KnownURL, int, Rewritten]], now: float
 ) -> None:
     """Hold URLs because another URL represents them, and record which."""
-    new = [(known, found) for known, _one, found in held if known.state == State.QUEUED]
     queued: dict[tuple[int, int], list[int]] = {}
-    for known, _found in new:
-        queued.setdefault((known.host_id, known.depth), []).append(known.row)
+    before: list[int] = []
+    spared: Counter[tuple[str, ...]] = Counter()  # URLs, by the rules that changed them
+    edges: dict[int, tuple[int, str]] = {}
+    for known, one, found in held:
+        edges[known.row] = one, found.identity
+        if known.state == State.QUEUED:
+            queued.setdefault((known.host_id, known.depth), []).append(known.row)
+            spared[found.rules] += 1
+        else:
+            before.append(known.row)
     transitions.hold(connection, queued, LEARNED)
-    before = [known.row for known, _one, _found in held if known.state == State.HELD]
-    known_edges = edges_of(connection, before)
-    edges = {known.row: (one, found.identity) for known, one, found in held}
-    new_edges = dict(edges.items() - known_edges.items())
-    put_edges(connection, [(row, *edge) for row, edge in sorted(new_edges.items())], now)
-    add_spared(connection, Counter(rule for _known, found in new for rule in found.rules))
+    for row, edge in edges_of(connection, before).items():
+        if edges[row] == edge:
+            del edges[row]
+    put_edges(connection, [(row, *edge) for row, edge in sorted(edges.items())], now)
+    by_rule: Counter[str] = Counter()
+    for rules, number in spared.items():
+        by_rule.update(dict.fromkeys(rules, number))
+    add_spared(connection, by_rule)
