@@ -89,11 +89,15 @@ class LearningSession:
 
     def refresh(self, connection: Connection) -> None:
         """Load rules that another process, or the command, has changed in the store."""
+        start = time.thread_time()
         self._archive.bind(connection)
         generation = rule_rows.generation(connection)
-        if generation == self._generation:
-            return
-        start = time.thread_time()
+        if generation != self._generation:
+            self._reload(connection, generation)
+        self.seconds += time.thread_time() - start
+
+    def _reload(self, connection: Connection, generation: int) -> None:
+        """Load the rules of a generation."""
         wide = rule_rows.wide_hosts(connection)
         is_first = self._generation == _UNKNOWN
         self._archive.has_history |= not is_first or leases.fetched(connection) > 0
@@ -110,7 +114,6 @@ class LearningSession:
             self._learner.forget_hosts(self._learner.hosts_with_other_rules(decided))
             self._in_force = self._in_force.refreshed(connection, decided)
         self._generation = generation
-        self.seconds += time.thread_time() - start
 
     def forget(self) -> None:
         """Forget what came from a transaction that was rolled back."""

@@ -24,6 +24,7 @@ from canonry.storage.sql.transitions import QUEUED, Transition
 
 LEARNED = "learned"  # the reason for which URLs are held here
 HELD = (State.HELD, LEARNED)
+_MAY_REPRESENT = frozenset({int(State.QUEUED), int(State.FETCHED), int(State.REDIRECTED)})
 _EDGE = ("from_id", "to_id", "kind", "status", "located", "first_seen", "last_seen", "count")
 _RELEASED = (
     f"SELECT id, host_id, depth FROM url_rows WHERE state = {int(State.HELD)} "  # noqa: S608 - ours
@@ -178,7 +179,6 @@ class AliveURL(NamedTuple):
 
 def alive_among(connection: Connection, rows: Collection[int]) -> dict[int, AliveURL]:
     """Return by row what is queued, or fetched without an error: only those may represent."""
-    good = {int(State.QUEUED), int(State.FETCHED), int(State.REDIRECTED)}
     question = (
         "SELECT urls.id, urls.url, urls.state, urls.priority, pages.status FROM urls "
         "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
@@ -186,7 +186,20 @@ def alive_among(connection: Connection, rows: Collection[int]) -> dict[int, Aliv
     return {
         row: AliveURL(url, state == State.QUEUED and priority == ALIAS)
         for row, url, state, priority, status in rows_of(connection, question, list(rows))
-        if state in good and (status is None or status < FIRST_ERROR)
+        if state in _MAY_REPRESENT and (status is None or status < FIRST_ERROR)
+    }
+
+
+def rows_alive(connection: Connection, rows: Collection[int]) -> set[int]:
+    """Return the rows of which `alive_among` tells more."""
+    question = (
+        "SELECT url_rows.id, url_rows.state, pages.status FROM url_rows "
+        "LEFT JOIN pages ON pages.url_id = url_rows.id WHERE url_rows.id"
+    )
+    return {
+        row
+        for row, state, status in rows_of(connection, question, list(rows))
+        if state in _MAY_REPRESENT and (status is None or status < FIRST_ERROR)
     }
 
 

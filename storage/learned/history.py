@@ -3,15 +3,25 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, inspect, literal_column, select
+from sqlalchemy import Connection, bindparam, inspect, select
 
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.records import ALIAS
 from canonry.storage.sql.bulk import rows_of
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
 
 _AT_ONCE = 10_000  # rows
 _MAX_HOPS = 5  # of a chain that are followed to its end
+_QUEUED = Prepared(
+    select(urls.c.id, urls.c.url)
+    .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+    .where(hosts.c.name == bindparam("host"), urls.c.state == State.QUEUED)
+    .where(urls.c.priority < ALIAS)
+    .order_by(urls.c.priority, urls.c.depth, urls.c.id)
+    .limit(bindparam("most"))
+    .offset(bindparam("after"))
+)
 
 
 class PastAnswer(NamedTuple):
@@ -227,7 +237,7 @@ def url_with_key(connection: Connection, key: bytes) -> str | None:
     return next((url for (url,) in rows_of(connection, question, [key])), None)
 
 
-def queued_of(connection: Connection, host: str, most: int, after: int) -> list[tuple[int, str]]:
+def queued_of(connection: Connection, host: str, most: int, after: int) -> list[tuple[Any, ...]]:
     """Return the rows and URLs of a host that are fetched next, in their order; no deferred ones.
 
     Args:
@@ -236,13 +246,4 @@ def queued_of(connection: Connection, host: str, most: int, after: int) -> list[
         most: how many.
         after: without so many before them.
     """
-    query = (
-        select(urls.c.id, urls.c.url)
-        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
-        .where(hosts.c.name == host, urls.c.state == literal_column(f"{State.QUEUED:d}"))
-        .where(urls.c.priority < ALIAS)
-        .order_by(urls.c.priority, urls.c.depth, urls.c.id)
-        .limit(most)
-        .offset(after)
-    )
-    return [(row, url) for row, url in connection.execute(query)]
+    return _QUEUED.run(connection, {"host": host, "most": most, "after": after})

@@ -6,22 +6,22 @@ from itertools import compress
 from operator import not_
 from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, Row, delete, select
+from sqlalchemy import Connection, delete, select
 
 from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
     LEARNED,
     Rewritten,
-    alive_among,
     edges_of,
     put_edges,
     release,
+    rows_alive,
 )
 from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.key_rows import rows_of_keys
-from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import chunks, insert_rows, rows_of
+from canonry.storage.sql import transitions, url_tails
+from canonry.storage.sql.bulk import chunks, insert_rows, rows_of, stream_rows
 from canonry.storage.sql.schema import State, classes, hosts
 
 _AT_ONCE = 10_000  # rows
@@ -43,12 +43,12 @@ class _KnownURL(NamedTuple):
 
     row: int
     host_id: int
-    url: str
     state: int
     reason: str | None
     depth: int
     priority: int
     source: int | None
+    url: str
 
     @property
     def is_held(self) -> bool:
@@ -62,31 +62,38 @@ class _KnownURL(NamedTuple):
         return self.state == State.QUEUED and is_ordinary and self.source is not None
 
 
-_COLUMNS = ("id", "host_id", "url", "state", "reason", "depth", "priority", "source_id")
-_KNOWN_BY_ROW = f"SELECT {', '.join(_COLUMNS)} FROM urls WHERE id"  # noqa: S608 - our names
-
-
-def _rows_of_hosts(
-    connection: Connection, names: Collection[str], columns: Iterable[str]
-) -> Iterator[Sequence[Row[Any]]]:
-    """Yield some columns of the URLs of hosts, some rows at a time.
-
-    The index for it is made when the first rule needs it.
-    """
-    history.index(connection)
-    question = f"SELECT {', '.join(columns)} FROM urls WHERE host_id = "  # noqa: S608 - our names
-    for part in chunks(list(names)):
-        for host_id in connection.scalars(select(hosts.c.id).where(hosts.c.name.in_(part))).all():
-            found = connection.exec_driver_sql(
-                f"{question}{host_id:d}", execution_options={"yield_per": _AT_ONCE}
-            )
-            yield from found.partitions(_AT_ONCE)
+_COLUMNS = "id, host_id, state, reason, depth, priority, source_id"
+_STATE, _REASON = 2, 3
+_KNOWN_BY_ROW = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our names
 
 
 def urls_of(connection: Connection, names: Collection[str]) -> Iterator[list[str]]:
     """Yield the URLs of hosts, some at a time."""
-    for some in _rows_of_hosts(connection, names, ["url"]):
-        yield [url for (url,) in some]
+    for host_id, name in _hosts_named(connection, names):
+        question = f"SELECT tail FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
+        for some in stream_rows(connection, question, _AT_ONCE):
+            yield url_tails.urls_of([tail for (tail,) in some], name)
+
+
+def _known_urls_of(
+    connection: Connection, names: Collection[str]
+) -> Iterator[tuple[Sequence[tuple[Any, ...]], list[str]]]:
+    """Yield what is known of the URLs of hosts, some rows at a time: the columns, and the URLs."""
+    for host_id, name in _hosts_named(connection, names):
+        question = f"SELECT {_COLUMNS}, tail FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
+        for rows in stream_rows(connection, question, _AT_ONCE):
+            yield rows, url_tails.urls_of([row[-1] for row in rows], name)
+
+
+def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Yield the rows and names of hosts.
+
+    The index that finds their URLs is made when the first rule needs it.
+    """
+    history.index(connection)
+    for part in chunks(list(names)):
+        found = select(hosts.c.id, hosts.c.name).where(hosts.c.name.in_(part))
+        yield from map(tuple, connection.execute(found).all())
 
 
 def rekey(
@@ -112,17 +119,16 @@ def rekey(
         is_verified: returns True for queued URLs that are to be fetched all the same.
     """
     _clear(connection, names)
-    known_urls = _rows_of_hosts(connection, names, _COLUMNS)
-    members, free = _by_class(known_urls, rewrite, rewrite_held)
+    members, free = _by_class(_known_urls_of(connection, names), rewrite, rewrite_held)
     plain: dict[bytes, int] = rows_of_keys(connection, list(members))
     waiting = _waiting(connection, members, plain, rewrite)
     answered = {known.row for key in waiting for known in _fetched(members[key])}
-    alive = alive_among(connection, answered.union(plain.values()))
+    alive = rows_alive(connection, answered.union(plain.values()))
     for key, own in waiting.items():
         if any(known.row in alive for known in _fetched(members[key])):
             del plain[key]  # its page is known already, under another name
             members[key].append(own)
-    dead = answered - alive.keys()
+    dead = answered - alive
 
     def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
         if known.state == State.QUEUED:  # at the target of a redirect is the page
@@ -135,7 +141,7 @@ def rekey(
     for key, group in members.items():
         one = plain.get(key)
         if one not in alive:
-            best = _best(one for one in group if one[0].row not in dead)
+            best = _best([one for one in group if one[0].row not in dead] if dead else group)
             if best is None:
                 continue
             one = best[0].row
@@ -161,12 +167,14 @@ def rekey(
 
 
 def _by_class(
-    known_urls: Iterable[Sequence[Row[Any]]], rewrite: Rewrite, rewrite_held: Rewrite
+    known_urls: Iterable[tuple[Sequence[tuple[Any, ...]], list[str]]],
+    rewrite: Rewrite,
+    rewrite_held: Rewrite,
 ) -> tuple[dict[bytes, list[tuple[_KnownURL, Rewritten]]], list[int]]:
     """Sort known URLs.
 
     Args:
-        known_urls: the columns of `_KnownURL`, some rows at a time.
+        known_urls: their columns, and the URLs, some rows at a time.
         rewrite: what the active rules make of URLs.
         rewrite_held: what active and suspended rules make of them.
 
@@ -175,17 +183,20 @@ def _by_class(
     """
     members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
     free: list[int] = []
-    for rows in known_urls:
-        some = list(map(_KnownURL._make, rows))
-        are_held = [known.is_held for known in some]
-        held = iter(rewrite_held([known.url for known in compress(some, are_held)]))
-        others = iter(rewrite([known.url for known in compress(some, map(not_, are_held))]))
-        for known, is_held in zip(some, are_held, strict=True):
+    for rows, urls in known_urls:
+        are_held = [row[_REASON] == LEARNED and row[_STATE] == State.HELD for row in rows]
+        held = iter(rewrite_held(list(compress(urls, are_held))))
+        others = iter(rewrite(list(compress(urls, map(not_, are_held)))))
+        for row, url, is_held in zip(rows, urls, are_held, strict=True):
             found = next(held if is_held else others)
             if found is not None and (found.rules or is_held):
-                members.setdefault(found.key, []).append((known, found))
+                one = _KnownURL._make((*row[:-1], url)), found
+                if (group := members.get(found.key)) is None:
+                    members[found.key] = [one]
+                else:
+                    group.append(one)
             elif is_held:
-                free.append(known.row)
+                free.append(row[0])
     return members, free
 
 
@@ -255,14 +266,23 @@ def _hold(
     connection: Connection, held: Sequence[tuple[_KnownURL, int, Rewritten]], now: float
 ) -> None:
     """Hold URLs because another URL represents them, and record which."""
-    new = [(known, found) for known, _one, found in held if known.state == State.QUEUED]
     queued: dict[tuple[int, int], list[int]] = {}
-    for known, _found in new:
-        queued.setdefault((known.host_id, known.depth), []).append(known.row)
+    before: list[int] = []
+    spared: Counter[tuple[str, ...]] = Counter()  # URLs, by the rules that changed them
+    edges: dict[int, tuple[int, str]] = {}
+    for known, one, found in held:
+        edges[known.row] = one, found.identity
+        if known.state == State.QUEUED:
+            queued.setdefault((known.host_id, known.depth), []).append(known.row)
+            spared[found.rules] += 1
+        else:
+            before.append(known.row)
     transitions.hold(connection, queued, LEARNED)
-    before = [known.row for known, _one, _found in held if known.state == State.HELD]
-    known_edges = edges_of(connection, before)
-    edges = {known.row: (one, found.identity) for known, one, found in held}
-    new_edges = dict(edges.items() - known_edges.items())
-    put_edges(connection, [(row, *edge) for row, edge in sorted(new_edges.items())], now)
-    add_spared(connection, Counter(rule for _known, found in new for rule in found.rules))
+    for row, edge in edges_of(connection, before).items():
+        if edges[row] == edge:
+            del edges[row]
+    put_edges(connection, [(row, *edge) for row, edge in sorted(edges.items())], now)
+    by_rule: Counter[str] = Counter()
+    for rules, number in spared.items():
+        by_rule.update(dict.fromkeys(rules, number))
+    add_spared(connection, by_rule)

@@ -48,6 +48,7 @@ _SELECT = select(*(rules.c[name] for name in _COLUMNS))
 # Built once: building a statement takes longer than running it.
 _ids: BindParameter[str] = bindparam("ids", expanding=True)
 _DELETE_EVIDENCE = delete(evidence).where(evidence.c.rule_id.in_(_ids))
+_GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # in each transaction
 _DELETE_RULES = delete(rules).where(
     rules.c.id.in_(_ids), rules.c.state.in_(("candidate", "probation"))
 )
@@ -88,8 +89,8 @@ def _rewrite(rule_id: str, host: str, fields: str) -> Rewrite:
 
 def generation(connection: Connection) -> int:
     """Return a number that changes whenever the set of active rules does."""
-    found = connection.scalar(select(meta.c.value).where(meta.c.name == "rules"))
-    return int(found or 0)
+    found = _GENERATION.run(connection, {})
+    return int(found[0][0]) if found else 0
 
 
 def advance(connection: Connection) -> int:

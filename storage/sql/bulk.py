@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, bindparam, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.prepared import Prepared, execute, stream
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -111,12 +111,29 @@ def rows_of(
     if not values:
         return
     if connection.dialect.name == "postgresql":
-        yield from connection.exec_driver_sql(f"{question} = ANY(%s)", (list(values),))
+        yield from execute(connection, f"{question} = ANY(%s)", (list(values),)).rows
         return
     for part in chunks(values):
         marks = ", ".join("?" * len(part))
-        # All at once: one by one they take a quarter more.
-        yield from connection.exec_driver_sql(f"{question} IN ({marks})", tuple(part)).all()
+        yield from execute(connection, f"{question} IN ({marks})", tuple(part)).rows
+
+
+def stream_rows(
+    connection: Connection, question: str, at_once: int
+) -> Iterator[Sequence[tuple[Any, ...]]]:
+    """Yield all rows that a question gives, so many at once, without holding more of them.
+
+    Args:
+        connection: in a transaction.
+        question: a SELECT without parameters.
+        at_once: how many rows.
+    """
+    if connection.dialect.name == "sqlite":
+        yield from stream(connection, question, at_once)
+        return
+    options = {"yield_per": at_once}  # with a cursor of the server's: else it sends all at once
+    with connection.exec_driver_sql(question, execution_options=options) as found:
+        yield from found.partitions(at_once)
 
 
 def change_rows(connection: Connection, change: str, values: Sequence[Any]) -> int:
@@ -131,11 +148,11 @@ def change_rows(connection: Connection, change: str, values: Sequence[Any]) -> i
         How many rows there were.
     """
     if values and connection.dialect.name == "postgresql":
-        return connection.exec_driver_sql(f"{change} = ANY(%s)", (list(values),)).rowcount
+        return execute(connection, f"{change} = ANY(%s)", (list(values),)).changed
     changed = 0
     for part in chunks(values):
         marks = ", ".join("?" * len(part))
-        changed += connection.exec_driver_sql(f"{change} IN ({marks})", tuple(part)).rowcount
+        changed += execute(connection, f"{change} IN ({marks})", tuple(part)).changed
     return changed
 
 

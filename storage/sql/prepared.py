@@ -28,7 +28,7 @@ class _Compiled(NamedTuple):
         return all_values if self.names is None else [all_values[name] for name in self.names]
 
 
-class _Done(NamedTuple):
+class Done(NamedTuple):
     """What a statement did."""
 
     rows: list[tuple[Any, ...]]  # that it gives
@@ -107,13 +107,36 @@ class Prepared:
         return compiled
 
 
+def execute(
+    connection: Connection, text: str, arguments: Sequence[Any] | Mapping[str, Any] = ()
+) -> Done:
+    """Execute a text of SQL as its driver takes it, without SQLAlchemy's work for each execution.
+
+    Raises:
+        DBAPIError: as with any other statement.
+    """
+    return _execute(connection, text, arguments)
+
+
+def stream(connection: Connection, text: str, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows that a text of SQL gives, as they are asked for, at most so many at once.
+
+    Raises:
+        DBAPIError: as with any other statement.
+    """
+    with _cursor(connection, text) as cursor:
+        cursor.execute(text)
+        while rows := cursor.fetchmany(at_once):
+            yield rows
+
+
 def _execute(
     connection: Connection,
     text: str,
-    arguments: _Arguments | list[_Arguments],
+    arguments: Sequence[Any] | Mapping[str, Any],
     *,
     many: bool = False,
-) -> _Done:
+) -> Done:
     """Execute a statement with the driver."""
     with _cursor(connection, text) as cursor:
         if many:
@@ -121,7 +144,7 @@ def _execute(
         else:
             cursor.execute(text, arguments)
         is_question: bool = cursor.description is not None  # there are rows to come
-        return _Done(list(cursor.fetchall()) if is_question else [], cursor.rowcount)
+        return Done(list(cursor.fetchall()) if is_question else [], cursor.rowcount)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Tails: how the table keeps URLs without what their host's row says already."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def tails_of(urls: Sequence[str], hosts: Sequence[str]) -> list[str]:
@@ -24,3 +24,15 @@ def tails_of(urls: Sequence[str], hosts: Sequence[str]) -> list[str]:
 def tail_of(url: str, host: str) -> str:
     """Return what the table keeps of one URL."""
     return tails_of((url,), (host,))[0]
+
+
+def urls_of(tails: Iterable[str], host: str) -> list[str]:
+    """Return the URLs of which the table keeps some tails, all of one host.
+
+    As the view does, in half of its time: that looks the host up for each.
+    """
+    https, http = f"https://{host}", f"http://{host}"
+    return [
+        https + tail if tail[:1] == "/" else http + tail[1:] if tail[:2] == ":/" else tail
+        for tail in tails
+    ]

@@ -193,6 +193,8 @@ class Assessor:
     def _review(self, name: str, site: KnownSite, url: str, parts: Parts) -> None:
         """Judge what a new fact about a URL says: of itself, and of those that lead to it."""
         for tally in self._memory.tallies_about(name, site):
+            if not tally.marks(url):  # most URLs are changed by no rule
+                continue
             result = self._enter(tally, url, parts)
             if result is None or url not in tally.results:
                 continue

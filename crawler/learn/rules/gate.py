@@ -13,7 +13,7 @@ from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
 from canonry.crawler.learn.life.thresholds import Gate, Thresholds
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.learn.rules.rewriting import identities, start_of
+from canonry.crawler.learn.rules.rewriting import by_start, identities
 from canonry.storage.learned import history, rekeying, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -52,7 +52,7 @@ def reason_to_block(
     is_marked = family.mark(said)
     for urls in rekeying.urls_of(connection, in_force.hosts_of(connection, said)):
         some = identities(canonicalizer, urls)
-        starts.update(map(start_of, some))
+        starts.update({start: len(places) for start, places in by_start(some).items()})
         marked += filter(is_marked, some)
     port = _port(said.host)
     known = sum(count for start, count in starts.items() if _port(site_in(start)) == port)

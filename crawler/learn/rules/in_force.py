@@ -130,8 +130,8 @@ class RulesInForce:
 
     def with_ids(self, ids: Iterable[str]) -> list[LearnedRule]:
         """Return the active rules with some ids."""
-        known = (self._known.get(name) for name in ids)
-        return [rule for rule in known if rule is not None and rule.state == "active"]
+        known = self._known
+        return [r for name in ids if (r := known.get(name)) is not None and r.state == "active"]
 
     def about(self, site: str) -> list[LearnedRule]:
         """Return the active and suspended rules that cover a site, or move others to it.

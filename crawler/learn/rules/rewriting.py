@@ -1,6 +1,6 @@
 """Rewriting: what learned rules make of many URLs at once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from canonry.canon import Canonical, Canonicalizer
 from canonry.canon.learned import RuleSet, RuleStep, follow, site_in
@@ -10,22 +10,20 @@ from canonry.storage.learned.classes import Rewritten
 _AUTHORITY = len("https://")  # it begins no later than here
 
 
-def start_of(identity: str) -> str:
-    """Return a beginning of an identity that tells its site: all before the path, or more."""
-    return identity[: identity.find("/", _AUTHORITY) + 1] or identity
+def by_start(identities: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places of identities, by a beginning that tells their site: all before the path.
 
-
-class _Steps(dict[str, tuple[RuleStep, ...]]):
-    """What active rules do, by the start of a URL: looked up once for all URLs of a site."""
-
-    def __init__(self, rules: RuleSet) -> None:
-        """Bind rules."""
-        self._rules = rules
-
-    def __missing__(self, start: str) -> tuple[RuleStep, ...]:
-        """Look up what the rules do that cover the site of a URL with some start."""
-        steps = self[start] = self._rules.steps_on(site_in(start))
-        return steps
+    It may be longer where there is no path.
+    """
+    found: dict[str, list[int]] = {}
+    start, end, places = "", 0, list[int]()
+    for place, identity in enumerate(identities):
+        if not end or not identity.startswith(start):  # mostly as the one before
+            end = identity.find("/", _AUTHORITY) + 1
+            start = identity[:end] or identity
+            places = found.setdefault(start, [])
+        places.append(place)
+    return found
 
 
 def identities(canonicalizer: Canonicalizer, urls: list[str]) -> list[str]:
@@ -46,45 +44,58 @@ def rewrite_many(
         canonicalizer: makes identities, without learned rules.
         urls: texts that have a canonical form.
     """
-    steps = _Steps(rules)
     plain = identities(canonicalizer, urls)
-    places: list[int] = []
-    texts: list[str] = []
-    used: list[tuple[str, ...]] = []
-    for place, identity in enumerate(plain):
-        text, parts = identity, None
-        ids: tuple[str, ...] = ()
-        for rule, mark, apply, below, moves_host in steps[start_of(identity)]:
-            if not mark(text):
-                continue
-            if parts is None:
-                parts = Parts.of(text)
-            after = apply(parts, rule)
-            if after is not parts and parts.path.startswith(below):
-                text, parts = str(after), after
-                ids = (*ids, rule.id) if ids else (rule.id,)
-                if moves_host:
-                    break
-        if ids:
-            places.append(place)
-            texts.append(text)
-            used.append(ids)
+    texts = plain.copy()
+    used: dict[int, tuple[str, ...]] = {}  # ids of rules, by the place of the URL
+    for start, places in by_start(plain).items():
+        _apply(rules.steps_on(site_in(start)), places, texts, used)
+    forms = _forms(canonicalizer, [texts[place] for place in used])
+    doubtful = _that_may_change(rules, [form.identity for form in forms])
     found: list[Rewritten | None] = [None] * len(urls)
-    for place, form, ids in zip(places, _forms(canonicalizer, texts), used, strict=True):
-        _url, identity, key = form
-        if _may_change(steps[start_of(identity)], identity):
+    for number, ((place, ids), form) in enumerate(zip(used.items(), forms, strict=True)):
+        if number in doubtful:
             found[place] = _followed(rules, canonicalizer, plain[place])
         else:
-            found[place] = Rewritten(identity, key, ids, plain[place])
+            found[place] = Rewritten(form.identity, form.key, ids, plain[place])
     return found
 
 
-def _may_change(steps: Iterable[RuleStep], identity: str) -> bool:
-    """Return False if no step changes an identity."""
-    for step in steps:  # noqa: SIM110 - a generator takes longer than the marks
-        if step.mark(identity):
-            return True
-    return False
+def _apply(
+    steps: Iterable[RuleStep], places: list[int], texts: list[str], used: dict[int, tuple[str, ...]]
+) -> None:
+    """Apply each of some rules once to identities of a site.
+
+    Args:
+        steps: what the rules do, in their order.
+        places: of the identities.
+        texts: by place the identities; they are replaced by what the rules make of them.
+        used: receives by place the ids of the rules that have changed it.
+    """
+    split: dict[int, Parts] = {}
+    for rule, mark, apply, below, moves_host in steps:
+        name = (rule.id,)
+        moved = set[int]()
+        for place in [place for place in places if mark(texts[place])]:
+            parts = split.get(place) or Parts.of(texts[place])
+            after = apply(parts, rule)
+            if after is not parts and parts.path.startswith(below):
+                texts[place] = str(after)
+                used[place] = used[place] + name if place in split else name
+                split[place] = after
+                if moves_host:
+                    moved.add(place)
+        if moved:
+            places = [place for place in places if place not in moved]
+
+
+def _that_may_change(rules: RuleSet, made: Sequence[str]) -> set[int]:
+    """Return the places of identities that rules may change; they change none of the others."""
+    found: set[int] = set()
+    for start, places in by_start(made).items():
+        for step in rules.steps_on(site_in(start)):
+            mark = step.mark
+            found.update([place for place in places if mark(made[place])])
+    return found
 
 
 def _followed(rules: RuleSet, canonicalizer: Canonicalizer, plain: str) -> Rewritten | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 from support.stores import MAKE, candidate, open_store
 from support.strategies import tries
 
@@ -15,7 +15,7 @@ from canonry.canon import LearnedRule
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import State, Store
 from canonry.storage.learned import rekeying
-from canonry.storage.learned.classes import Rewritten
+from canonry.storage.learned.classes import Rewritten, alive_among, rows_alive
 from canonry.storage.records import ALIAS, TARGET
 from canonry.storage.sql.schema import url_rows
 
@@ -96,6 +96,8 @@ def test_rekeying_needs_only_what_rules_change_and_is_undone_without_them(
             connection.exec_driver_sql("ROLLBACK TO before")
             assert rekey(connection, rules, only_changed=True) == done
             assert known(connection) == expected
+            ids = list(connection.scalars(select(row)))
+            assert rows_alive(connection, ids) == alive_among(connection, ids).keys()
         rekey(connection, RulesInForce((), MAKE), only_changed=True)
         rows, edges, classes = known(connection)
         connection.exec_driver_sql("ROLLBACK TO example")

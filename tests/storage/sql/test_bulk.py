@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, delete, select
+from sqlalchemy.exc import DBAPIError
 from support.stores import open_store
 
 from canonry.storage.sql import bulk
@@ -71,6 +72,24 @@ def test_rows_are_changed_by_many_values(
         changed = select(url_rows.c.id).where(url_rows.c.depth == 9).order_by(url_rows.c.id)
         assert list(connection.scalars(changed)) == [2, 3, 5]
         assert bulk.change_rows(connection, "DELETE FROM url_rows WHERE id", [1, 2]) == 2
+    store.close()
+
+
+def test_all_rows_are_given_some_at_once(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    rows = len(_COLUMNS["id"])
+    with store.transaction() as connection:
+        bulk.insert_columns(connection, url_rows, _COLUMNS)
+        question = "SELECT id, tail FROM url_rows ORDER BY id"
+        some = [list(map(tuple, part)) for part in bulk.stream_rows(connection, question, rows - 1)]
+        assert [len(part) for part in some] == [rows - 1, 1]
+        assert [row for part in some for row in part] == [
+            *zip(_COLUMNS["id"], _COLUMNS["tail"], strict=True)
+        ]
+        first = next(bulk.stream_rows(connection, question, 1))  # the rest is not in the way
+        bulk.change_rows(connection, "DELETE FROM url_rows WHERE id", [first[0][0]])
+        with pytest.raises(DBAPIError):
+            next(bulk.stream_rows(connection, "SELECT nothing FROM nowhere", 1))
     store.close()
 
 

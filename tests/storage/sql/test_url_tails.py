@@ -9,7 +9,7 @@ from sqlalchemy import select
 from support.stores import candidate, open_store
 
 from canonry.storage.sql.schema import url_rows, urls
-from canonry.storage.sql.url_tails import tail_of
+from canonry.storage.sql.url_tails import tail_of, urls_of
 
 _URLS = {  # each with its host, and what the table keeps
     "https://a.example/": ("a.example", "/"),
@@ -44,6 +44,7 @@ def test_the_view_has_each_url_whole(tmp_path: Path) -> None:
     store.close()
     assert found == list(_URLS)
     assert kept == [tail for _host, tail in _URLS.values()]
+    assert [urls_of([tail], host) for host, tail in _URLS.values()] == [[url] for url in found]
 
 
 @given(

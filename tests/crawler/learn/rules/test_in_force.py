@@ -12,7 +12,7 @@ from support.strategies import tries
 from canonry.canon import LearnedRule, RulesError, RuleSet
 from canonry.canon.learned import Rewrite, follow, site_in
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.learn.rules.rewriting import identities, rewrite_many, start_of
+from canonry.crawler.learn.rules.rewriting import by_start, identities, rewrite_many
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.sql.schema import metadata
@@ -118,11 +118,15 @@ def test_what_the_rules_make_of_a_url_may_be_changed_by_a_rule_that_ran_before()
     assert (found.identity, found.rules) == (f"http://{W}/x/", (RULES[10].id, RULES[11].id))
 
 
-@given(urls)
-def test_the_start_of_an_identity_tells_its_site(url: str) -> None:
-    identity = MAKE.identity(url)
-    assert identity.startswith(start_of(identity))
-    assert site_in(start_of(identity)) == site_in(identity)
+@given(st.lists(urls, max_size=6))
+def test_the_start_of_an_identity_tells_its_site(some: list[str]) -> None:
+    plain = identities(MAKE, some)
+    places = by_start(plain)
+    assert sorted(place for found in places.values() for place in found) == [*range(len(plain))]
+    for start, found in places.items():
+        for place in found:
+            assert plain[place].startswith(start)
+            assert site_in(start) == site_in(plain[place])
 
 
 @given(st.lists(rules, max_size=3), urls)
