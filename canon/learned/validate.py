@@ -8,7 +8,7 @@ from canonry.canon.learned.family_fields import is_directory
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.sites import is_host_name, is_site
 
-_WITH_NAMES = (
+WITH_NAMES = (
     "parameter-irrelevant",
     "parameter-group",
     "parameter-default",
@@ -33,8 +33,8 @@ def _fault_of_place(rewrite: Rewrite, *, by_name: bool) -> str | None:
         return "'host' has to be a host in lower case; with its port, if that is no default port"
     if not is_directory(rewrite.below):
         return "'below' has to be a path that begins and ends with a slash"
-    if rewrite.beside and rewrite.family not in _WITH_NAMES:
-        return f"'beside' is for the families {', '.join(_WITH_NAMES)}"
+    if rewrite.beside and rewrite.family not in WITH_NAMES:
+        return f"'beside' is for the families {', '.join(WITH_NAMES)}"
     if rewrite.but and not rewrite.subdomains:
         return "'but' is for rules with 'subdomains'"
     return None

@@ -23,7 +23,7 @@ from canonry.canon import (
 from canonry.canon.learned.families import FAMILIES, act
 from canonry.canon.learned.rewrite import Rewrite, to_fields
 from canonry.canon.learned.ruleset import follow, loads
-from canonry.canon.learned.validate import fault, find_circle
+from canonry.canon.learned.validate import WITH_NAMES, fault, find_circle
 from canonry.canon.policies import preset
 from canonry.canon.syntax.parts import Parts
 
@@ -334,17 +334,40 @@ def test_text_that_is_no_file_of_rules_is_refused(text: str | bytes) -> None:
 
 HOSTS = ["h.example", "www.h.example", "o.example", "a.h.example", "h.example:8080", "127.0.0.1"]
 PREFIXES = ["/", "/a/", "/b/", "/a/b/", "/A/", "/c/"]
-BITS = ["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//", ";a=1", ";b", "/..;a"]
-rewrites = st.builds(
-    Rewrite,
-    host=st.sampled_from(HOSTS),
-    family=st.sampled_from(sorted(FAMILIES)),
-    below=st.sampled_from(["/", "/a/"]),
-    old=st.sampled_from(["", "index.html", "a", "b", *PREFIXES]),
-    new=st.sampled_from(["", "slash", "bare", "file", "any-case", *HOSTS, *PREFIXES]),
-    beside=st.sampled_from([(), ("b",), ("a", "c")]),
-    subdomains=st.booleans(),
-).filter(lambda rewrite: fault(rewrite) is None)
+BITS = ["/", "/a", "/b", "/A", "/c", "/index.html", "/x.y", "//", ";a=1", ";b", "/..;a", "/(S(a))"]
+OLD = {  # what families replace; that is nothing if they are not named here
+    "index-file": ["index.html"],
+    "path-prefix": PREFIXES,
+    "path-parameter": ["a", "b"],
+    "parameter-irrelevant": ["a", "b"],
+    "parameter-anywhere": ["a", "b"],
+    "parameter-group": ["a&b", "a&c"],
+    "parameter-default": ["a=1", "b=2"],
+}
+NEW = {  # what they put there
+    "path-prefix": PREFIXES,
+    "trailing-slash": ["slash", "bare", "file"],
+    "parameter-anywhere": ["", "any-case"],
+    "www": HOSTS,
+    "host-alias": HOSTS,
+}
+BESIDE = [(), ("b",), ("a", "c")]
+rewrites = (
+    st.sampled_from(sorted(FAMILIES))
+    .flatmap(
+        lambda family: st.builds(
+            Rewrite,
+            host=st.sampled_from(HOSTS),
+            family=st.just(family),
+            below=st.sampled_from(["/", "/a/"]),
+            old=st.sampled_from(OLD.get(family, [""])),
+            new=st.sampled_from(NEW.get(family, [""])),
+            beside=st.sampled_from(BESIDE if family in WITH_NAMES else [()]),
+            subdomains=st.booleans(),
+        )
+    )
+    .filter(lambda rewrite: fault(rewrite) is None)
+)
 rule_sets = st.lists(rewrites, max_size=8, unique=True).filter(lambda s: find_circle(s) is None)
 their_urls = st.builds(
     lambda scheme, host, path, query: f"{scheme}://{host}{path}{query}",
