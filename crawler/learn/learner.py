@@ -228,16 +228,22 @@ class Learner:
             since = None if tracked is None else now - tracked.verified_at
             limits = self._thresholds.family[rule.family]
             url = source or identity
-            new_places = partial(self._new_places, tracked, url, identity)
+            new_places = partial(self._new_places, tracked, url, identity, limits.first)
             if self._sampler.is_chosen(rule.id, url, identity, since, limits, new_places):
                 return True
         return False
 
-    def _new_places(self, rule: TrackedRule | None, url: str, identity: str) -> Iterator[str]:
-        """Yield the part of the site, and the values, for which a rule has no evidence."""
+    def _new_places(
+        self, rule: TrackedRule | None, url: str, identity: str, first: int
+    ) -> Iterator[tuple[str, int]]:
+        """Yield the part of the site, and the values, for which a rule has no evidence.
+
+        Each with the number of predictions that are to be fetched: in a part, some pages may be
+        exceptions; a value of a parameter that selects does so mostly.
+        """
         part = first_directory(Parts.of(identity).path)
         if part and not (rule is not None and self._book.has_evidence_in(rule, part)):
-            yield part
+            yield part, first
         tally = None if rule is None else self._book.tally_of(rule)
         if tally is not None:
-            yield from tally.unproven(url)
+            yield from ((field, 1) for field in tally.unproven(url))

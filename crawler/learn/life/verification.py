@@ -43,7 +43,7 @@ class Sampler:
         identity: str,
         since_verified: float | None,
         threshold: Threshold,
-        new_places: Callable[[], Iterable[str]] = tuple,
+        new_places: Callable[[], Iterable[tuple[str, int]]] = tuple,
     ) -> bool:
         """Return True if a prediction is to be fetched, although the rule could spare it.
 
@@ -58,7 +58,8 @@ class Sampler:
             identity: what the rule makes of it.
             since_verified: seconds since the rule was last verified; None if that is not known.
             threshold: of the rule's family.
-            new_places: returns the places of the URL in which the rule has no evidence.
+            new_places: returns the places of the URL in which the rule has no evidence, each with
+                how many predictions are fetched there.
         """
         if (rule_id, url) in self._chosen:
             return True
@@ -71,7 +72,7 @@ class Sampler:
         if spent > allowed + threshold.first:
             return False
         is_in_share = spent <= allowed and self._is_in_share(url, before, threshold)
-        if not (is_in_share or overdue or self._is_first(rule_id, threshold, new_places())):
+        if not (is_in_share or overdue or self._is_first(rule_id, new_places())):
             return False
         _set(self._spent, host, spent)
         _set(self._chosen, (rule_id, url), True)  # noqa: FBT003 - a value, not a flag
@@ -85,11 +86,11 @@ class Sampler:
         digest = hashlib.blake2b(url.encode(), digest_size=4).digest()
         return int.from_bytes(digest) / 2**32 < share
 
-    def _is_first(self, rule_id: str, threshold: Threshold, places: Iterable[str]) -> bool:
+    def _is_first(self, rule_id: str, places: Iterable[tuple[str, int]]) -> bool:
         """Return True for one of a rule's first predictions in a place."""
-        for place in places:
+        for place, most in places:
             before = self._first.get((rule_id, place), 0)
-            if before < threshold.first:
+            if before < most:
                 _set(self._first, (rule_id, place), before + 1)
                 return True
         return False

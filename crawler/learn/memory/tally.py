@@ -20,7 +20,7 @@ from canonry.crawler.learn.memory.selecting_fields import selecting_fields
 from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
-_FIELDS = 64  # different ones, of a rule; a parameter with more may have any value
+_FIELDS = 16  # different ones, of a rule; where so many agree, any other value does, too
 _CLASS = 16  # URLs of which a rewrite makes the same; more are not compared
 _ROOT = "/"  # the part of paths that lie in no directory
 
@@ -81,8 +81,7 @@ class RuleTally:
         final: the URLs whose verdict no other fact can change.
         doubts: paths of pages that could not be compared; a few of them.
         suspected: True if the rule is worth questions before any evidence.
-        fields: what was dropped from URLs that speak for the rule; so many at most that they may be
-            anything.
+        fields: what was dropped from URLs that speak for the rule; a few of them.
         look_at: after how many answers it is worth to look for values of its parameter that agree.
         compared: how much pages differ from those that they were compared with.
         beside: how much the pages differ of which the rewrite makes the same, from each other.

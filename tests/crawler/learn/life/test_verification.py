@@ -23,7 +23,7 @@ def sampler(requests: int = 0) -> Sampler:
 
 def asks(one: Sampler, name: str, since: float | None = 1.0, *, known: bool = True) -> bool:
     """Return whether a prediction is verified."""
-    places = () if known else (name.rpartition("/")[0],)
+    places = () if known else ((name.rpartition("/")[0], LIMIT.first),)
     return one.is_chosen("rule", f"{H}/{name}?s", f"{H}/{name}", since, LIMIT, lambda: places)
 
 
