@@ -12,6 +12,7 @@ from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.defaults import is_by_chance, open_defaults
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
+from canonry.crawler.learn.evidence.groups import has_one_that_selects
 from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
@@ -73,6 +74,7 @@ class Decider:
         """
         changed = self._book.take_changed()
         changed += self._parts_in_doubt(changed)
+        changed += self._groups_in_doubt(changed)
         changes = [change for rule in changed if (change := self._decide_on(rule, now))]
         for rule in changed:
             if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
@@ -121,7 +123,8 @@ class Decider:
             return "suspended"
         if state != "active":
             return state
-        if rule.rewrite.below != "/" and self._has_exceptions(rule):
+        in_part = rule.rewrite.below != "/"
+        if (in_part and self._has_exceptions(rule)) or self._has_one_that_selects(rule):
             return "suspended" if rule.state == "active" else rule.state
         if self._is_covered(rule) or self._is_doubtful(rule):
             return rule.state
@@ -162,12 +165,33 @@ class Decider:
             and replace(part.rewrite, below="/") == rule.rewrite
         ]
 
+    def _groups_in_doubt(self, changed: Collection[TrackedRule]) -> list[TrackedRule]:
+        """Return the active rules about several parameters, of which one selects by itself.
+
+        Args:
+            changed: the rules with new evidence; these are left out, and other hosts than theirs.
+        """
+        known = {rule.rewrite for rule in changed}
+        return [
+            group
+            for host in dict.fromkeys(rule.rewrite.host for rule in changed)
+            for group in self._memory.site(host).rules.values()
+            if group.state == "active"
+            and group.rewrite not in known
+            and self._has_one_that_selects(group)
+        ]
+
     def _is_doubtful(self, rule: TrackedRule) -> bool:
         """Return True if what speaks for a rule that is not active only seems to do so."""
         if rule.state == "active":
             return False
         site = self._memory.site(rule.rewrite.host)
         return self._book.is_doubtful(rule) or is_by_chance(site, rule.rewrite)
+
+    def _has_one_that_selects(self, rule: TrackedRule) -> bool:
+        """Return True if a rule drops several parameters, and one of them selects by itself."""
+        needed = self._thresholds.family["parameter-irrelevant"].doubted
+        return has_one_that_selects(self._memory.site(rule.rewrite.host), rule.rewrite, needed)
 
     def _is_covered(self, rule: TrackedRule) -> bool:
         """Return True if an active rule says the same for the whole site, or the opposite."""

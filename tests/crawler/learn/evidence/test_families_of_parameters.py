@@ -75,6 +75,23 @@ def test_one_of_two_parameters_that_selects_keeps_both() -> None:
     assert not active(other)
 
 
+@pytest.mark.parametrize("bare", [0, 4], ids=["all others", "some are the list"])
+def test_a_parameter_that_selects_alone_is_in_no_group(bare: int) -> None:
+    """A shop on django-oscar: ``from&page&run`` held ``?page=2`` as well, which is another page."""
+    news: list[News] = []
+    for n in range(20):
+        news += [
+            Answered(f"{H}/p{n}", b"%d" % n, float(n)),
+            Answered(f"{H}/p{n}?page=2", b"%d.2" % n, float(n)),
+        ]
+        if n < bare:
+            news.append(Answered(f"{H}/p{n}?page=1", b"%d" % n, float(n)))
+    grouped = pages("?from=x&page=1&run={n}")
+    assert active(grouped) == {("parameter-group", "from&page&run", ())}, "nothing else speaks"
+    assert not active(news + grouped)
+    assert not active(grouped[2:] + news + grouped[:2]), "also where it is found out later"
+
+
 def test_a_redirect_that_drops_two_parameters_says_nothing_about_each() -> None:
     moved: list[News] = [Moved(f"{H}/p{n}?a=1&b={n}", f"{H}/p{n}", float(n)) for n in range(40)]
     assert active(moved) == {("parameter-group", "a&b", ())}
