@@ -128,6 +128,8 @@ class Decider:
             return "suspended" if rule.state == "active" else rule.state
         if self._is_covered(rule) or self._is_doubtful(rule):
             return rule.state
+        if in_part and rule.state != "active" and not self._holds_in_parts(rule):
+            return rule.state
         return state
 
     def _may_be_noise(self, rule: TrackedRule) -> bool:
@@ -138,6 +140,15 @@ class Decider:
         tally = self._book.tally_of(rule)
         site = self._memory.site(rule.rewrite.host)
         return tally is not None and repeats.may_be_noise(site, tally)
+
+    def _holds_in_parts(self, rule: TrackedRule) -> bool:
+        """Return True if the parts of a site in which a rule holds are enough for a rule of one.
+
+        A site that differs by part does so as a whole: what its other parts say counts, too.
+        """
+        found = self._book.where_it_holds(rule)
+        bound = max(lower_bound(*one) for one in (found[:2], (rule.agree, rule.disagree)))
+        return bound >= self._thresholds.family[rule.rewrite.family].alone
 
     def _has_exceptions(self, rule: TrackedRule) -> bool:
         """Return True if the site contradicts a rule also in parts where it mostly holds.

@@ -58,7 +58,8 @@ def standing(rule: TrackedRule, threshold: Threshold, prior: Prior) -> Standing:
         return Standing(min(own, experienced), threshold.doubted, by_prior=False)
     if whole:
         return Standing(experienced, threshold.active, by_prior=True)
-    return Standing(own, threshold.alone, by_prior=False)
+    needed = threshold.alone if rule.rewrite.subdomains else threshold.part
+    return Standing(own, needed, by_prior=False)
 
 
 def has_paths(rule: TrackedRule, threshold: Threshold) -> bool:

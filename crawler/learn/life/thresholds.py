@@ -29,6 +29,7 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     floor: _Paths
     content_floor: _Paths
     active: _Share
+    part: _Share
     alone: _Share
     doubted: _Share
     trial_floor: _Paths

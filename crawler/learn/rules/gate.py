@@ -109,8 +109,8 @@ def reason_held_back(
     if whole is not None and whole.disagree:
         return (
             f"of the whole host, {whole.agree:,} paths agree and {whole.disagree:,} disagree "
-            f"(rule {whole.id}): unless these lie where most disagree, all other parts together "
-            f"need a bound of {limits.doubted:.2f}"
+            f"(rule {whole.id}): without the parts where most disagree, all parts together need a "
+            f"bound of {limits.alone:.2f}, and of {limits.doubted:.2f} if any path disagrees"
         )
     if history.has_index(connection):  # the gate makes it
         site = rule.rewrite.host

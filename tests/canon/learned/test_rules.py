@@ -477,9 +477,8 @@ def test_a_url_without_the_mark_of_any_rule_is_changed_by_none(
     for rewrite in given_rewrites:
         for parts in (Parts.of(url), Parts.of(identity)):
             family = FAMILIES[rewrite.family]
-            if (
-                site_of(parts) and family.apply(parts, rewrite) is not parts
-            ):  # only sites have rules
+            # Only sites have rules
+            if site_of(parts) and family.apply(parts, rewrite) is not parts:
                 assert family.mark(rewrite)(str(parts))
 
 

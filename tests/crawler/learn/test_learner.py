@@ -263,6 +263,29 @@ def test_a_part_that_is_no_part_of_the_rule_explains_what_contradicts_it() -> No
     assert active_parts(one) == {"/docs/", "/shop/", "/help/"}
 
 
+@pytest.mark.parametrize(
+    ("holds", "each", "active"),
+    [
+        (("docs",), 51, set()),
+        (("docs",), 52, {"/docs/"}),
+        (("docs", "shop", "help"), 16, set()),
+        (("docs", "shop", "help"), 18, {"/docs/", "/shop/", "/help/"}),
+    ],
+)
+def test_the_parts_in_which_a_rule_holds_prove_it_together(
+    holds: tuple[str, ...], each: int, active: set[str]
+) -> None:
+    """Of a family that often fails, 52 clean paths are needed, in one part or several."""
+    one = learner()
+    for n in range(each):
+        for part in SECTIONS:
+            page, name = f"{H}/{part}/{n}", f"{H}/{part}/{n}?ref=1"
+            own = Answered(name, f"own {part} {n}".encode(), float(n))
+            led = Moved(name, page, float(n)) if part in holds else own
+            observe(one, Answered(page, f"{part} {n}".encode(), float(n)), led)
+    assert active_parts(one) == active
+
+
 def test_rules_for_parts_are_suspended_when_another_part_shows_exceptions() -> None:
     one = learner()
     news = sections(160, set(range(1, 160, len(SECTIONS))))

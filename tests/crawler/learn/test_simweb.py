@@ -35,6 +35,7 @@ probation = 0.0
 floor = 1
 content_floor = 1
 active = 0.0
+part = 0.0
 alone = 0.0
 doubted = 0.0
 trial_floor = 1
