@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 
 from canonry.canon.learned import (
@@ -187,7 +188,7 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
     kept = [field for field in old if query.name(field) not in dropped]
     if not dropped:
         return None
-    rewrite = _irrelevant(source, dropped, names_of(kept))
+    rewrite = _irrelevant(site_of(source), dropped, names_of(kept))
     if rewrite is None or ("&".join(kept) or None) == target.query:
         return None if rewrite is None else [rewrite]
     if not kept or new != sorted(kept, key=query.name):
@@ -195,18 +196,19 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
     return [rewrite, Rewrite(site_of(source), "parameter-order")]
 
 
-def _irrelevant(parts: Parts, names: tuple[str, ...], beside: tuple[str, ...]) -> Rewrite | None:
+@lru_cache(maxsize=4096)  # the pages of a site show the same few, again and again
+def _irrelevant(site: str, names: tuple[str, ...], beside: tuple[str, ...]) -> Rewrite | None:
     """Return the rewrite that drops parameters; None if their names are not allowed.
 
     Several that are dropped together have only shown that together they select nothing.
 
     Args:
-        parts: a URL that has them.
+        site: of a URL that has them.
         names: of the parameters, sorted.
         beside: the names of all others, sorted.
     """
     family = "parameter-irrelevant" if len(names) == 1 else "parameter-group"
-    rewrite = Rewrite(site_of(parts), family, old="&".join(names), beside=beside)
+    rewrite = Rewrite(site, family, old="&".join(names), beside=beside)
     return None if FAMILIES[family].check(rewrite) else rewrite
 
 
@@ -216,22 +218,27 @@ def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     Of the two directions, the one that makes URLs shorter is preferred. If the URLs differ only in
     the values of parameters, these select nothing.
     """
+    if found := _differing_value(one, other):
+        return found
     first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
-    found = _differing_value(first, second) or _differing_path_parameter(first, second)
+    found = _differing_path_parameter(first, second)
     return found or rewrites_from(first, second) or rewrites_from(second, first)
 
 
 def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     """Return the rewrite that drops parameters of the query, if only their values differ."""
-    if one._replace(query=None) != other._replace(query=None) or not (one.query and other.query):
+    if not (one.query and other.query):
+        return ()
+    if one[:5] != other[:5] or one.fragment != other.fragment:
         return ()
     here, there = query.fields(one.query), query.fields(other.query)
     if list(map(query.name, here)) != list(map(query.name, there)):
         return ()
     names = names_of([a for a, b in zip(here, there, strict=True) if a != b])
-    if not names or not is_site(site_of(one)):
+    site = site_of(one)
+    if not names or not is_site(site):
         return ()
-    rewrite = _irrelevant(one, names, tuple(sorted(set(names_of(here)) - set(names))))
+    rewrite = _irrelevant(site, names, tuple(sorted(set(names_of(here)) - set(names))))
     return () if rewrite is None else (rewrite,)
 
 
