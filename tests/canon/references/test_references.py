@@ -237,6 +237,7 @@ def is_rooted(text: str) -> bool:
 
 @given(reference=texts, base=urls, strict=st.booleans())
 @example(reference="", base="http://example.com:/.//", strict=False)
+@example(reference="", base="http:/.//", strict=False)
 def test_resolution_agrees_with_another_implementation(
     reference: str, base: str, *, strict: bool
 ) -> None:
@@ -248,7 +249,7 @@ def test_resolution_agrees_with_another_implementation(
     except ValueError:
         return
     found = canonry.resolve(reference, base, strict=strict)
-    if canonry.parse(found).authority is None:
+    if found != expected and canonry.parse(found).authority is None:
         found = found.replace(":/.//", "://", 1)  # it also makes an authority of a path
     assert found == expected
 
