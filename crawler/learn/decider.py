@@ -128,8 +128,6 @@ class Decider:
             return "suspended" if rule.state == "active" else rule.state
         if self._is_covered(rule) or self._is_doubtful(rule):
             return rule.state
-        if in_part and rule.state != "active" and not self._holds_in_parts(rule):
-            return rule.state
         return state
 
     def _may_be_noise(self, rule: TrackedRule) -> bool:
@@ -140,15 +138,6 @@ class Decider:
         tally = self._book.tally_of(rule)
         site = self._memory.site(rule.rewrite.host)
         return tally is not None and repeats.may_be_noise(site, tally)
-
-    def _holds_in_parts(self, rule: TrackedRule) -> bool:
-        """Return True if the parts of a site in which a rule holds are enough for a rule of one.
-
-        A site that differs by part does so as a whole: what its other parts say counts, too.
-        """
-        found = self._book.where_it_holds(rule)
-        bound = max(lower_bound(*one) for one in (found[:2], (rule.agree, rule.disagree)))
-        return bound >= self._thresholds.family[rule.rewrite.family].alone
 
     def _has_exceptions(self, rule: TrackedRule) -> bool:
         """Return True if the site contradicts a rule also in parts where it mostly holds.
@@ -193,11 +182,23 @@ class Decider:
         ]
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
-        """Return True if what speaks for a rule that is not active only seems to do so."""
+        """Return True if what speaks for a rule that is not active is too little, or only seems to.
+
+        It is too little for a part of a site if all parts in which the rule holds do not prove it.
+        """
         if rule.state == "active":
             return False
+        if rule.rewrite.below != "/" and not self._is_proven_by_parts(rule):
+            return True
         site = self._memory.site(rule.rewrite.host)
         return self._book.is_doubtful(rule) or is_by_chance(site, rule.rewrite)
+
+    def _is_proven_by_parts(self, rule: TrackedRule) -> bool:
+        """Return True if all parts in which a rule holds prove it, or its own part does."""
+        found = self._book.where_it_holds(rule)
+        own = lower_bound(rule.agree, rule.disagree)
+        together = lower_bound(found.agree, found.disagree)
+        return max(own, together) >= self._thresholds.family[rule.rewrite.family].alone
 
     def _has_one_that_selects(self, rule: TrackedRule) -> bool:
         """Return True if a rule drops several parameters, and one of them selects by itself."""
