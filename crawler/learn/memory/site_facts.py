@@ -8,11 +8,12 @@ from typing import Self
 import msgspec
 from msgspec import structs
 
-from canonry.canon.learned import INDEX_FILE, SESSION_SEGMENT, Rewrite, site_of
+from canonry.canon.learned import SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.form_index import FormIndex
+from canonry.crawler.learn.memory.loose_forms import loose_path
 from canonry.crawler.learn.memory.parameter_values import ParameterValues
 from canonry.crawler.learn.memory.steadiness import KindsOfPages, Steadiness
 
@@ -21,7 +22,7 @@ _MOST_EQUAL = 256  # pages remembered for one body
 _NAMES = 64  # of parameters
 _PARAMETERS = 6  # of one URL
 _SEGMENT_PARAMETER = re.compile(r";([^=;/]+)=([^;/]+)")
-_TELLING = 3  # resources with one body: more are an error page or a form
+_TELLING = 3  # names with one body that no rule makes one: more are an error page or a form
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
@@ -256,8 +257,8 @@ class SiteFacts:
 
 
 def _name(path: str) -> str:
-    """Return what a path names, apart from where it lies: its last segment."""
-    last = path.rstrip("/").rpartition("/")[2]
-    if INDEX_FILE.fullmatch(last):
-        last = path.rstrip("/").rpartition("/")[0].rpartition("/")[2]
-    return last.lower()
+    """Return what a path names, apart from where it lies: the last segment of its loose form.
+
+    No rule makes two paths equal that name different things.
+    """
+    return loose_path(path).rpartition("/")[2]
