@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import astuple, fields
 
 
-class Rewrite(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
+class Rewrite(msgspec.Struct, frozen=True, order=True, cache_hash=True, forbid_unknown_fields=True):
     """One family with its fields filled in: which URLs of a site equal which others.
 
     A rewrite is typed: it fills in the fields of one family and is never a free pattern. So no

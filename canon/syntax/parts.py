@@ -6,7 +6,7 @@ from typing import NamedTuple
 from canonry.canon.syntax.uri import recompose, split, split_authority
 
 # The shape of nearly every URL on the web. Other URLs are split component by component.
-_PLAIN = re.compile(r"(https?)://([^/?#@:\[\]]++)(/[^?#]*+)(?:\?([^#]*+))?")
+_PLAIN = re.compile(r"(https?)://([^/?#@:\[\]]++)(?::([0-9]++))?(/[^?#]*+)(?:\?([^#]*+))?")
 
 
 class Parts(NamedTuple):
@@ -27,9 +27,9 @@ class Parts(NamedTuple):
     def of(cls, text: str) -> "Parts":
         """Split a text; ``str(Parts.of(text)) == text``."""
         if plain := _PLAIN.fullmatch(text):
-            scheme, host, path, query = plain.groups()
+            scheme, host, port, path, query = plain.groups()
             # Two thirds of the time of calling the class.
-            return tuple.__new__(cls, (scheme, None, host, None, path, query, None))
+            return tuple.__new__(cls, (scheme, None, host, port, path, query, None))
         scheme, authority, path, query, fragment = split(text)
         if authority is None:
             return cls(scheme, None, None, None, path, query, fragment)

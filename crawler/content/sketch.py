@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from canonry.crawler.content.plain_scan import MOST_SHINGLES, NUMBERS, VERSION, scan
@@ -44,6 +45,7 @@ class Sketch(NamedTuple):
         return head + b"".join(shingle.to_bytes(3) for shingle in self.shingles)
 
     @classmethod
+    @lru_cache(maxsize=256)  # a page is compared with several others
     def decode(cls, encoded: bytes) -> "Sketch":
         """Return the sketch that `encode` was called on."""
         first, heading, text, numbers = _HEAD.unpack_from(encoded)

@@ -1,5 +1,7 @@
 """Learned rules for people: their state and evidence, each pair of pages side by side."""
 
+from itertools import islice
+
 import msgspec
 from sqlalchemy import Connection
 
@@ -11,7 +13,7 @@ from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.reinstatement import WITHDRAWN
 from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
-from canonry.crawler.learn.second_trial import is_held_by
+from canonry.crawler.learn.second_trial import held_by
 from canonry.storage import known_url
 from canonry.storage.known_url import KnownContent
 from canonry.storage.learned import history, rule_rows
@@ -261,9 +263,9 @@ def _held_by(
     in_force = RulesInForce.around(connection, canonicalizer, rule.rewrite.host)
     found: dict[int, HeldFacts] = {}
     for place in _PLACES:
-        for one in held_near(connection, without_port(rule.rewrite.host), place):
-            if len(found) < _HELD and is_held_by(one, rule, in_force):
-                found[one.row] = HeldFacts(
-                    url=redact(one.url), row=one.row, same_as=redact(one.represented_by)
-                )
+        names = held_near(connection, without_port(rule.rewrite.host), place)
+        for one in islice(held_by(rule, names, in_force), _HELD - len(found)):
+            found[one.row] = HeldFacts(
+                url=redact(one.url), row=one.row, same_as=redact(one.represented_by)
+            )
     return list(found.values())

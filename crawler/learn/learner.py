@@ -25,7 +25,7 @@ from canonry.crawler.learn.evidence.verdicts import shown_by
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Thresholds
-from canonry.crawler.learn.life.verification import Sampler, first_directory
+from canonry.crawler.learn.life.verification import Sampler, first_directory_in
 from canonry.crawler.learn.memory.archive import Archive, NoArchive
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
@@ -223,13 +223,13 @@ class Learner:
             now: seconds since 1970.
             source: the URL's identity without rules, if it is known.
         """
+        url, site = source or identity, site_in(identity)
         for rule in rules:
             tracked = self.tracked(rule)
             since = None if tracked is None else now - tracked.verified_at
             limits = self._thresholds.family[rule.family]
-            url = source or identity
             new_places = partial(self._new_places, tracked, url, identity, limits.first)
-            if self._sampler.is_chosen(rule.id, url, identity, since, limits, new_places):
+            if self._sampler.is_chosen(rule.id, url, site, since, limits, new_places):
                 return True
         return False
 
@@ -241,9 +241,9 @@ class Learner:
         Each with the number of predictions that are to be fetched: in a part, some pages may be
         exceptions; a value of a parameter that selects does so mostly.
         """
-        part = first_directory(Parts.of(identity).path)
-        if part and not (rule is not None and self._book.has_evidence_in(rule, part)):
-            yield part, first
         tally = None if rule is None else self._book.tally_of(rule)
+        part = first_directory_in(identity)
+        if part and (tally is None or not tally.totals(part).agree):
+            yield part, first
         if tally is not None:
             yield from ((field, 1) for field in tally.unproven(url))

@@ -4,7 +4,7 @@ Where a site changes after its last link was found, nothing is predicted any mor
 keep what it holds for ever, pages of their own among it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from sqlalchemy import Connection
@@ -12,11 +12,12 @@ from sqlalchemy import Connection
 from canonry.crawler.learn.life.lifecycle import REHABILITATION
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned import history
-from canonry.storage.learned.classes import release
+from canonry.storage.learned.classes import Rewritten, release
 from canonry.storage.learned.held_names import HeldName, held_again, held_on, still_awaited
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 5
+_SOME = 32  # held URLs at once, for which it is found what rules make of them
 _LOOKED_AT = 2_000  # URLs that the rule holds
 
 
@@ -94,18 +95,31 @@ class SecondTrials:
         return released
 
 
-def is_held_by(one: HeldName, rule: TrackedRule, in_force: RulesInForce) -> bool:
-    """Return True if a rule makes a held URL equal to that which represents it."""
-    for url in (one.url, one.represented_by):
-        found = in_force.rewrite_held(url)
-        if found is not None and rule.id in found.rules:
-            return True
-    return False
+def held_by(
+    rule: TrackedRule, names: Iterable[HeldName], in_force: RulesInForce
+) -> Iterator[HeldName]:
+    """Yield the held URLs that a rule makes equal to those which represent them.
+
+    Mostly the first one will do, so at first it is one, and then many at once.
+    """
+    left, size = iter(names), 1
+    while some := list(islice(left, size)):
+        one_by_one = size == 1
+        urls = [one.url for one in some]
+        found = map(in_force.rewrite_held, urls) if one_by_one else in_force.change_all_held(urls)
+        for one, made in zip(some, found, strict=True):
+            if _uses(rule, made) or _uses(rule, in_force.rewrite_held(one.represented_by)):
+                yield one
+        size = _SOME
+
+
+def _uses(rule: TrackedRule, made: Rewritten | None) -> bool:
+    """Return True if a rule is one of those that changed a URL."""
+    return made is not None and rule.id in made.rules
 
 
 def _held_by(connection: Connection, rule: TrackedRule, in_force: RulesInForce) -> list[int]:
     """Return the rows of the latest URLs that a rule holds."""
     history.index(connection)
     held = held_on(connection, in_force.hosts_of(connection, rule.rewrite))
-    found = (one.row for one in held if is_held_by(one, rule, in_force))
-    return list(islice(found, _LOOKED_AT))
+    return [one.row for one in islice(held_by(rule, held, in_force), _LOOKED_AT)]

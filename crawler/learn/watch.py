@@ -17,7 +17,7 @@ from canonry.canon.learned import site_in, without_port
 from canonry.crawler.learn.in_place import InPlace
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.learn.second_trial import is_held_by
+from canonry.crawler.learn.second_trial import held_by
 from canonry.storage.learned import history
 from canonry.storage.learned.classes import release
 from canonry.storage.learned.held_names import HeldName, held_near
@@ -239,7 +239,8 @@ def _held(
     """Return a URL that suits and that one of the first of some rules holds, near a place."""
     for rule in rules[:_TRIED]:
         host = without_port(site if rule.rewrite.subdomains else rule.rewrite.host)
-        for one in held_near(connection, host, place):
-            if suits(one) and is_held_by(one, rule, in_force):
-                return one
+        names = filter(suits, held_near(connection, host, place))
+        one = next(held_by(rule, names, in_force), None)
+        if one is not None:
+            return one
     return None

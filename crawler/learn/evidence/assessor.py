@@ -27,7 +27,8 @@ from canonry.crawler.learn.life.verification import first_directory
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.site_memory import SiteMemory, SiteView
-from canonry.crawler.learn.memory.tally import AGAINST, DOUBTS, FOR, RuleTally, Stance
+from canonry.crawler.learn.memory.stances import AGAINST, FOR, Stance
+from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
 from canonry.storage.learned.tracked_rule import SAMPLES, TrackedRule
 
 

@@ -16,7 +16,8 @@ from canonry.canon.syntax import query
 from canonry.crawler.content.differences import chance_of_so_many
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.tally import FOR, RuleTally, Stance
+from canonry.crawler.learn.memory.stances import FOR, Stance
+from canonry.crawler.learn.memory.tally import RuleTally
 
 _SUPPORT = 3  # pages with a value, before a rule about it is looked for
 _MOST = 4  # values of one parameter

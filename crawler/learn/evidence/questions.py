@@ -10,14 +10,16 @@ from typing import NamedTuple
 from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.tally import FOR, RuleTally, Stance
+from canonry.crawler.learn.memory.stances import FOR, Stance
+from canonry.crawler.learn.memory.tally import RuleTally
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
+_FEWEST = 3  # for which it is worth to look at the queue
 _FIRST = 64  # questions that a site gets in any case ...
 _SHARE = 4  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after the whole queue was looked at
-_LOOKS = 32  # at queued URLs for each answer, while nothing is found
+_LOOKS = 32  # at queued URLs, for each answer and each question that is found
 LOOKED_AT = 1_000  # queued URLs that are looked at at once
 _FURTHEST = 16 * LOOKED_AT  # in the queue
 _DECIDED = FOR | {Stance.OTHER}
@@ -37,9 +39,12 @@ def room(site: KnownSite) -> int:
     answers = site.answers
     if answers - site.asked_at >= _PATIENCE:
         site.asked.clear()
-    if answers < site.look_at or not any(is_open(site, t) for t in site.tallies.values()):
+    left = _left(site)
+    if answers < site.look_at or left < _FEWEST:
         return 0
-    return max(0, min(_AT_ONCE, _left(site)) - len(site.asked))
+    if not any(is_open(site, tally) for tally in site.tallies.values()):
+        return 0
+    return max(0, min(_AT_ONCE, left) - len(site.asked))
 
 
 def _left(site: KnownSite) -> int:
@@ -90,9 +95,9 @@ def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
     if len(look.deciding) < most:
         further = site.looked + number
         site.looked = further if number >= LOOKED_AT and further < _FURTHEST else 0
-    if not chosen:
-        pause = 0 if site.looked else _LOOK_AGAIN
-        site.look_at = site.answers + max(pause, number // _LOOKS)
+    found_nothing = not chosen and not site.looked
+    pause = number // (_LOOKS * (1 + len(chosen)))
+    site.look_at = site.answers + max(_LOOK_AGAIN if found_nothing else 0, pause)
     return chosen
 
 

@@ -11,7 +11,8 @@ from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.verdicts import counted_path, verdict
 from canonry.crawler.learn.memory.archive import Archive
 from canonry.crawler.learn.memory.site_facts import Fact, SiteFacts
-from canonry.crawler.learn.memory.tally import RuleTally, Stance
+from canonry.crawler.learn.memory.stances import Stance
+from canonry.crawler.learn.memory.tally import RuleTally
 
 _MOST = 5_000  # URLs that a rule changes; of more, a sample of its classes by their hashes
 

@@ -74,8 +74,9 @@ class RuleBook:
 
     def tally_of(self, rule: TrackedRule) -> RuleTally | None:
         """Return where a rule's evidence is counted."""
-        whole = replace(rule.rewrite, below="/")
-        return self._memory.site(rule.rewrite.host).tallies.get(whole)
+        said = rule.rewrite
+        whole = said if said.below == "/" else replace(said, below="/")
+        return self._memory.site(said.host).tallies.get(whole)
 
     def is_doubtful(self, rule: TrackedRule) -> bool:
         """Return True if the pages that speak for a rule differ more than one from itself."""
@@ -90,11 +91,6 @@ class RuleBook:
         """
         tally = self.tally_of(rule)
         return Counts() if tally is None else tally.where_it_holds()
-
-    def has_evidence_in(self, rule: TrackedRule, part: str) -> bool:
-        """Return True if a rule has evidence in a part of its site."""
-        tally = self.tally_of(rule)
-        return tally is not None and tally.totals(part).agree > 0
 
     def open_parts(self, rule: TrackedRule) -> None:
         """Add rules for the parts of a site that are clean, where the whole site is not."""

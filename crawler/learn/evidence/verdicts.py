@@ -12,7 +12,8 @@ from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import rewrites_from
 from canonry.crawler.learn.memory.site_facts import Fact
-from canonry.crawler.learn.memory.tally import Judgement, RuleTally, Stance
+from canonry.crawler.learn.memory.stances import Stance
+from canonry.crawler.learn.memory.tally import Judgement, RuleTally
 
 _MAX_HOPS = 5
 _NOTHING = Judgement(Stance.NOTHING)

@@ -1,14 +1,15 @@
 """Which predictions of active rules are fetched all the same, to verify the rules."""
 
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from canonry.canon.learned import site_in
 from canonry.crawler.learn.life.thresholds import Threshold, Verification
 
 _REMEMBERED = 65_536
+_FIRST_DIRECTORY = re.compile(r"https?://[^/?#]*+(/[^/?#]++/)")
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -40,7 +41,7 @@ class Sampler:
         self,
         rule_id: str,
         url: str,
-        identity: str,
+        site: str,
         since_verified: float | None,
         threshold: Threshold,
         new_places: Callable[[], Iterable[tuple[str, int]]] = tuple,
@@ -55,7 +56,7 @@ class Sampler:
         Args:
             rule_id: the id of the rule.
             url: the identity of the URL, without the rule.
-            identity: what the rule makes of it.
+            site: of what the rule makes of it.
             since_verified: seconds since the rule was last verified; None if that is not known.
             threshold: of the rule's family.
             new_places: returns the places of the URL in which the rule has no evidence, each with
@@ -66,15 +67,14 @@ class Sampler:
         before = self._predicted.get(rule_id, 0)
         _set(self._predicted, rule_id, before + 1)
         overdue = since_verified is not None and since_verified > threshold.verify_again
-        host = site_in(identity)
-        spent = self._spent.get(host, 0) + 1
-        allowed = self._limits.advance + self._limits.share * self._requests.get(host, 0)
+        spent = self._spent.get(site, 0) + 1
+        allowed = self._limits.advance + self._limits.share * self._requests.get(site, 0)
         if spent > allowed + threshold.first:
             return False
         is_in_share = spent <= allowed and self._is_in_share(url, before, threshold)
         if not (is_in_share or overdue or self._is_first(rule_id, new_places())):
             return False
-        _set(self._spent, host, spent)
+        _set(self._spent, site, spent)
         _set(self._chosen, (rule_id, url), True)  # noqa: FBT003 - a value, not a flag
         return True
 
@@ -108,3 +108,9 @@ def first_directory(path: str) -> str:
     """Return the first segment of a path as a directory; "" for a path at the root."""
     end = path.find("/", 1)
     return path[: end + 1] if end > 1 else ""
+
+
+def first_directory_in(url: str) -> str:
+    """Return what `first_directory` returns for the path of a canonical URL."""
+    found = _FIRST_DIRECTORY.match(url)
+    return found[1] if found else ""

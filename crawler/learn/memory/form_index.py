@@ -10,6 +10,7 @@ from canonry.crawler.learn.memory.loose_forms import loose_forms
 
 _ALIKE = 8  # pages remembered for one form
 _SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
+_MORE = "more than"  # a form, with it: under which pages are filed that have more parameters
 
 
 @dataclass(slots=True)
@@ -20,17 +21,16 @@ class FormIndex:
 
     def add(self, url: str, parts: Parts) -> bool:
         """File a page under its forms; return True if it is the only one under all of them."""
-        forms = _forms_of(parts)
-        is_alone = not any(form in self._urls for form in forms.apart)
+        forms, urls = _forms_of(parts), self._urls
+        is_alone = urls.keys().isdisjoint(forms.apart)
         for form in forms.filed:
-            there = self._urls.get(form)
-            if there is None:
-                self._urls[form] = url
+            there = urls.setdefault(form, url)
+            if there is url:
                 continue
             is_alone = False
             several = _as_tuple(there)
             if len(several) < _ALIKE and url not in several:
-                self._urls[form] = (*several, url)
+                urls[form] = (*several, url)
         return is_alone
 
     def near(self, parts: Parts) -> Iterator[str]:
@@ -74,13 +74,14 @@ class _Forms(NamedTuple):
 def _forms_of(parts: Parts) -> _Forms:
     """Return the hashes of a page's forms."""
     found = loose_forms(parts)
-    last = parts.path[parts.path.rfind("/", 0, len(parts.path) - 1) :]
-    file = _hash(f"{last}?{parts.query}")
-    near = tuple(map(_hash, found.near))
-    more = [_hash(f"more than {form}") for form in found.less]
-    is_less = [_hash(f"more than {form}") for form in found.near[:1]]
-    apart = dict.fromkeys(is_less) | {_hash(form): _number_of_fields(form) for form in found.less}
-    return _Forms(near, apart, file, (*near, file, *more))
+    path = parts.path
+    file = _hash((path[path.rfind("/", 0, len(path) - 1) :], parts.query))
+    near = tuple([_hash(form) for form in found.near])
+    apart: dict[int, int | None] = {_hash((_MORE, form)): None for form in found.near[:1]}
+    if not found.less:
+        return _Forms(near, apart, file, (*near, file))
+    apart |= {_hash(form): _number_of_fields(form) for form in found.less}
+    return _Forms(near, apart, file, (*near, file, *[_hash((_MORE, f)) for f in found.less]))
 
 
 def _number_of_fields(url: str) -> int:
@@ -88,7 +89,7 @@ def _number_of_fields(url: str) -> int:
     return url.count("&") + 1 if "?" in url else 0
 
 
-def _hash(form: str) -> int:
+def _hash(form: object) -> int:
     return hash(form) & _SMALL_INT
 
 

@@ -7,43 +7,23 @@ not matter in which order facts arrive, and a verdict that changes is taken back
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import NamedTuple, Self
 
 from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Differences
 from canonry.crawler.content.host_text import HostText
-from canonry.crawler.learn.life.verification import first_directory
 from canonry.crawler.learn.memory.compact_set import CompactSet
 from canonry.crawler.learn.memory.selecting_fields import selecting_fields
+from canonry.crawler.learn.memory.stances import FOR, Stance, StanceCounts
 from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
 _FIELDS = 16  # different ones, of a rule; where so many agree, any other value does, too
 _CLASS = 16  # URLs of which a rewrite makes the same; more are not compared
-_ROOT = "/"  # the part of paths that lie in no directory
-
-_NONE: Counter["Stance"] = Counter()
-
-
-class Stance(IntEnum):
-    """What a URL says about a rule."""
-
-    NOTHING = 0
-    MOVED = 1  # for it: a permanent redirect leads where the rule says
-    SAME = 2  # for it: the same content
-    OTHER = 3  # against it: it leads elsewhere, or its content is another
-    ALONE = 4  # it is a page, and no other of its class is known, or whether that is the same
-    REVERSED = 5  # the URL that the rule makes of it redirects back
-    NAMED = 6  # for it: a confirmed canonical link, to a page that is no other
-
-
 _STANCE = 7  # the bits that hold one
 _STANCES = tuple(Stance)
 _SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
-FOR = frozenset({Stance.MOVED, Stance.SAME, Stance.NAMED})
-AGAINST = frozenset({Stance.OTHER, Stance.ALONE})  # ALONE only where the site redirects
 
 
 def _said(path: str, stance: Stance) -> int:
@@ -101,7 +81,7 @@ class RuleTally:
     marks: Callable[[str], object] = field(init=False)
     _verdicts: dict[str, int] = field(default_factory=dict)  # with the path, as `_said` joins them
     _paths: Counter[int] = field(default_factory=Counter)  # URLs of a path that say the same
-    _totals: dict[str, Counter[Stance]] = field(default_factory=dict)  # paths, by part of the site
+    _counts: StanceCounts = field(default_factory=StanceCounts)  # of paths
     _earlier: CompactSet = field(default_factory=CompactSet)  # of paths whose URLs are forgotten
     _old: frozenset[str] = frozenset()  # URLs that speak for no part any more
 
@@ -209,17 +189,13 @@ class RuleTally:
 
         What both know is counted once; a path that comes back is known, too.
         """
-        for part, counted in other._totals.items():
-            own = self._totals.setdefault(part, Counter())
-            for stance, number in counted.items():
-                own[stance] = max(own[stance], number)
+        self._counts.add_all(other._counts)
         new = other._paths.keys() - self._paths.keys()
         self._earlier = self._earlier.with_more([*other._earlier, *new])
 
     def _count(self, url: str, path: str, stance: Stance, by: int) -> None:
         is_forgotten = stance in FOR and url in self._old
-        for place in ("",) if is_forgotten else ("", first_directory(path) or _ROOT):
-            self._totals.setdefault(place, Counter())[stance] += by
+        self._counts.add(path, stance, by, everywhere=not is_forgotten)
 
     def stance(self, url: str) -> Stance:
         """Return what a URL says."""
@@ -227,54 +203,35 @@ class RuleTally:
 
     def contrary(self) -> list[str]:
         """Return the URLs that speak against the rule by where they lead, or by their content."""
+        if not self._counts.number(Stance.OTHER):
+            return []
         return [url for url, said in self._verdicts.items() if said & _STANCE == Stance.OTHER]
 
     def counted_against(self) -> list[str]:
         """Return the URLs that count against the rule; those first that contradict it."""
         alone = []
-        if self._redirects(self._totals.get("", _NONE)):
+        if self._counts.redirects():
             alone = [url for url, said in self._verdicts.items() if said & _STANCE == Stance.ALONE]
         return self.contrary() + alone
 
-    @staticmethod
-    def _redirects(count: Counter[Stance]) -> bool:
-        """Return True if more speaks for the rule by redirects than by content."""
-        moved = count.get(Stance.MOVED, 0)
-        return moved > 0 and moved >= count.get(Stance.NAMED, 0) + count.get(Stance.SAME, 0)
-
     def totals(self, part: str = "") -> Counts:
         """Return the evidence of the whole site, or of one first segment of its paths."""
-        counted = self._totals.get(part, _NONE)
-        count = counted.get
-        moved, named = count(Stance.MOVED, 0), count(Stance.NAMED, 0)
-        answered = named + count(Stance.SAME, 0)
-        disagree = count(Stance.OTHER, 0)
-        if self._redirects(counted):  # the site redirects: a page that answers says otherwise
-            disagree += count(Stance.ALONE, 0)
-        return Counts(moved + answered, disagree, moved + named, count(Stance.REVERSED, 0))
+        return self._counts.evidence(part)
 
     @property
     def named(self) -> int:
         """How many paths a confirmed canonical link speaks for."""
-        return self._totals.get("", _NONE).get(Stance.NAMED, 0)
+        return self._counts.number(Stance.NAMED)
 
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts: the first directories of paths."""
-        return [part for part in self._totals if part not in {"", _ROOT}]
+        return self._counts.directories()
 
     def where_it_holds(self) -> Counts:
-        """Return the evidence of the parts of the site in which no more speaks against than for.
-
-        If any of it speaks against the rule, there are exceptions, which no part explains.
-        """
-        each = (self.totals(part) for part in self._totals if part)
-        kept = [counts for counts in each if counts.disagree <= counts.agree]
-        return Counts(*map(sum, zip(*kept, strict=True))) if kept else Counts()
+        """Return the evidence of the parts of the site in which no more speaks against than for."""
+        return self._counts.where_it_holds()
 
     def forget_parts(self) -> None:
         """Forget what spoke for parts of the site; what was said of the whole site stays."""
-        for part in self._totals:
-            if part:
-                for stance in FOR:
-                    self._totals[part].pop(stance, None)
+        self._counts.forget_parts()
         self._old = frozenset(self._verdicts)

@@ -153,12 +153,15 @@ class RulesInForce:
         """Return what the active rules make of URLs; None for those that they do not change."""
         return rewrite_many(self.active, self._canonicalizer, urls)
 
+    def change_all_held(self, urls: list[str]) -> list[Rewritten | None]:
+        """Return what active and suspended rules make of URLs; None as in `change_all`."""
+        return rewrite_many(self._active_or_suspended, self._canonicalizer, urls)
+
     def rewrite_all_held(self, urls: list[str]) -> list[Rewritten | None]:
         """Return what `rewrite_held` returns, for each of several URLs."""
-        found = rewrite_many(self._active_or_suspended, self._canonicalizer, urls)
         return [
             self.rewrite_held(url) if one is None else one
-            for one, url in zip(found, urls, strict=True)
+            for one, url in zip(self.change_all_held(urls), urls, strict=True)
         ]
 
     def concern(self, identity: str) -> bool:

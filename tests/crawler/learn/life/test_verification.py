@@ -5,8 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
 
+from canonry.canon.syntax import Parts
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.life.verification import Sampler
+from canonry.crawler.learn.life.verification import (
+    Sampler,
+    first_directory,
+    first_directory_in,
+)
 
 LIMITS = thresholds.load()
 LIMIT = LIMITS.family["www"]
@@ -24,7 +29,7 @@ def sampler(requests: int = 0) -> Sampler:
 def asks(one: Sampler, name: str, since: float | None = 1.0, *, known: bool = True) -> bool:
     """Return whether a prediction is verified."""
     places = () if known else ((name.rpartition("/")[0], LIMIT.first),)
-    return one.is_chosen("rule", f"{H}/{name}?s", f"{H}/{name}", since, LIMIT, lambda: places)
+    return one.is_chosen("rule", f"{H}/{name}?s", SITE, since, LIMIT, lambda: places)
 
 
 def test_early_predictions_are_verified_more_often() -> None:
@@ -40,7 +45,7 @@ def test_as_many_predictions_are_early_as_the_settings_say() -> None:
     one = Sampler(limits)
     never = msgspec.structs.replace(LIMIT, verified=0.0, first=0)
     urls = [f"{H}/docs/{n}" for n in range(9)]
-    chosen = [one.is_chosen("rule", f"{u}?s", u, 1.0, never) for u in urls]
+    chosen = [one.is_chosen("rule", f"{u}?s", SITE, 1.0, never) for u in urls]
     assert chosen == [True] * 7 + [False] * 2
 
 
@@ -103,3 +108,10 @@ def test_verification_is_a_share_of_the_requests_of_a_host(
         return sorted(chosen), requests
 
     assert run() == run()
+
+
+@given(st.lists(st.sampled_from(["/", "a", "?", "//", ";", "b.html", ":80", "@", "#"]), max_size=6))
+@settings(max_examples=tries(1))
+def test_the_first_directory_of_a_url_is_that_of_its_path(tokens: list[str]) -> None:
+    url = f"{H}/{''.join(tokens)}"
+    assert first_directory_in(url) == first_directory(Parts.of(url).path)

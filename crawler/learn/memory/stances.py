@@ -1,0 +1,108 @@
+"""Stances: what URLs say about a rule, and how many paths say what, by part of the site."""
+
+from collections import Counter
+from enum import IntEnum
+from typing import Self
+
+from canonry.crawler.learn.life.verification import first_directory
+from canonry.storage.learned.tracked_rule import Counts
+
+_ROOT = "/"  # the part of paths that lie in no directory
+
+
+class Stance(IntEnum):
+    """What a URL says about a rule."""
+
+    NOTHING = 0
+    MOVED = 1  # for it: a permanent redirect leads where the rule says
+    SAME = 2  # for it: the same content
+    OTHER = 3  # against it: it leads elsewhere, or its content is another
+    ALONE = 4  # it is a page, and no other of its class is known, or whether that is the same
+    REVERSED = 5  # the URL that the rule makes of it redirects back
+    NAMED = 6  # for it: a confirmed canonical link, to a page that is no other
+
+
+FOR = frozenset({Stance.MOVED, Stance.SAME, Stance.NAMED})
+AGAINST = frozenset({Stance.OTHER, Stance.ALONE})  # ALONE only where the site redirects
+
+_NONE: Counter[Stance] = Counter()
+
+
+class StanceCounts:
+    """How many paths say what about a rule: on the whole site, and in each part of it.
+
+    A part is the first directory of a path; the whole site is the part "".
+    """
+
+    def __init__(self) -> None:
+        """Start without paths."""
+        self._by_part: dict[str, Counter[Stance]] = {}
+        self._evidence: dict[str, Counts] = {}  # what follows from the counts, as it is asked for
+
+    def add(self, path: str, stance: Stance, by: int, *, everywhere: bool = True) -> None:
+        """Add to the paths that say something.
+
+        Args:
+            path: one that says it, or that says it no more.
+            stance: what it says.
+            by: 1 or -1.
+            everywhere: False to count it for the whole site, and not for its part.
+        """
+        for part in ("", first_directory(path) or _ROOT) if everywhere else ("",):
+            self._by_part.setdefault(part, Counter())[stance] += by
+            self._evidence.pop(part, None)
+
+    def add_all(self, other: Self) -> None:
+        """Take the larger one of both counts, for each part and stance."""
+        for part, counted in other._by_part.items():
+            own = self._by_part.setdefault(part, Counter())
+            for stance, number in counted.items():
+                own[stance] = max(own[stance], number)
+        self._evidence.clear()
+
+    def forget_parts(self) -> None:
+        """Forget what spoke for parts of the site; what was said of the whole site stays."""
+        for part in self._by_part:
+            if part:
+                for stance in FOR:
+                    self._by_part[part].pop(stance, None)
+        self._evidence.clear()
+
+    def number(self, stance: Stance) -> int:
+        """Return how many paths of the whole site say something."""
+        return self._by_part.get("", _NONE).get(stance, 0)
+
+    def redirects(self, part: str = "") -> bool:
+        """Return True if more speaks for the rule by redirects than by content."""
+        count = self._by_part.get(part, _NONE).get
+        moved = count(Stance.MOVED, 0)
+        return moved > 0 and moved >= count(Stance.NAMED, 0) + count(Stance.SAME, 0)
+
+    def evidence(self, part: str = "") -> Counts:
+        """Return the evidence of the whole site, or of a part of it."""
+        found = self._evidence.get(part)
+        if found is None:
+            found = self._evidence[part] = self._evidence_of(part)
+        return found
+
+    def _evidence_of(self, part: str) -> Counts:
+        count = self._by_part.get(part, _NONE).get
+        moved, named = count(Stance.MOVED, 0), count(Stance.NAMED, 0)
+        answered = named + count(Stance.SAME, 0)
+        disagree = count(Stance.OTHER, 0)
+        if self.redirects(part):  # the site redirects: a page that answers says otherwise
+            disagree += count(Stance.ALONE, 0)
+        return Counts(moved + answered, disagree, moved + named, count(Stance.REVERSED, 0))
+
+    def directories(self) -> list[str]:
+        """Return the parts of the site in which paths say something: their first directories."""
+        return [part for part in self._by_part if part not in {"", _ROOT}]
+
+    def where_it_holds(self) -> Counts:
+        """Return the evidence of the parts of the site in which no more speaks against than for.
+
+        If any of it speaks against the rule, there are exceptions, which no part explains.
+        """
+        each = (self.evidence(part) for part in self._by_part if part)
+        kept = [counts for counts in each if counts.disagree <= counts.agree]
+        return Counts(*map(sum, zip(*kept, strict=True))) if kept else Counts()
