@@ -71,7 +71,7 @@ def _bits(numbers: int) -> Iterator[int]:
 
 
 def chance_of_so_few(most: int, mean: float) -> float:
-    """Return with what probability there are no more than so many, where a mean is expected.
+    """Return the probability of at most so many events, where a mean is expected.
 
     The distribution is Poisson's.
     """
@@ -101,7 +101,7 @@ def spread_of(each: Sequence[tuple[int, int]]) -> float:
 
 
 def chance_of_so_many(here: int, of_these: int, there: int, of_those: int) -> float:
-    """Return with what probability these have so many of all, if they are as those.
+    """Return the probability that these have at least so many, if they are like those.
 
     That is Fisher's exact test, of one side (The Design of Experiments, 1935). Where the shares
     are nearly the same, it is 1 without being computed.

@@ -63,9 +63,9 @@ class Comparison(NamedTuple):
     Attributes:
         same: True if they say the same, False if they clearly do not, None if that is not known.
         difference: how much they differ, if they may be the same and were compared.
-        in_doubt: True if all that differs may be what changes by itself. Then it is worth to fetch
-            one of them twice; pages with too little text of their own cannot be compared, whatever
-            is known of the noise.
+        in_doubt: True if all that differs may be what changes by itself. Then it is worth fetching
+            one of them twice. Pages with too little text of their own cannot be compared, however
+            much is known of the noise.
     """
 
     same: bool | None

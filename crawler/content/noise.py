@@ -31,8 +31,8 @@ class Noise(NamedTuple):
     """What changes from one answer of a URL to the next."""
 
     pairs: int = 0  # that it was measured on
-    numbers: Mapping[int, int] = MappingProxyType({})  # buckets, and in how many pairs they do
-    settled: bool = True  # True if hardly any bucket was not seen yet that changes, too
+    numbers: Mapping[int, int] = MappingProxyType({})  # by bucket, in how many pairs it differs
+    settled: bool = True  # True if nearly all buckets that change have been seen to change
     heading: bool = False
     text: bool = False
 

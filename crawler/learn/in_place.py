@@ -1,7 +1,7 @@
 """In place: names that are asked in place of their pages, whose own names wait in the queue.
 
-If the answer is the page, and names its own name by a canonical link, that need not be asked any
-more: the test of a rule has cost nothing. In any other case it is asked as well.
+If the answer is the page, and its canonical link is the page's own name, that name need not be
+asked any more: the test of the rule has cost nothing. In any other case it is asked as well.
 """
 
 from collections import OrderedDict

@@ -1,7 +1,7 @@
 """The second trial: what a suspended rule holds is asked, a few URLs at a time.
 
-Where a site changes after its last link was found, nothing is predicted any more; so the rule would
-keep what it holds for ever, pages of their own among it.
+If a site changes after its last link was found, its rules predict nothing any more. Without this
+trial, a rule would hold its URLs for ever, even those that have become pages of their own.
 """
 
 from collections.abc import Iterable, Iterator

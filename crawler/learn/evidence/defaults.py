@@ -1,4 +1,4 @@
-"""Defaults: parameters that select content, but for the one value that a host takes anyway. Pure.
+"""Defaults: the one value of a parameter that selects nothing, where other values do. Pure.
 
 Where ``?page=1`` is the page without it and ``?page=2`` is another, no rule about ``page`` holds,
 but one about ``page=1`` does. Such a rule is looked for only where the parameter was found to

@@ -46,7 +46,7 @@ def hold_against_all(
 ) -> None:
     """Hold rules against all facts about their site, also those that are not at hand.
 
-    Each is, once, until more is forgotten.
+    Each rule is checked once, until more facts are forgotten.
     """
     if not site.is_partial:
         return

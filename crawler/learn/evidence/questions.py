@@ -71,10 +71,10 @@ def is_worth_asking(site: KnownSite, rewrites: Iterable[Rewrite]) -> bool:
 def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
     """Return which of the queued URLs of a site to ask sooner.
 
-    Those are URLs of which an open rule makes the same as of one that has answered, and that
-    very result; failing these, two queued URLs of which it makes the same. Where canonical links
-    speak for the rule, each page names the other one itself: so instead of two such URLs it is
-    one, of a page that is not known yet.
+    First come URLs that an open rule turns into the same URL as one that has answered, and that
+    resulting URL itself; then pairs of queued URLs that it turns into the same URL. Where canonical
+    links speak for the rule, each page names the other one itself. So instead of such a pair it is
+    one URL, of a page that is not known yet.
 
     Args:
         site: the site.
