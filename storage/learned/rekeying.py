@@ -17,7 +17,6 @@ from canonry.storage.learned.classes import (
     release,
     rows_alive,
 )
-from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import transitions, url_tails
@@ -36,6 +35,7 @@ class Rekeyed(NamedTuple):
     released: list[int]  # rows that went back to it
     deferred: list[int]  # rows that stayed in it, to be asked later
     keys: int  # classes of more than one identity
+    spared: Mapping[str, int]  # URLs of the hosts that are held now, by the ids of rules
 
 
 class _KnownURL(NamedTuple):
@@ -163,7 +163,7 @@ def rekey(
         if known.may_wait and found.rules and not is_verified(found)
     }
     deferred = deferral.only(connection, names, later)
-    return Rekeyed(new, released, deferred, len(members))
+    return Rekeyed(new, released, deferred, len(members), _spared(held))
 
 
 def _by_class(
@@ -268,13 +268,11 @@ def _hold(
     """Hold URLs because another URL represents them, and record which."""
     queued: dict[tuple[int, int], list[int]] = {}
     before: list[int] = []
-    spared: Counter[tuple[str, ...]] = Counter()  # URLs, by the rules that changed them
     edges: dict[int, tuple[int, str]] = {}
     for known, one, found in held:
         edges[known.row] = one, found.identity
         if known.state == State.QUEUED:
             queued.setdefault((known.host_id, known.depth), []).append(known.row)
-            spared[found.rules] += 1
         else:
             before.append(known.row)
     transitions.hold(connection, queued, LEARNED)
@@ -282,7 +280,11 @@ def _hold(
         if edges[row] == edge:
             del edges[row]
     put_edges(connection, [(row, *edge) for row, edge in sorted(edges.items())], now)
+
+
+def _spared(held: Iterable[tuple[_KnownURL, int, Rewritten]]) -> Counter[str]:
+    """Return how many of the held URLs each rule has changed, by the rules' ids."""
     by_rule: Counter[str] = Counter()
-    for rules, number in spared.items():
+    for rules, number in Counter([found.rules for _known, _one, found in held]).items():
         by_rule.update(dict.fromkeys(rules, number))
-    add_spared(connection, by_rule)
+    return by_rule

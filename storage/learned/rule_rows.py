@@ -49,6 +49,9 @@ _SELECT = select(*(rules.c[name] for name in _COLUMNS))
 _ids: BindParameter[str] = bindparam("ids", expanding=True)
 _DELETE_EVIDENCE = delete(evidence).where(evidence.c.rule_id.in_(_ids))
 _GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # in each transaction
+_SET_SPARED = Prepared(
+    update(rules).where(rules.c.id == bindparam("rule")).values(spared=bindparam("number"))
+)
 _DELETE_RULES = delete(rules).where(
     rules.c.id.in_(_ids), rules.c.state.in_(("candidate", "probation"))
 )
@@ -252,6 +255,12 @@ def delete_candidates(connection: Connection, ids: Collection[str]) -> None:
     for part in chunks(list(ids)):
         connection.execute(_DELETE_EVIDENCE, {"ids": part})
         connection.execute(_DELETE_RULES, {"ids": part})
+
+
+def set_spared(connection: Connection, numbers: Mapping[str, int]) -> None:
+    """Set the number of URLs that are not fetched because of rules, by id."""
+    rows = [{"rule": rule, "number": number} for rule, number in sorted(numbers.items())]
+    _SET_SPARED.run_many(connection, rows)
 
 
 def add_spared(connection: Connection, counts: Mapping[str, int]) -> None:

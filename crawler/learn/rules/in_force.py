@@ -133,6 +133,11 @@ class RulesInForce:
         known = self._known
         return [r for name in ids if (r := known.get(name)) is not None and r.state == "active"]
 
+    def is_wide(self, rule_id: str) -> bool:
+        """Return True if a rule, by its id, also covers subdomains."""
+        rule = self._known.get(rule_id)
+        return rule is not None and rule.subdomains
+
     def about(self, site: str) -> list[LearnedRule]:
         """Return the active and suspended rules that cover a site, or move others to it.
 

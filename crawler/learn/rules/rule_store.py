@@ -76,6 +76,10 @@ def publish(
         now,
         partial(is_verified, in_force),
     )
+    # Of a rule for subdomains, more than these hosts are known; when it changes, all of them are.
+    spared = {name: n for name, n in done.spared.items() if not in_force.is_wide(name)}
+    own = {rewrite.id: done.spared.get(rewrite.id, 0) for rewrite in rewrites}
+    rule_rows.set_spared(connection, spared | own)
     rule_rows.advance(connection)
     return in_force, done
 

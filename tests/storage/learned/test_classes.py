@@ -8,7 +8,7 @@ from support.databases import url_of
 from support.stores import MAKE, assert_counts_are_right, candidate, lease, open_store, visited
 
 from canonry.canon import LearnedRule
-from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.learned import rekeying, rule_rows
@@ -223,11 +223,25 @@ def test_activation_holds_known_urls_and_revocation_releases_them(
         assert rule.spared == 4
         done = rule_store.revoke(connection, rule, MAKE, 4.0)
         store.rules = GivenRules(*rule_store.rules_in(connection))
+        assert rule_store.find(connection, SLASH.id).spared == 0
     assert len(done.released) == 4
     assert set(states(store).values()) == {"queued", "fetched"}
     assert sum(len(host.urls) for host in lease(store)) == 8
     link(store, f"{H}/e", f"{H}/e/")
     assert states(store)["h.example/e/"] == "queued", "a revoked rule holds nothing"
+    store.close()
+
+
+def test_a_rule_spares_each_url_once_however_often_it_comes_back(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    link(store, f"{H}/a", f"{H}/a/", f"{H}/b/", f"{H}/b")
+    publish(store, SLASH)
+    for _ in range(3):
+        with store.transaction() as connection:
+            rule = rule_store.find(connection, SLASH.id)
+            assert rule.spared == 2
+            rule_store.revoke(connection, rule, MAKE, 4.0)
+            reinstatement.reinstate(connection, rule, MAKE, 5.0)
     store.close()
 
 
