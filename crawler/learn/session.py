@@ -241,21 +241,26 @@ class LearningSession:
         """
         outcome = recorded.outcome
         page = outcome.page
+        led = [
+            (hop, self._canonicalizer.identity(hop.target.url), row)
+            for hop, (row, *_rest) in recorded.led
+        ]
         if page is not None and (page.status == OK or page.status in GONE):
             missing = page.status != OK
-            answered = Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing)
-            self._learner.observe(answered)
+            itself = any(hop.kind == "canonical" and to == identity for hop, to, _row in led)
+            self._learner.observe(
+                Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing, itself)
+            )
             self._count_gone(outcome.queued.url, missing=missing)
         found = []
-        for hop, admitted in recorded.led:
-            target = self._canonicalizer.identity(hop.target.url)
+        for hop, target, row in led:
             if target == identity or (
                 hop.kind == "redirect" and hop.status not in PERMANENT_REDIRECTS
             ):
                 continue
             moved = Moved(identity, target, now, hop.kind)
-            self._waiting.add(moved, admitted.row)
-            found.append((moved, admitted.row))
+            self._waiting.add(moved, row)
+            found.append((moved, row))
         return found
 
     def _count_gone(self, url: str, *, missing: bool) -> None:

@@ -48,7 +48,7 @@ class StoreArchive:
         for answer in history.answers_of(self._connection, without_port(site), most):
             url = self._canonicalizer.identity(answer.url)
             if site_in(url) == site:
-                yield _fact(url, answer)
+                yield self._fact(url, answer)
 
     def hops_of(self, site: str, most: int) -> Iterator[PastHop]:
         """Yield where a site's latest URLs led, by identities: redirects and canonical links."""
@@ -72,7 +72,7 @@ class StoreArchive:
         for answer in history.answers_at(self._connection, rows):
             url = self._canonicalizer.identity(answer.url)
             if url in names:
-                yield _fact(url, answer)
+                yield self._fact(url, answer)
         for hop in history.hops_at(self._connection, rows):
             found = self._by_identities(hop)
             if found.url != found.target and found.url in names:
@@ -92,9 +92,10 @@ class StoreArchive:
         identity = self._canonicalizer.identity
         return hop._replace(url=identity(hop.url), target=identity(hop.target))
 
-
-def _fact(url: str, answer: PastAnswer) -> Fact:
-    """Return what an identity answered."""
-    is_page = answer.status == OK
-    digest, sketch = (answer.digest, answer.sketch) if is_page else (b"", None)
-    return Fact(url, answer.at, digest, sketch, missing=not is_page)
+    def _fact(self, url: str, answer: PastAnswer) -> Fact:
+        """Return what an identity answered."""
+        if answer.status != OK:
+            return Fact(url, answer.at, missing=True)
+        named = answer.canonical
+        itself = named is not None and self._canonicalizer.identity(named) == url
+        return Fact(url, answer.at, answer.digest, answer.sketch, names_itself=itself)

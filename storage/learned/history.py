@@ -12,6 +12,13 @@ from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
 
 _AT_ONCE = 10_000  # rows
+_ANSWER = (
+    pages.c.fetched_at,
+    pages.c.status,
+    pages.c.digest,
+    pages.c.sketch,
+    pages.c.canonical,
+)
 _MAX_HOPS = 5  # of a chain that are followed to its end
 _QUEUED = Prepared(
     select(urls.c.id, urls.c.url)
@@ -32,6 +39,7 @@ class PastAnswer(NamedTuple):
     status: int
     digest: bytes
     sketch: bytes | None
+    canonical: str | None  # the URL that it names
 
 
 class PastHop(NamedTuple):
@@ -59,7 +67,7 @@ def answers_of(connection: Connection, host: str, most: int) -> Iterator[PastAns
     """Yield what the latest so many URLs of a host answered."""
     index(connection)
     query = (
-        select(urls.c.url, pages.c.fetched_at, pages.c.status, pages.c.digest, pages.c.sketch)
+        select(urls.c.url, *_ANSWER)
         .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
         .join(pages, pages.c.url_id == urls.c.id)
         .where(hosts.c.name == host, pages.c.status.in_((OK, *GONE)))
@@ -74,17 +82,21 @@ def answers_of(connection: Connection, host: str, most: int) -> Iterator[PastAns
 def answers_at(connection: Connection, rows: Sequence[int]) -> Iterator[PastAnswer]:
     """Yield what some rows answered, as far as they did."""
     question = (
-        "SELECT urls.state, urls.url, pages.fetched_at, pages.status, pages.digest, pages.sketch "
-        "FROM urls JOIN pages ON pages.url_id = urls.id WHERE urls.id"
+        "SELECT urls.state, urls.url, pages.fetched_at, pages.status, pages.digest, pages.sketch, "
+        "pages.canonical FROM urls JOIN pages ON pages.url_id = urls.id WHERE urls.id"
     )
-    for state, url, at, status, digest, sketch in rows_of(connection, question, rows):
-        if state == State.FETCHED and status in {OK, *GONE}:
-            yield _answer(url, at, status, digest, sketch)
+    for state, *answer in rows_of(connection, question, rows):
+        found = _answer(*answer)
+        if state == State.FETCHED and found.status in {OK, *GONE}:
+            yield found
 
 
-def _answer(url: str, at: float, status: int, digest: bytes, sketch: bytes | None) -> PastAnswer:
+def _answer(
+    url: str, at: float, status: int, digest: bytes, sketch: bytes | None, canonical: str | None
+) -> PastAnswer:
     """Return an answer; some drivers give other types of bytes."""
-    return PastAnswer(url, at, status, bytes(digest), None if sketch is None else bytes(sketch))
+    text = None if sketch is None else bytes(sketch)
+    return PastAnswer(url, at, status, bytes(digest), text, canonical)
 
 
 def answered_of(connection: Connection, host: str) -> Iterator[list[str]]:

@@ -83,7 +83,8 @@ class Assessor:
         if site.known.canonicals.get(source) == target:
             return
         self._memory.recall(source)
-        site.known.canonicals[source] = target
+        if site.known.link(source, target):
+            self.judge_site(site)
         self._open_named(site, shown_by(source, target))
         self._review(name, site, source, parts)
 

@@ -100,6 +100,10 @@ class _Past:
         """Compare the content of two pages."""
         return self._known.compare(one, other)
 
+    def kept_link(self, fact: Fact) -> str | None:
+        """Return the URL that a page's canonical link names, if what it has is meant."""
+        return self._known.kept_link(fact, self._canonicals)
+
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
         return self._known.are_others(one, other)

@@ -11,11 +11,13 @@ from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import rewrites_from
+from canonry.crawler.learn.memory.selecting_fields import selecting_fields
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.stances import Stance
 from canonry.crawler.learn.memory.tally import Judgement, RuleTally
 
 _MAX_HOPS = 5
+_OF_PARAMETERS = frozenset({"parameter-irrelevant", "parameter-group", "parameter-default"})
 _NOTHING = Judgement(Stance.NOTHING)
 
 
@@ -36,6 +38,10 @@ class Facts(Protocol):
 
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
+        ...
+
+    def kept_link(self, fact: Fact) -> str | None:
+        """Return the URL that a page's canonical link names, if what it has is meant."""
         ...
 
 
@@ -124,7 +130,8 @@ def _of_page(facts: Facts, tally: RuleTally, fact: Fact, result: str) -> Judgeme
         return _compared(facts, tally.rewrite, fact, reference)
     if _names(facts, tally.rewrite, fact):
         return Judgement(Stance.NAMED, result)
-    return Judgement(Stance.ALONE, fact.url)
+    stance = Stance.OTHER if _keeps(facts, tally.rewrite, fact) else Stance.ALONE
+    return Judgement(stance, fact.url)
 
 
 def reference_of(facts: Facts, members: Sequence[str]) -> Fact | None:
@@ -152,6 +159,8 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     if _names(facts, rewrite, fact):
         others = facts.are_others(fact, page)
         return Judgement(Stance.OTHER if others else Stance.NAMED, page.url)
+    if _keeps(facts, rewrite, fact) and not _are_one(facts, fact, page):
+        return Judgement(Stance.OTHER, fact.url)
     said = facts.compare(fact, page)
     if said.same is None and not said.in_doubt:
         return _NOTHING
@@ -165,6 +174,23 @@ def _names(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
     if named is None:
         return False
     return _plain(rewrite, fact.url) in shown_by(fact.url, named)
+
+
+def _keeps(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
+    """Return True if a page's canonical link keeps a parameter that a rule drops.
+
+    So the site says that the parameter selects content, there at least.
+    """
+    if rewrite.family not in _OF_PARAMETERS or (named := facts.kept_link(fact)) is None:
+        return False
+    if rewrite.family == "parameter-default":
+        return rewrite.old in query.fields(Parts.of(named).query or "")
+    return bool(selecting_fields(rewrite, named))
+
+
+def _are_one(facts: Facts, fact: Fact, page: Fact) -> bool:
+    """Return True if two pages are the same to the byte, or the second one names the first."""
+    return fact.digest == page.digest or facts.canonical(page.url) == fact.url
 
 
 def _end(facts: Facts, fact: Fact) -> str:

@@ -21,7 +21,8 @@ _REFUTED = 16  # paths against a rule: it may not be looked at again
 News = Moved | Answered
 
 # How a site treats one name of a resource: as the resource, or as something else.
-_TREATS = ("same", "same", "same", "same", "redirect", "other", "missing", "elsewhere", "canonical")
+_TREATS = ("same", "same", "same", "same", "redirect", "other", "missing", "elsewhere",
+           "canonical", "canonical", "itself", "kept")  # fmt: skip
 _NAMES = ("/", "?ref=1", "?ref=2", "?ref=1&id=3", ";sid=a", "/index.html", "//x")
 
 
@@ -39,6 +40,11 @@ def _answers(resource: int, name: str, treated: str, at: float) -> list[News]:
         "canonical": [
             Answered(url, body + b"!", at),
             Moved(url, main, at, "canonical"),
+        ],
+        "itself": [Answered(url, body, at, names_itself=True)],
+        "kept": [
+            Answered(url, body + b"!", at),
+            Moved(url, f"{url}&b=2" if "?" in url else f"{url}?b=2", at, "canonical"),
         ],
     }[treated]
 

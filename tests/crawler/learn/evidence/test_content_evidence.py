@@ -369,3 +369,62 @@ def test_a_moved_directory_is_learned_on_pages_that_change(*, old_first: bool) -
     site = {f"{H}{folder}/p{n}": partial(page, n, rng) for n in range(70) for folder in folders}
     found = [rule.rewrite for rule in learn(site).rules("h.example") if rule.state == "active"]
     assert [(rewrite.old, rewrite.new) for rewrite in found] == [("/print/", "/")]
+
+
+def named(url: str, body: bytes, to: str) -> list[Answered | Moved]:
+    """Return the answer of a page, and the link that its canonical link is, confirmed."""
+    answer = answered(url, body, 1.0)
+    if to == url:
+        return [answer._replace(names_itself=True)]
+    return [answer, Moved(url, to, 1.0, "canonical")]
+
+
+def learned_from(news: list[Answered | Moved], order: random.Random) -> list[tuple[str, int, int]]:
+    order.shuffle(news)
+    one = Learner(thresholds.load(), registrable)
+    for item in news:
+        one.observe(item)
+        one.decide(1.0)
+    one.settle("h.example")
+    for _ in range(3):
+        one.decide(2.0)
+    return counts(one)
+
+
+@pytest.mark.parametrize("keeps", ["itself", "a name with more", "nothing"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_page_whose_link_keeps_what_others_drop_is_another_page(seed: int, keeps: str) -> None:
+    """As with the pages of comments: `?cpage=1` is mostly the page, and its link says where not."""
+    rng = random.Random(seed)
+    news: list[Answered | Moved] = []
+    for n in range(60):
+        main = f"{H}/p{n}"
+        news += [answered(main, page(n, rng)), *named(f"{main}?ref=1", page(n, rng), main)]
+    if keeps == "itself":
+        news += named(f"{H}/q?ref=1", page(99, rng), f"{H}/q?ref=1")
+    elif keeps == "a name with more":
+        news += named(f"{H}/q?ref=1&x=2", page(99, rng), f"{H}/q?ref=1")
+        news += named(f"{H}/q?ref=1", page(99, rng), f"{H}/q?ref=1")
+    [(state, agree, disagree)] = [c for c in learned_from(news, rng) if c[1] > 30]
+    assert (agree, disagree) == (60, keeps != "nothing")
+    assert (state == "active") == (keeps == "nothing")
+
+
+def test_a_parameter_that_all_links_keep_selects_where_they_drop_others() -> None:
+    """So it is with the pages of comments of a blog, most of which have one page of them."""
+    rng = random.Random(3)
+    news: list[Answered | Moved] = []
+    for n in range(60):
+        main, other = f"{H}/p{n}", f"{H}/p{n}?reply=1"
+        news += [*named(main, page(n, rng), main), *named(other, page(n, rng), main)]
+        news += named(f"{main}?ref=1", page(n, rng), f"{main}?ref=1")
+    assert all(agree == 0 for _state, agree, _disagree in learned_from(news, rng))
+
+
+def test_links_that_name_each_url_itself_do_not_keep_content_from_speaking() -> None:
+    rng = random.Random(4)
+    news: list[Answered | Moved] = []
+    for n in range(60):
+        for url in (f"{H}/p{n}", f"{H}/p{n}?ref=1"):
+            news += named(url, b"<p>%d</p>" % n, url)
+    assert learned_from(news, rng) == [("active", 60, 0)]
