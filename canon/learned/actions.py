@@ -97,10 +97,11 @@ def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
         if query.name(parts.query) != rewrite.old or rewrite.beside:
             return parts
         return Parts(*parts[:5], None, parts.fragment)
-    fields = query.fields(parts.query)
-    rest = [field for field in fields if query.name(field) != rewrite.old]
-    if len(rest) == len(fields) or (names_of(rest) if rest else ()) != rewrite.beside:
+    names = query.names(parts.query)
+    if rewrite.old not in names or tuple(sorted({*names} - {rewrite.old})) != rewrite.beside:
         return parts
+    fields = zip(query.fields(parts.query), names, strict=True)
+    rest = [field for field, name in fields if name != rewrite.old]
     return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
 
 

@@ -1,5 +1,7 @@
 """Queries as form fields, split without loss (URL Standard section 5.1)."""
 
+from functools import lru_cache
+
 
 def fields(query: str) -> list[str]:
     """Split a query into its fields, as written; ``"&".join(fields(query)) == query``."""
@@ -9,6 +11,12 @@ def fields(query: str) -> list[str]:
 def name(field: str) -> str:
     """Return the name of a field, as written: the part before the first equals sign."""
     return field.partition("=")[0]
+
+
+@lru_cache(maxsize=4096)  # URLs that are compared with others are so several times
+def names(query: str) -> tuple[str, ...]:
+    """Return the names of the fields of a query, in order, each as often as it is there."""
+    return tuple([field.partition("=")[0] for field in query.split("&")])
 
 
 def is_form(query: str) -> bool:

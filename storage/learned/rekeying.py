@@ -163,7 +163,7 @@ def rekey(
         if known.may_wait and found.rules and not is_verified(found)
     }
     deferred = deferral.only(connection, names, later)
-    return Rekeyed(new, released, deferred, len(members), _spared(held))
+    return Rekeyed(new, released, deferred, len(members), _spared(held, members))
 
 
 def _by_class(
@@ -282,9 +282,19 @@ def _hold(
     put_edges(connection, [(row, *edge) for row, edge in sorted(edges.items())], now)
 
 
-def _spared(held: Iterable[tuple[_KnownURL, int, Rewritten]]) -> Counter[str]:
-    """Return how many of the held URLs each rule has changed, by the rules' ids."""
+def _spared(
+    held: Iterable[tuple[_KnownURL, int, Rewritten]],
+    members: Mapping[bytes, Sequence[tuple[_KnownURL, Rewritten]]],
+) -> Counter[str]:
+    """Return how many of the held URLs are so because of each rule, by the rules' ids.
+
+    If a page was fetched under a name that rules change, these hold its own name.
+    """
+
+    def rules_of(found: Rewritten) -> tuple[str, ...]:
+        return found.rules or next((m.rules for _known, m in members[found.key] if m.rules), ())
+
     by_rule: Counter[str] = Counter()
-    for rules, number in Counter([found.rules for _known, _one, found in held]).items():
+    for rules, number in Counter([rules_of(found) for _known, _one, found in held]).items():
         by_rule.update(dict.fromkeys(rules, number))
     return by_rule

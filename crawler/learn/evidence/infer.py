@@ -13,7 +13,6 @@ from canonry.canon.learned import (
     act,
     is_host_name,
     is_site,
-    names_of,
     site_of,
 )
 from canonry.canon.syntax import Parts, query
@@ -179,16 +178,19 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
     """Return the rewrites that explain different queries; None if none do."""
     if source.query == target.query:
         return []
+    names = query.names(source.query) if source.query else ()
+    left = query.names(target.query) if target.query else ()
+    dropped = set(names).difference(left)
+    if not dropped and len(names) != len(left):
+        return None
     old = query.fields(source.query) if source.query else []
     new = query.fields(target.query) if target.query else []
-    if len(old) == len(new) and sorted(old) == sorted(new):
+    if not dropped:
         ordered = old != new == sorted(old, key=query.name)
         return [Rewrite(site_of(source), "parameter-order")] if ordered else None
-    dropped = tuple(sorted(set(names_of(old)) - set(names_of(new))))
-    kept = [field for field in old if query.name(field) not in dropped]
-    if not dropped:
-        return None
-    rewrite = _irrelevant(site_of(source), dropped, names_of(kept))
+    kept = [field for field, name in zip(old, names, strict=True) if name not in dropped]
+    beside = tuple(sorted({*names} - dropped))
+    rewrite = _irrelevant(site_of(source), tuple(sorted(dropped)), beside)
     if rewrite is None or ("&".join(kept) or None) == target.query:
         return None if rewrite is None else [rewrite]
     if not kept or new != sorted(kept, key=query.name):
@@ -231,14 +233,15 @@ def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
         return ()
     if one[:5] != other[:5] or one.fragment != other.fragment:
         return ()
-    here, there = query.fields(one.query), query.fields(other.query)
-    if list(map(query.name, here)) != list(map(query.name, there)):
+    names = query.names(one.query)
+    if names != query.names(other.query):
         return ()
-    names = names_of([a for a, b in zip(here, there, strict=True) if a != b])
+    fields = zip(names, query.fields(one.query), query.fields(other.query), strict=True)
+    differ = {name for name, here, there in fields if here != there}
     site = site_of(one)
-    if not names or not is_site(site):
+    if not differ or not is_site(site):
         return ()
-    rewrite = _irrelevant(site, names, tuple(sorted(set(names_of(here)) - set(names))))
+    rewrite = _irrelevant(site, tuple(sorted(differ)), tuple(sorted({*names} - differ)))
     return () if rewrite is None else (rewrite,)
 
 

@@ -261,6 +261,8 @@ def test_a_page_that_was_fetched_under_another_name_is_not_fetched_under_its_own
     queued = {name for name, state in states(store).items() if state == "queued"}
     assert queued == {f"h.example/{name}" for name in ("gone", "moved", "seed")}
     with store.transaction() as connection:
+        assert rule_store.find(connection, SLASH.id).spared == 1
+    with store.transaction() as connection:
         rule = rule_store.find(connection, SLASH.id)
         done = rule_store.revoke(connection, rule, MAKE, 4.0)
     assert 2 in done.released
