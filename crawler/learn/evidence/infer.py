@@ -181,7 +181,7 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
     names = query.names(source.query) if source.query else ()
     left = query.names(target.query) if target.query else ()
     dropped = set(names).difference(left)
-    if not dropped and len(names) != len(left):
+    if (not dropped and len(names) != len(left)) or not set(names).issuperset(left):
         return None
     old = query.fields(source.query) if source.query else []
     new = query.fields(target.query) if target.query else []
@@ -220,18 +220,22 @@ def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     Of the two directions, the one that makes URLs shorter is preferred. If the URLs differ only in
     the values of parameters, these select nothing.
     """
-    if found := _differing_value(one, other):
-        return found
     first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
+    if one[:5] == other[:5] and one.fragment == other.fragment:  # on some sites, nearly all pages
+        return _between_queries(first, second) if is_site(site_of(one)) else ()
     found = _differing_path_parameter(first, second)
     return found or rewrites_from(first, second) or rewrites_from(second, first)
 
 
+def _between_queries(first: Parts, second: Parts) -> tuple[Rewrite, ...]:
+    """Return what `rewrites_between` does, for URLs that differ in their queries alone."""
+    found = _differing_value(first, second)
+    return found or tuple(_of_queries(first, second) or _of_queries(second, first) or ())
+
+
 def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
-    """Return the rewrite that drops parameters of the query, if only their values differ."""
+    """Return the rewrite that drops parameters, if queries differ only in their values."""
     if not (one.query and other.query):
-        return ()
-    if one[:5] != other[:5] or one.fragment != other.fragment:
         return ()
     names = query.names(one.query)
     if names != query.names(other.query):
@@ -239,7 +243,7 @@ def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     fields = zip(names, query.fields(one.query), query.fields(other.query), strict=True)
     differ = {name for name, here, there in fields if here != there}
     site = site_of(one)
-    if not differ or not is_site(site):
+    if not differ:
         return ()
     rewrite = _irrelevant(site, tuple(sorted(differ)), tuple(sorted({*names} - differ)))
     return () if rewrite is None else (rewrite,)
