@@ -90,10 +90,10 @@ def takes_parameters(rewrite: Rewrite) -> str | None:
 
 
 def takes_default(rewrite: Rewrite) -> str | None:
-    """Allow a field, such as ``page=1``, as ``old``, and the names of others as ``beside``."""
-    name, equals, value = rewrite.old.partition("=")
-    if rewrite.new or not (name and equals and value) or any(mark in rewrite.old for mark in "&#"):
-        return "'old' has to be a parameter with its value, such as page=1, and 'new' empty"
+    """Allow a field, as ``page=1`` or ``do=``, as ``old``, and the names of others as ``beside``."""
+    name, equals, _value = rewrite.old.partition("=")
+    if rewrite.new or not (name and equals) or any(mark in rewrite.old for mark in "&#"):
+        return "'old' has to be a parameter with '=' and its value, as page=1, and 'new' empty"
     if list(rewrite.beside) != sorted(set(rewrite.beside) - {name}):
         return "'beside' has to be the names of the other parameters, sorted"
     return None
