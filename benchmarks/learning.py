@@ -39,11 +39,18 @@ def main() -> None:
     parser.add_argument("--corpus", help="redirects: file, old URL, new URL, status; tabs, gzip")
     parser.add_argument("--seeds", type=int, default=1, help="simulated webs")
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--hosts", type=int, default=44, help="hosts of each, without adversaries")
+    parser.add_argument(
+        "--hosts",
+        type=int,
+        default=44,
+        help="hosts of each, without adversaries; the press web always has all of its own",
+    )
     parser.add_argument("--resources", type=int, default=400, help="of each host")
     parser.add_argument("--big", type=int, default=0, help="resources of one more host")
-    parser.add_argument("--press", action="store_true", help="the press web, not the first one")
-    parser.add_argument("--minutes", type=float, default=10, help="a crawl is stopped after these")
+    parser.add_argument("--press", action="store_true", help="the press web (without --hosts)")
+    parser.add_argument(
+        "--minutes", type=float, default=10, help="a crawl is stopped after these; not for --serve"
+    )
     parser.add_argument("--only-web", action="store_true", help="measure nothing but the webs")
     parser.add_argument("--only-learning", action="store_true", help="do not crawl with --no-learn")
     parser.add_argument("--serve", type=int, metavar="PORT", help="serve a web to another crawler")

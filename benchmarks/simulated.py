@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, select
 from support.simweb import webjudge, webstore
 from support.simweb.web import Spec
-from support.simweb.webserver import Serving, served
+from support.simweb.webserver import Serving, ServingError, served
 
 from canonry.canon.learned import RuleState
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound
 from canonry.crawler.learn.life.prior import Prior, fit
 from canonry.storage.learned import rule_rows
+from canonry.storage.sql.schema import State, hosts, url_rows
 
 _SETTINGS = "[crawl]\nrequests_per_host = 4\n[fetch]\nretries = 0\n"
-_ENDLESS = "[traps]\nmax_per_host = 2500\n"  # the press web shows fresh links without end
+_MOST = 2500  # URLs of a host: the press web shows fresh links without end
+_ENDLESS = f"[traps]\nmax_per_host = {_MOST}\n"
 _SETTLED = 10  # paths, before a rule's end is experience
 _NEUTRAL = Prior.of(0.5, 2.0)
 _FLUSHED = 1.2  # seconds after which a log is complete
@@ -37,6 +40,7 @@ class Crawled(NamedTuple):
     seconds: float
     finished: bool  # False: it was stopped after the time that it had
     outcomes: dict[str, list[tuple[int, int]]]  # of rules, by family: paths for and against
+    limited: list[str]  # hosts that reached the limit of URLs
 
 
 def simulated(specs: list[Spec], minutes: float, *, plain: bool) -> dict[str, Any]:
@@ -61,7 +65,9 @@ def simulated(specs: list[Spec], minutes: float, *, plain: bool) -> dict[str, An
         print(f"{len(specs)} webs, canonry crawl {word}:")
         print("\n".join(webjudge.table(tallies)))
         if not all(one.finished for one in done):
-            print("stopped before its end: what was not fetched is neither avoided nor lost")
+            print("stopped before its end: URLs that it had not yet asked count as avoided or lost")
+        if limited := [host for one in done for host in one.limited]:
+            print(f"{len(limited)} hosts reached the limit of {_MOST:,} URLs (max_per_host)")
         found[word.removeprefix("--")] = _as_json(done, tallies)
         if word == "--learn":
             found["decisions"] = _print_decisions([row for one in done for row in one.decisions])
@@ -87,7 +93,15 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
         given = [tally.site for tally in tallies]
         decided = webstore.decisions(given, store, notices.splitlines(), turns)
         outcomes = _outcomes(store, {host for site in given if site.honest for host in site.hosts})
-    return Crawled(tallies, decided, seconds, finished, outcomes)
+    return Crawled(tallies, decided, seconds, finished, outcomes, _limited(store))
+
+
+def _limited(store: str) -> list[str]:
+    """Return the hosts of which a crawl has held URLs because it had fetched the most allowed."""
+    refused = url_rows.c.state == State.HELD, url_rows.c.reason == HoldReason.HOST_BUDGET.label
+    held = select(hosts.c.name).join(url_rows).where(*refused).distinct()
+    with create_engine(store).connect() as connection:
+        return sorted(connection.scalars(held))
 
 
 def _run(serving: Serving, folder: Path, word: str, seconds: float) -> tuple[str, bool]:
@@ -128,6 +142,7 @@ def _as_json(done: list[Crawled], tallies: list[webjudge.Tally]) -> dict[str, An
     return {
         "seconds": [one.seconds for one in done],
         "finished": [one.finished for one in done],
+        "limited": [one.limited for one in done],
         "kinds": {
             name: {**row._asdict(), "avoided": row.avoided, "wasted": row.wasted}
             for name, row in rows.items()
@@ -183,26 +198,52 @@ def _print_experience(given: list[dict[str, list[tuple[int, int]]]]) -> dict[str
 
 
 def serve(spec: Spec, port: int, folder: Path, wait: Callable[[], object] = signal.pause) -> None:
-    """Serve a web for another crawler until somebody presses Ctrl-C.
+    """Serve a web for another crawler until somebody presses Ctrl-C, or ends the process.
 
     Args:
         spec: what the web is made of.
         port: for http; https is on the next one.
         folder: gets the log, the seeds and the authority's certificate.
         wait: returns when serving shall end.
+
+    Raises:
+        SystemExit: if it cannot be served.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with served(spec, folder, (port, port + 1 if port else 0)) as serving:
-        print(f"http on 127.0.0.1:{serving.http}, https on 127.0.0.1:{serving.https}")
-        print(f"seeds: {serving.seeds_file}; authority to trust: {serving.ca_file}")
-        print(f"log: {serving.log_file}; judge it with --judge {serving.log_file}")
-        try:
-            wait()
-        except KeyboardInterrupt:
-            time.sleep(_FLUSHED)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    try:
+        with served(spec, folder, (port, port + 1 if port else 0)) as serving:
+            try:
+                print(f"http on 127.0.0.1:{serving.http}, https on 127.0.0.1:{serving.https}")
+                print(f"seeds: {serving.seeds_file}; authority to trust: {serving.ca_file}")
+                log = serving.log_file
+                print(f"log: {log}; judge it with --judge {log}", flush=True)
+                wait()
+            except KeyboardInterrupt:
+                time.sleep(_FLUSHED)
+    except ServingError as error:
+        raise SystemExit(str(error)) from None
+    except KeyboardInterrupt:
+        raise SystemExit("stopped before the web was made") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def judge(path: str) -> None:
-    """Print the table of a log."""
-    with Path(path).open(encoding="utf-8") as log:
-        print("\n".join(webjudge.table(webjudge.judge_log(log))))
+    """Print the table of a log.
+
+    Raises:
+        SystemExit: with exit code 2, if it is none.
+    """
+    try:
+        with Path(path).open(encoding="utf-8") as log:
+            tallies = webjudge.judge_log(log)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        print(f"{path}: {reason}; --judge takes the requests.log of --serve", file=sys.stderr)
+        raise SystemExit(2) from None
+    print("\n".join(webjudge.table(tallies)))
+    print(
+        "A log does not say whether the crawler came to its end: "
+        "URLs that it had not yet asked count as avoided or lost."
+    )

@@ -117,6 +117,15 @@ def changing_under(
     """Do what `changing` does, for a store of a policy that is known."""
     with report.reading(store_url):  # raises if there is no store
         pass
+    with changing_or_making(store_url, policy, notify) as (connection, canonicalizer):
+        yield connection, canonicalizer
+
+
+@contextmanager
+def changing_or_making(
+    store_url: str, policy: Policy, notify: Callable[[str], None]
+) -> Iterator[tuple[Connection, Canonicalizer]]:
+    """Do what `changing_under` does; a store that is not there yet is made."""
     store = open_store(store_url, policy, notify)
     try:
         with store.transaction() as connection:

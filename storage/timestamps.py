@@ -1,6 +1,7 @@
 """Times for people and for other programs: moments in UTC, and their text (RFC 3339)."""
 
 from datetime import UTC, datetime
+from math import inf
 from typing import Annotated
 
 import msgspec
@@ -11,12 +12,12 @@ _LAST = 253_402_300_799.0  # the end of the year 9999
 
 
 def utc(at: float | None) -> datetime | None:
-    """Return a moment, to the millisecond; None for none, or for 0, which means "never".
+    """Return a moment, to the millisecond; None for none, or for 0 or -inf, which mean "never".
 
     Args:
         at: seconds since 1970.
     """
-    if not at:
+    if not at or at == -inf:
         return None
     found = datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
     return found.replace(microsecond=found.microsecond // 1000 * 1000)

@@ -136,7 +136,7 @@ def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
         answer,
         state=known.state.name.lower(),
         reason=reason,
-        because=_because(known.state, reason),
+        because=_because(known.state, reason, known.url),
         known_as=redact(known.url) if known.url != question.canonical.url else None,
         merged_by=merged_by or None,
         found=known_facts.found(connection, known),
@@ -174,12 +174,12 @@ def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
     )
 
 
-def _because(state: State, reason: str | None) -> str | None:
+def _because(state: State, reason: str | None, url: str) -> str | None:
     """Return a reason as a sentence. That of a redirect is about its target."""
     if reason is None:
         return None
     refused = {one.name.lower(): one.value for one in Reason}
-    found = remedies.sentence(reason) or refused.get(reason)
+    found = remedies.sentence_about(url, reason) or refused.get(reason)
     if state is State.REDIRECTED and found is not None:
         return f"the target of its redirect cannot be fetched: {found}"
     return found

@@ -5,6 +5,7 @@ from sqlalchemy import Connection
 
 from canonry.crawler.admission import exclusions
 from canonry.crawler.inquiry.last_crawl import last_crawl
+from canonry.crawler.learn.life.in_words import counted
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
@@ -103,7 +104,7 @@ def preview(connection: Connection, text: str) -> ExclusionPreview:
 def said(found: ExclusionPreview) -> str:
     """Return a preview as a sentence."""
     if not found.at_least:
-        return f"{found.pattern}: it would hold {found.would_hold:,} queued URLs"
+        return f"{found.pattern}: it would hold {counted(found.would_hold, 'queued URL')}"
     return (
         f"{found.pattern}: it would hold {found.would_hold:,} of the first {found.looked_at:,} "
         f"URLs that are queued on {found.host}, which has {found.queued_on_host:,}; "

@@ -8,6 +8,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import host_of, registrable
 from canonry.crawler.admission.traps import pattern
 from canonry.crawler.fetch.faults import Fault
+from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
@@ -90,6 +91,7 @@ def _says(text: str) -> Remedy:
 _AGAIN = "--recrawl-after 0s asks it again, and all else; --recrawl-after 1d what is older"
 _SAME = "the same crawl command again: it tries what it could not reach before"
 _PORTS = "nothing: such ports are never asked"
+_ADDRESS = "--allow-private, if the address is one of your own network; then --recrawl-after 0s"
 
 REMEDIES: Mapping[str, Remedy] = MappingProxyType(
     {
@@ -126,9 +128,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         ),
         HoldReason.OURS.label: _says("the next crawl asks it again"),
         Fault.DNS.label: _says(_SAME),
-        Fault.ADDRESS.label: _says(
-            "--allow-private, if the address is one of your own network; then --recrawl-after 0s"
-        ),
+        Fault.ADDRESS.label: lambda case: _ADDRESS if _refused_port(case.url) is None else _PORTS,
         Fault.CONNECT.label: _says(_SAME),
         Fault.PROXY.label: _says("--proxy URL, or none; then the same crawl command again"),
         Fault.TLS.label: _says("--ca-file, if the authority is your own; then --recrawl-after 0s"),
@@ -159,6 +159,20 @@ def remedy(reason: str, case: Case) -> str | None:
     """
     found = REMEDIES.get(reason.partition(":")[0])
     return None if found is None else found(case)
+
+
+def sentence_about(url: str, reason: str) -> str | None:
+    """Return the sentence of a reason to hold or fail, with the port of the URL if that is why."""
+    port = _refused_port(url)
+    if reason == Fault.ADDRESS.label and port is not None:
+        return f"port {port} belongs to another protocol than HTTP"
+    return sentence(reason)
+
+
+def _refused_port(url: str) -> str | None:
+    """Return the port of a URL if no request goes to it."""
+    port = Parts.of(url).port
+    return None if is_web_port(port) else port
 
 
 def sentence(reason: str) -> str | None:

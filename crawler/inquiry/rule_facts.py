@@ -10,8 +10,8 @@ from canonry.canon.learned import FAMILIES, RULE_STATES, describe, without_port
 from canonry.crawler.content.similarity import similarity
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
+from canonry.crawler.learn.life.lifecycle import WITHDRAWN
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.learn.rules.reinstatement import WITHDRAWN
 from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
 from canonry.crawler.learn.second_trial import held_by
 from canonry.storage import known_url

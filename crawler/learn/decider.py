@@ -25,7 +25,7 @@ class StateChange(NamedTuple):
     """A rule that went from one state to another."""
 
     rule: TrackedRule
-    before: str
+    before: RuleState
 
 
 class Decisions(NamedTuple):

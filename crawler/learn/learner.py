@@ -227,7 +227,8 @@ class Learner:
         url, site = source or identity, site_in(identity)
         for rule in rules:
             tracked = self.tracked(rule)
-            since = None if tracked is None else now - tracked.verified_at
+            # A rule that was imported, and never verified here, counts from then on.
+            since = None if tracked is None else now - (tracked.verified_at or tracked.entered_at)
             limits = self._thresholds.family[rule.family]
             new_places = partial(self._new_places, tracked, url, identity, limits.first)
             if self._sampler.is_chosen(rule.id, url, site, since, limits, new_places):

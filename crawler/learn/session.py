@@ -22,6 +22,7 @@ from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.gone_names import GoneNames
+from canonry.crawler.learn.life.in_words import IN_STATE, counted
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import FACTS
@@ -313,8 +314,8 @@ class LearningSession:
             later = [*done.held, *done.deferred]
             if done.held or done.released:
                 self._notify(
-                    f"learned rules: {len(done.held):,} queued URLs held as duplicates, "
-                    f"{len(done.released):,} held URLs released"
+                    f"learned rules: {counted(len(done.held), 'queued URL')} held as duplicates, "
+                    f"{counted(len(done.released), 'held URL')} released"
                 )
         known = self._rules_about(sites) if changed else about
         rules = {rule.rewrite: rule for rule in (*decisions.changed, *known)}
@@ -325,8 +326,8 @@ class LearningSession:
         """Notify people of a rule that became active, or is no longer."""
         rule = change.rule
         self._notify(
-            f"rule {rule.id} is {rule.state} (was {change.before}): {describe(rule.rewrite)}; "
-            f"{rule.agree} paths agree, {rule.disagree} disagree"
+            f"rule {rule.id} is {IN_STATE[rule.state]} (was {IN_STATE[change.before]}): "
+            f"{describe(rule.rewrite)}; {rule.agree} paths agree, {rule.disagree} disagree"
         )
 
     def _passes_gate(self, connection: Connection, rule: TrackedRule, now: float) -> bool:

@@ -47,6 +47,7 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
         where = "FILE" if keep is None else str(kept_store(keep, named[0]))
         before = "with --keep FOLDER, the stores stay; then " if keep is None else ""
         render.notify(f"To look at it in a browser: {before}canonry serve --store {where}")
+        render.notify(f"To see the rules that it learned: canonry rules list --store {where}")
     return 0 if all(result.is_right for result in results) else FAILED
 
 
@@ -80,7 +81,7 @@ def _show(results: Sequence[Result]) -> None:
         render.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")
         summaries.merged(result.merged)
     last = results[-1]
-    render.table("Aliases recorded", ("kind, HTTP status", "count"), list(last.aliases.items()))
+    summaries.aliases("Aliases recorded", last.aliases)
     render.table("The crawls and the truth", ("", *columns), lines)
     for result in results:
         for url in result.missed:

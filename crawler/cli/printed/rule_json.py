@@ -84,7 +84,7 @@ class ShownRuleJSON(RuleJSON, kw_only=True):
     """A learned rule, and how experience with others counted."""
 
     experience: str  # for people
-    held_back: str | None  # why it is not active, though its own evidence is enough
+    held_back: str | None  # why it is not active; null: it is, or it was withdrawn
 
 
 class RevokedJSON(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +111,9 @@ class ImportedJSON(msgspec.Struct, frozen=True, kw_only=True):
     rules: int
     active: int  # of these
     held: int  # queued URLs, as duplicates
+    were_withdrawn: int  # rules that were revoked or frozen here, and are not any more
+    were_active: int  # rules that were active here, and are not any more
+    released: int  # held URLs, which went back to the queue
 
 
 class MinedJSON(msgspec.Struct, frozen=True, kw_only=True):

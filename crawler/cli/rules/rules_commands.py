@@ -1,6 +1,7 @@
 """The commands ``canonry rules``: show, revoke and reinstate rules; the group of all."""
 
 import time
+from collections.abc import Sequence
 
 import click
 
@@ -25,8 +26,10 @@ from canonry.crawler.cli.rules.shared_rules import (
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
+from canonry.crawler.inquiry.rule_facts import StateCount, state_counts
 from canonry.crawler.learn.life import experience
 from canonry.crawler.learn.life import thresholds as learning
+from canonry.crawler.learn.life.in_words import IN_STATE
 from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.crawler.learn.rules.gate import reason_held_back
 from canonry.crawler.learn.rules.rule_listing import listing
@@ -86,6 +89,7 @@ def list_rules(
             for rule in rule_rows.in_states(connection, wanted)
             if host in {None, rule.rewrite.host, without_port(rule.rewrite.host)}
         ]
+        others = [] if found or as_json else state_counts(connection)
     if as_json:
         print_json([RuleJSON(**RuleJSON.fields_of(rule)) for rule in found])
         return 0
@@ -107,8 +111,20 @@ def list_rules(
         ],
     )
     if not found:
-        render.notify("no rules; crawls learn them, and 'canonry rules import' imports them")
+        render.notify(_nothing_found(others, everything=everything or bool(state)))
     return 0
+
+
+def _nothing_found(others: Sequence[StateCount], *, everything: bool) -> str:
+    """Return what to say if no rule is listed."""
+    known = [one for one in others if one.rules]
+    if not known:
+        return "no rules; crawls learn them, and 'canonry rules import' imports them"
+    number = render.counted(sum(one.rules for one in known), "rule")
+    more = " or more" * any(one.or_more for one in known)
+    states = ", ".join(f"{one.rules:,} {one.state}" for one in known)
+    hint = "" if everything else "; --all lists candidates, too"
+    return f"no rule matches; the store has {number}{more}: {states}{hint}"
 
 
 @rules.command("show", examples=("canonry rules show 3f8a0c91d2 --store crawl.db",))
@@ -119,8 +135,8 @@ def list_rules(
 def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     """Show a rule: its state, its evidence for and against, with URLs, and how experience counted.
 
-    Experience is how rules of its family ended elsewhere. If a rule has evidence enough and is not
-    active, it says what holds it back.
+    Experience is how rules of its family ended elsewhere. If a rule is not active yet, it says what
+    holds it back.
     """
     limits = learning.load()
     with report.reading(store) as connection:
@@ -147,17 +163,26 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
 def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
     """Revoke a rule for good; the URLs that it held go back to the queue.
 
-    The rule is not learned again; 'canonry rules reinstate' brings it back. A running crawl follows
-    at its next step.
+    The next crawl with this store asks them. The rule is not learned again; 'canonry rules
+    reinstate' brings it back. A running crawl follows at its next step.
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
         found = rule_store.find(connection, rule)
-        done = rule_store.revoke(connection, found, canonicalizer, time.time())
+        was_revoked = found.state == "revoked"
+        released = 0
+        if not was_revoked:
+            done = rule_store.revoke(connection, found, canonicalizer, time.time())
+            released = len(done.released)
     says = describe(found.rewrite)
     if as_json:
-        print_json(RevokedJSON(id=found.id, says=says, released=len(done.released)))
+        print_json(RevokedJSON(id=found.id, says=says, released=released))
+    if was_revoked:
+        render.notify(f"rule {found.id} was revoked before: {says}; nothing was changed")
+        return 0
+    asked = "; the next crawl with this store asks them" if released else ""
     render.notify(
-        f"rule {found.id} is revoked: {says}; {len(done.released):,} URLs went back to the queue"
+        f"rule {found.id} is revoked: {says}; "
+        f"{render.counted(released, 'URL')} went back to the queue{asked}"
     )
     return 0
 
@@ -186,7 +211,7 @@ def reinstate(rule: str, store: str, policy: str | None, *, trial: bool, as_json
             ReinstatedJSON(id=found.id, says=says, state=found.state, held=held, doubt=doubt)
         )
     render.notify(
-        f"rule {found.id} is reinstated, and {found.state}: {says}; "
+        f"rule {found.id} is reinstated, and {IN_STATE[found.state]}: {says}; "
         f"{render.counted(held, 'queued URL')} held as duplicates"
     )
     if doubt is not None:

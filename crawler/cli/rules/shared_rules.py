@@ -9,6 +9,7 @@ import click
 
 from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import RULE_STATES
+from canonry.canon.policies import of_version
 from canonry.crawler import named_policies, opening
 from canonry.crawler.cli.described import Described
 from canonry.crawler.cli.ending import with_exit_code
@@ -23,7 +24,8 @@ from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.rule_lists import Conversion, convert, summary
 from canonry.storage import report
-from canonry.storage.facts import read_facts
+from canonry.storage.facts import read_facts, recorded_policy
+from canonry.storage.sql.engine import shown
 
 _HEAD = 4096
 
@@ -58,7 +60,10 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
 @click.command(
     "import",
     cls=Described,
-    examples=("canonry rules import rules.json --trial --store crawl.db",),
+    examples=(
+        "canonry rules import rules.json --trial --store crawl.db",
+        "canonry rules import rules.json --store new.db",
+    ),
 )
 @click.argument("file")
 @store_option
@@ -69,20 +74,51 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
 def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_json: bool) -> int:
     """Import rules from a file into a store; active rules apply from then on.
 
+    They replace the state and the evidence of the same rules in the store, also of revoked ones.
     With --trial they start on probation: they spare no fetch until their predictions hold.
+
+    A store that is not there yet is made, under the policy of the rules, so that a crawl can begin
+    with them.
     """
-    with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-        given = named_policies.find_rules(file, canonicalizer.policy)
-        done = rule_store.import_rules(
-            connection, given.rules, canonicalizer, time.time(), trial=trial
-        )
-    active, held = 0 if trial else len(given), len(done.held)
-    if as_json:
-        print_json(ImportedJSON(rules=len(given.rules), active=active, held=held))
-    render.notify(
-        f"{render.counted(len(given.rules), 'rule')} imported, {active:,} of them active; "
-        f"{render.counted(held, 'queued URL')} held as duplicates"
+    given = named_policies.read_rules(file)
+    is_new = recorded_policy(store) is None
+    # A new store gets the version of the rules.
+    name = policy or given.policy.partition("/")[0]
+    found_policy = (
+        named_policies.find_policy(of_version(name, given.policy))
+        if is_new
+        else opening.policy_for(store, policy, render.notify)
     )
+    given.check_policy(found_policy.label)
+    with opening.changing_or_making(store, found_policy, render.notify) as (connection, made):
+        before = rule_store.overruled(connection, given.rules, trial=trial)
+        done = rule_store.import_rules(connection, given.rules, made, time.time(), trial=trial)
+    active, held, released = 0 if trial else len(given), len(done.held), len(done.released)
+    if as_json:
+        print_json(
+            ImportedJSON(
+                rules=len(given.rules),
+                active=active,
+                held=held,
+                were_withdrawn=before.withdrawn,
+                were_active=before.deactivated,
+                released=released,
+            )
+        )
+    if is_new:
+        render.notify(f"new store {shown(store)}, under policy {found_policy.label}")
+    said = [
+        f"{render.counted(len(given.rules), 'rule')} imported, {active:,} of them active",
+        f"{render.counted(held, 'queued URL')} held as duplicates",
+    ]
+    if before.withdrawn:
+        said.append(f"{before.withdrawn:,} had been revoked or frozen here")
+    if before.deactivated:
+        after = "are on probation now" if trial else "are not any more"
+        said.append(f"{before.deactivated:,} that were active here {after}")
+    if released:
+        said.append(f"{render.counted(released, 'held URL')} released")
+    render.notify("; ".join(said))
     return 0
 
 
@@ -115,7 +151,8 @@ def mine_rules(
     else:  # opened below, it says what there is to say
         found_policy = opening.policy_for(store, policy, lambda _message: None)
         canonicalizer = Canonicalizer(found_policy)
-    found = mine.mine(_pairs(files), canonicalizer, learning.load())
+    limits = learning.load()
+    found = mine.mine(_pairs(files), canonicalizer, limits)
     if store is not None:
         with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
             rule_store.import_rules(connection, found.rules, canonicalizer, time.time())
@@ -131,10 +168,12 @@ def mine_rules(
     if out is not None or not as_json:
         _write(RuleSet(found.rules, canonicalizer.policy.label), out)
     refused = sum(found.refused.values())
+    least = min(one.probation_floor for one in limits.family.values())
+    few = "" if found.rules else f"; one takes {least:,} redirects on a host that agree, or more"
     render.notify(
         f"{render.counted(found.pairs, 'permanent redirect')}, "
         f"{render.counted(found.other, 'other line')}, {refused:,} refused: "
-        f"{render.counted(len(found.rules), 'candidate')}"
+        f"{render.counted(len(found.rules), 'candidate')}{few}"
     )
     return 0
 

@@ -44,6 +44,9 @@ def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
     if answer.identity is not None:
         url_facts.show("request", answer.url or "", console)
         url_facts.show("identity", answer.identity, console)
+        if answer.rules and answer.rules[-1].predicts != answer.identity:
+            made = f"the learned rules make it {answer.rules[-1].predicts}"
+            url_facts.show("", made, console)
         url_facts.show("SURT", answer.surt or "", console)
         url_facts.show("key", f"{answer.key} (policy {answer.policy})", console)
         for step in answer.steps:

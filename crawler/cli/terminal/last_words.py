@@ -11,7 +11,7 @@ from canonry.crawler.cli.terminal.render import counted
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.inquiry.remedies import sentence
+from canonry.crawler.inquiry.remedies import sentence_about
 from canonry.crawler.run.job.seed_results import FailedSeed, is_unreached
 from canonry.crawler.run.wiring import CrawlResult
 
@@ -43,7 +43,7 @@ def exit_code(result: CrawlResult) -> int:
 def as_data(seeds: Sequence[FailedSeed]) -> list[FailedSeedJSON]:
     """Return failed seeds as they are printed, each with its cause in words and what helps."""
     return [
-        FailedSeedJSON(**seed._asdict(), because=because(seed.reason), advice=advice(seed))
+        FailedSeedJSON(**seed._asdict(), because=because(seed), advice=advice(seed))
         for seed in seeds
     ]
 
@@ -60,7 +60,7 @@ def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Ite
         way = "" if seed.leads_to is None else f" leads to {seed.leads_to}, which"
         helps = advice(seed)
         hint = "" if helps is None else f"; {helps}"
-        yield f"canonry: the seed {seed.url}{way} gave no page: {because(seed.reason)}{hint}"
+        yield f"canonry: the seed {seed.url}{way} gave no page: {because(seed)}{hint}"
     if len(result.failed_seeds) > _MOST:
         yield f"canonry: {len(result.failed_seeds) - _MOST:,} more seeds gave no page"
     if not result.finished:
@@ -79,20 +79,27 @@ def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Ite
         yield "The same command tries such seeds again."
     queued = found["urls"]["queued"]
     if max_pages and queued:
-        yield f"Stopped at --max-pages {max_pages:,}; {counted(queued, 'URL')} are queued."
+        verb = "is" if queued == 1 else "are"
+        yield f"Stopped at --max-pages {max_pages:,}; {counted(queued, 'URL')} {verb} queued."
 
 
-def because(reason: str) -> str:
+def because(seed: FailedSeed) -> str:
     """Return the sentence for the reason of a failed seed."""
+    reason = seed.reason
     if reason.startswith("status "):
         return f"the server answered with {reason}"
-    return sentence(reason) or f"it redirects to what is no URL ({reason})"
+    found = sentence_about(_end_of(seed), reason)
+    return found or f"it redirects to what is no URL ({reason})"
+
+
+def _end_of(seed: FailedSeed) -> str:
+    """Return the URL that the reason of a failed seed is about."""
+    return seed.url if seed.leads_to is None else seed.leads_to
 
 
 def advice(seed: FailedSeed) -> str | None:
     """Return the option or setting that may help where a seed failed; None if none does."""
-    url = seed.url if seed.leads_to is None else seed.leads_to
-    if seed.reason == Fault.ADDRESS.label and not is_web_port(Parts.of(url).port):
+    if seed.reason == Fault.ADDRESS.label and not is_web_port(Parts.of(_end_of(seed)).port):
         return "no request goes to that port (docs/reference/crawl.md)"
     label, _, cause = seed.reason.partition(": ")
     return _ADVICE.get((cause or label).partition(",")[0])

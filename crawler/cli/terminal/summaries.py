@@ -11,12 +11,14 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import counted, moment, notify, out, table
+from canonry.crawler.learn.life.in_words import IN_STATE
 from canonry.storage.timestamps import iso
 
 if TYPE_CHECKING:
     from canonry.storage.learned.tracked_rule import TrackedRule
     from canonry.storage.policy_change import Forecast
 
+_ITSELF = "itself: it answered, without the redirect that the rule predicts"
 _NARROW = 72  # characters of a URL in a table
 
 
@@ -27,7 +29,8 @@ def status(found: Mapping[str, Any]) -> None:
     if job is not None:
         began = f"began {moment(job['started_at'])}"
         ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
-        told = f"{job['command']} {job['state']}{ended}, {began}, policy {found['policy']}"
+        state = job["state"] if (limit := _limit_of(found)) is None else limit
+        told = f"{job['command']} {state}{ended}, {began}, policy {found['policy']}"
         console.print(f"{told}\n", soft_wrap=False)
     table("URLs", ("state", "count"), [(k, n) for k, n in found["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(found["pages_by_status"].items()))
@@ -38,7 +41,7 @@ def status(found: Mapping[str, Any]) -> None:
     if found["repeated_bodies"]:
         pages = counted(found["repeated_bodies"], "page")
         console.print(f"{pages} with the same body as another page\n")
-    table("Aliases", ("kind, HTTP status", "count"), list(found["aliases"].items()))
+    aliases("Aliases", found["aliases"])
     table("Held", ("reason", "count"), list(found["held"].items()))
     table("Failed", ("reason", "count"), list(found["failed"].items()))
     table(
@@ -61,29 +64,47 @@ def status(found: Mapping[str, Any]) -> None:
         console.print(f"{links} {about}\n", soft_wrap=False)
 
 
+def aliases(title: str, by_kind: Mapping[str, int]) -> None:
+    """Print how many aliases there are by kind and HTTP status, which rules have none of."""
+    lines = [(kind.removesuffix(" 0"), number) for kind, number in by_kind.items()]
+    table(title, ("kind, HTTP status", "count"), lines)
+
+
+def _limit_of(found: Mapping[str, Any]) -> str | None:
+    """Return in words where the last crawl stopped before its queue was empty; None if not."""
+    job = found["job"]
+    most = job["settings"].get("settings", {}).get("crawl", {}).get("max_pages", 0)
+    urls = found["urls"]
+    if job["state"] == "finished" and urls["queued"] and 0 < most <= urls["fetched"]:
+        return f"stopped at --max-pages {most:,}"
+    return None
+
+
 def rule(rule: "TrackedRule", says: str, experience: str, held_back: str | None) -> None:
     """Print a learned rule and its evidence, how experience counted, and what holds it back."""
     console = out()
     console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}")
     console.print(
-        f"\n  {counted(rule.agree, 'path')} for it, {rule.disagree:,} against; since it became "
-        f"{rule.state}: {rule.trial_agree:,} for, {rule.trial_disagree:,} against"
+        f"\n  {counted(rule.agree, 'path')} for it, {rule.disagree:,} against; in this state: "
+        f"{rule.trial_agree:,} for, {rule.trial_disagree:,} against"
     )
     console.print(
         f"  {counted(rule.spared, 'URL')} not fetched because of it; "
         f"{counted(rule.reversed, 'redirect')} in the opposite direction"
     )
+    since = iso(rule.entered_at)
+    state = IN_STATE[rule.state] + (f" since {moment(since)}" if since is not None else "")
     console.print(
         f"  first seen {moment(iso(rule.first_seen))}, last seen {moment(iso(rule.last_seen))}, "
-        f"{rule.state} since {moment(iso(rule.entered_at))}, "
-        f"verified {moment(iso(rule.verified_at))}"
+        f"{state}, verified {moment(iso(rule.verified_at))}"
     )
     console.print(f"  {escape(experience)}")
     if held_back is not None:
         console.print(f"  held back: {escape(held_back)}")
     console.print()
     table("Evidence for it", ("URL", "is the same as"), rule.samples)
-    table("Evidence against it", ("URL", "leads to"), rule.against)
+    against = [(url, _ITSELF if found == url else found) for url, found in rule.against]
+    table("Evidence against it", ("URL", "leads to"), against)
 
 
 def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:

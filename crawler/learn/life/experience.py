@@ -2,6 +2,7 @@
 
 from sqlalchemy import Connection
 
+from canonry.crawler.learn.life.in_words import counted
 from canonry.crawler.learn.life.lifecycle import clean_paths, has_paths, standing
 from canonry.crawler.learn.life.prior import Prior, fit, lower_quantile
 from canonry.crawler.learn.life.thresholds import Threshold, Thresholds
@@ -37,7 +38,7 @@ def explain(rule: TrackedRule, threshold: Threshold, prior: Prior) -> str:
         agree = "1 path agrees" if rule.agree == 1 else f"{rule.agree:,} paths agree"
         said = [f"{agree} and {rule.disagree:,} {verb}, so experience does not count"]
     else:
-        said = [_counted(rule.agree, "clean path")]
+        said = [counted(rule.agree, "clean path")]
         if found.by_prior:
             said.append(_of_others(rule, prior, clean_paths(found.bound) - rule.agree))
         else:
@@ -60,13 +61,9 @@ def _of_others(rule: TrackedRule, prior: Prior, more: float) -> str:
     who = "the shipped experience"
     if prior.hosts:
         family = rule.rewrite.family
-        who = f"{_counted(prior.hosts, 'case')} of {family} in this store, and {who},"
+        who = f"{counted(prior.hosts, 'case')} of {family} in this store, and {who},"
     verb = "count" if prior.hosts else "counts"
     return f"{who} {verb} like {abs(more):.0f} {'more' if more >= 0 else 'fewer'}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _share(number: float) -> str:

@@ -1,5 +1,7 @@
 """The life of a rule: which state its evidence puts it in. Pure functions of the evidence."""
 
+from bisect import bisect_left
+from dataclasses import replace
 from math import sqrt
 from typing import NamedTuple
 
@@ -10,9 +12,11 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 UNDECIDED: tuple[RuleState, ...] = ("candidate", "probation")  # more evidence is looked for
 IN_FORCE: tuple[RuleState, ...] = ("active", "suspended")  # these rules hold URLs
+WITHDRAWN: tuple[RuleState, ...] = ("revoked", "frozen")  # only people bring them back
 _Z = 1.959964  # of 95 % of a normal distribution
 REHABILITATION = 16  # agreeing paths in a row that make a suspended rule active again
 _SECOND = 2  # the disagreement that revokes a rule
+MOST_MISSING = 10_000  # paths that are looked for
 
 
 class Standing(NamedTuple):
@@ -27,6 +31,20 @@ class Standing(NamedTuple):
     bound: float
     needed: float
     by_prior: bool
+
+
+class Missing(NamedTuple):
+    """What a rule still needs to become active, if nothing speaks against it any more.
+
+    Attributes:
+        paths: that agree, at most `MOST_MISSING`.
+        trial: predictions that hold, in its state; of a candidate, once it is on probation.
+        seconds: between the first and the last evidence.
+    """
+
+    paths: int
+    trial: int
+    seconds: float
 
 
 def lower_bound(agree: int, disagree: int) -> float:
@@ -89,7 +107,7 @@ def next_state(rule: TrackedRule, threshold: Threshold, prior: Prior) -> RuleSta
         threshold: of its family.
         prior: of its family.
     """
-    if rule.state in {"revoked", "frozen"}:
+    if rule.state in WITHDRAWN:
         return rule.state
     if rule.reversed and rule.reversed * 10 >= rule.agree:
         return "frozen"
@@ -107,11 +125,18 @@ def _after_probation(rule: TrackedRule, threshold: Threshold, prior: Prior) -> R
     """Return the next state of a rule on probation that stays above its bound."""
     if rule.hsts and not rule.disagree:  # the host itself says so: a short trial is enough
         return "active" if rule.trial_agree >= 1 else "probation"
-    by_prior = standing(rule, threshold, prior).by_prior
-    tried = rule.trial_agree >= (threshold.trial_floor if by_prior else threshold.trial_alone)
+    tried = rule.trial_agree >= _trial(rule, threshold, prior)
     lasted = rule.last_seen - rule.first_seen >= threshold.span
     passed = tried and lasted and is_proven(rule, threshold, prior)
     return "active" if passed else "probation"
+
+
+def _trial(rule: TrackedRule, threshold: Threshold, prior: Prior) -> int:
+    """Return how many predictions have to hold in a probation, or while a rule is suspended."""
+    if rule.state == "suspended":
+        return REHABILITATION if rule.disagree else threshold.trial_floor
+    by_prior = standing(rule, threshold, prior).by_prior
+    return threshold.trial_floor if by_prior else threshold.trial_alone
 
 
 def _after_activation(rule: TrackedRule, threshold: Threshold, prior: Prior) -> RuleState:
@@ -121,6 +146,35 @@ def _after_activation(rule: TrackedRule, threshold: Threshold, prior: Prior) -> 
         return "suspended" if rule.trial_disagree or contradicted else "active"
     if rule.trial_disagree or (contradicted and rule.disagree >= _SECOND):
         return "revoked"
-    trial = REHABILITATION if rule.disagree else threshold.trial_floor
-    again = rule.trial_agree >= trial and is_proven(rule, threshold, prior)
-    return "active" if again else "suspended"
+    tried = rule.trial_agree >= _trial(rule, threshold, prior)
+    return "active" if tried and is_proven(rule, threshold, prior) else "suspended"
+
+
+def missing_for(rule: TrackedRule, threshold: Threshold, prior: Prior) -> Missing:
+    """Return what a rule that is not active still needs to become active.
+
+    Further paths are taken to be like those for the rule, and their predictions to hold.
+
+    Args:
+        rule: a candidate, on probation or suspended.
+        threshold: of its family.
+        prior: of its family.
+    """
+    is_suspended = rule.state == "suspended"
+    is_short = rule.hsts and not (rule.disagree or is_suspended)  # see `_after_probation`
+
+    def suffices(more: int) -> bool:
+        moved = rule.moved + more * bool(rule.moved)
+        grown = replace(rule, agree=rule.agree + more, moved=moved)
+        bound = standing(grown, threshold, prior).bound
+        few = grown.agree < threshold.probation_floor or bound < threshold.probation
+        return (is_suspended or not few) and (is_short or is_proven(grown, threshold, prior))
+
+    done = 0 if rule.state == "candidate" else rule.trial_agree
+    trial = 1 if is_short else _trial(rule, threshold, prior)
+    lasted = rule.last_seen - rule.first_seen
+    return Missing(
+        bisect_left(range(MOST_MISSING), True, key=suffices),  # noqa: FBT003 - a value
+        max(0, trial - done),
+        0.0 if is_short or is_suspended else max(0.0, threshold.span - lasted),
+    )

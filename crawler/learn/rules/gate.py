@@ -10,8 +10,17 @@ from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.life.experience import priors_for
-from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
-from canonry.crawler.learn.life.thresholds import Gate, Thresholds
+from canonry.crawler.learn.life.in_words import counted
+from canonry.crawler.learn.life.lifecycle import (
+    IN_FORCE,
+    MOST_MISSING,
+    UNDECIDED,
+    WITHDRAWN,
+    missing_for,
+    next_state,
+)
+from canonry.crawler.learn.life.prior import Prior
+from canonry.crawler.learn.life.thresholds import Gate, Threshold, Thresholds
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rewriting import by_start, identities
 from canonry.storage.learned import history, rekeying, rule_rows
@@ -86,7 +95,7 @@ def reason_held_back(
     thresholds: Thresholds,
     now: float,
 ) -> str | None:
-    """Return why a rule is not active though its own evidence is enough; None if it is not.
+    """Return why a rule is not active; None if it is, or if it was withdrawn or is about to be.
 
     Args:
         connection: to a store.
@@ -98,8 +107,21 @@ def reason_held_back(
     said = rule.rewrite
     limits = thresholds.family[said.family]
     prior = priors_for(connection, thresholds)[said.family]
-    if rule.state == "active" or next_state(rule, limits, prior) != "active":
+    after = next_state(rule, limits, prior)
+    if rule.state not in {*UNDECIDED, "suspended"} or after in WITHDRAWN:
         return None
+    if after != "active":
+        return _missing(rule, limits, prior)
+    reason = _of_other_rules(connection, rule, limits)
+    if reason is None and history.has_index(connection):  # the gate makes it
+        in_force = RulesInForce.around(connection, canonicalizer, said.host)
+        reason = reason_to_block(connection, rule, in_force, canonicalizer, thresholds.gate, now)
+    return reason or "the next crawl decides, or its pages differ more than answers of one URL do"
+
+
+def _of_other_rules(connection: Connection, rule: TrackedRule, limits: Threshold) -> str | None:
+    """Return why a rule with evidence enough waits for other rules; None if it does not."""
+    said = rule.rewrite
     whole = _stored(connection, replace(said, below="/"), said)
     against = _stored(connection, opposite(said), said)
     if against is not None and against.state in IN_FORCE:
@@ -112,13 +134,23 @@ def reason_held_back(
             f"(rule {whole.id}): without the parts where most disagree, all parts together need a "
             f"bound of {limits.alone:.2f}, and of {limits.doubted:.2f} if any path disagrees"
         )
-    if history.has_index(connection):  # the gate makes it
-        site = rule.rewrite.host
-        in_force = RulesInForce.around(connection, canonicalizer, site)
-        reason = reason_to_block(connection, rule, in_force, canonicalizer, thresholds.gate, now)
-        if reason is not None:
-            return reason
-    return "the next crawl decides, or its pages differ more than answers of one URL do"
+    return None
+
+
+def _missing(rule: TrackedRule, limits: Threshold, prior: Prior) -> str:
+    """Return in words what a rule needs that its own evidence has not."""
+    missing = missing_for(rule, limits, prior)
+    needs = []
+    if missing.paths:
+        many = "more than " * (missing.paths >= MOST_MISSING)
+        needs.append(f"{many}{counted(missing.paths, 'more path')} for it, and none against")
+    if missing.trial:
+        where = "on probation" if rule.state in UNDECIDED else "while it is suspended"
+        needs.append(f"{counted(missing.trial, 'more prediction')} to come true {where}")
+    if missing.seconds:
+        lasted = rule.last_seen - rule.first_seen
+        needs.append(f"evidence over {limits.span:,.0f} s (now {lasted:,.0f} s)")
+    return f"it needs {'; '.join(needs)}" if needs else "its next evidence decides"
 
 
 def _stored(connection: Connection, wanted: Rewrite, said: Rewrite) -> TrackedRule | None:

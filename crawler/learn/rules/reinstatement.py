@@ -3,18 +3,16 @@
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import RuleState
 from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.life.experience import priors_for
-from canonry.crawler.learn.life.lifecycle import IN_FORCE, next_state
+from canonry.crawler.learn.life.in_words import IN_STATE
+from canonry.crawler.learn.life.lifecycle import IN_FORCE, WITHDRAWN, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.rules import rule_store
 from canonry.storage import StoreError
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rekeying import Rekeyed
 from canonry.storage.learned.tracked_rule import TrackedRule
-
-WITHDRAWN: tuple[RuleState, ...] = ("revoked", "frozen")
 
 
 def reinstate(
@@ -42,7 +40,9 @@ def reinstate(
         RulesError: if it forms a circle with the rules that are active.
     """
     if rule.state not in WITHDRAWN:
-        raise StoreError(f"rule {rule.id} is {rule.state}: only revoked and frozen rules come back")
+        raise StoreError(
+            f"rule {rule.id} is {IN_STATE[rule.state]}: only revoked and frozen rules come back"
+        )
     turned = opposite(rule.rewrite)
     for other in rule_rows.with_prefix(connection, turned.id):
         if other.rewrite == turned and other.state in IN_FORCE:
@@ -73,4 +73,4 @@ def doubt_about(connection: Connection, rule: TrackedRule, thresholds: Threshold
         cause = f"{rule.reversed:,} redirects lead in the opposite direction"
     else:
         cause = f"{rule.agree:,} paths agree and {rule.disagree:,} disagree"
-    return f"{cause}: with the next evidence, a crawl makes it {after}"
+    return f"{cause}: with the next evidence, a crawl makes it {IN_STATE[after]}"

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy
-from canonry.canon.learned import LearnedRule, Rewrite, RuleSet
+from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, RuleState
+from canonry.crawler.learn.life.lifecycle import WITHDRAWN
 from canonry.crawler.learn.rules.in_force import SOURCE, RulesInForce
 from canonry.storage import StoreError
 from canonry.storage.learned import rekeying, rule_rows
@@ -104,6 +106,31 @@ def revoke(
     return put(connection, [rule], canonicalizer, now)
 
 
+class Overruled(NamedTuple):
+    """What an import says otherwise than a store did."""
+
+    withdrawn: int  # rules that were revoked or frozen, and are not any more
+    deactivated: int  # rules that were active, and are not any more
+
+
+def overruled(
+    connection: Connection, rules: Iterable[LearnedRule], *, trial: bool = False
+) -> Overruled:
+    """Return what an import of rules will overrule; see `import_rules`."""
+    withdrawn = deactivated = 0
+    given = {rule.id: _state_of(rule, trial=trial) for rule in rules}
+    for known in rule_rows.with_ids(connection, given):
+        after = given[known.id]
+        withdrawn += known.state in WITHDRAWN and after not in WITHDRAWN
+        deactivated += known.state == "active" and after != "active"
+    return Overruled(withdrawn, deactivated)
+
+
+def _state_of(given: LearnedRule, *, trial: bool) -> RuleState:
+    """Return the state in which a rule is imported."""
+    return "probation" if trial and given.state == "active" else given.state
+
+
 def import_rules(
     connection: Connection,
     rules: Iterable[LearnedRule],
@@ -143,6 +170,5 @@ def _imported(
             for agrees, pairs in ((True, evidence.samples), (False, evidence.against))
             for url, found in pairs
         ]
-    rule.enter("probation" if trial and given.state == "active" else given.state, now)
-    rule.verified_at = now
+    rule.enter(_state_of(given, trial=trial), now)
     return rule

@@ -10,6 +10,7 @@ from canonry.canon.learned import describe
 from canonry.crawler import opening
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.life import thresholds as learning
+from canonry.crawler.learn.life.in_words import IN_STATE, counted
 from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.crawler.web.panel import BadQuestionError
 from canonry.storage import StoreError, report
@@ -25,7 +26,7 @@ def revoke(store: str, fields: Mapping[str, str], now: float) -> str:
         done = rule_store.revoke(connection, rule, canonicalizer, now)
     return (
         f"Rule {rule.id} is revoked: {describe(rule.rewrite)}; "
-        f"{len(done.released):,} URLs went back to the queue."
+        f"{counted(len(done.released), 'URL')} went back to the queue."
     )
 
 
@@ -42,8 +43,8 @@ def reinstate(store: str, fields: Mapping[str, str], now: float) -> str:
         doubt = reinstatement.doubt_about(connection, rule, learning.load())
     more = f" {doubt[0].upper()}{doubt[1:]}." if doubt else ""
     return (
-        f"Rule {rule.id} is reinstated, and {rule.state}: {describe(rule.rewrite)}; "
-        f"{len(done.held):,} queued URLs are held as duplicates.{more}"
+        f"Rule {rule.id} is reinstated, and {IN_STATE[rule.state]}: {describe(rule.rewrite)}; "
+        f"{counted(len(done.held), 'queued URL')} held as duplicates.{more}"
     )
 
 

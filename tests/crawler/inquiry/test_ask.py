@@ -1,6 +1,7 @@
 """What a store says of one URL: its state, the reason, where it was found, what would change it."""
 
 import json
+import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,9 +17,10 @@ from canonry.canon.learned import LearnedRule, Rewrite, to_fields
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry.ask import ask
-from canonry.crawler.inquiry.remedies import REMEDIES, sentence
+from canonry.crawler.inquiry.remedies import REMEDIES, Case, remedy, sentence, sentence_about
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.settings import load
 from canonry.storage import StoreError, report
 from canonry.storage.timestamps import iso
 
@@ -256,6 +258,20 @@ def test_every_reason_to_hold_or_fail_has_a_remedy() -> None:
     assert sentence("unheard-of") is None
 
 
+def test_a_refused_port_is_named_where_it_is_the_reason() -> None:
+    assert sentence_about("http://a.example:9102/", "address") == (
+        "port 9102 belongs to another protocol than HTTP"
+    )
+    assert sentence_about("http://a.example:8000/", "address") == sentence("address")
+    assert sentence_about("http://a.example:9102/", "dns") == sentence("dns")
+    for url, lifted in (
+        ("http://10.0.0.1/", "--allow-private"),
+        ("http://10.0.0.1:9102/", "never"),
+    ):
+        case = Case(url, 0, 0, load(None, {}), (), ())
+        assert lifted in (remedy("address", case) or "")
+
+
 # Tables that do not grow with the crawl.
 _SMALL = {"rules", "meta", "jobs", "counts", "evidence", "sqlite_master"}
 
@@ -304,6 +320,7 @@ def statements_of(connection: Connection) -> list[tuple[str, tuple[object, ...]]
         (0.0, None),
         (1_795_320_525.9627044, "2026-11-22T04:08:45.962Z"),
         (1e300, "9999-12-31T23:59:59.000Z"),
+        (-math.inf, None),
         (-5.0, "1970-01-01T00:00:00.000Z"),
     ],
 )

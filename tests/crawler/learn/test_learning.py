@@ -103,8 +103,8 @@ def test_a_crawl_learns_spares_fetches_and_gives_reasons(tmp_path: Path) -> None
     asked = site.asked.total()
     assert asked < 0.6 * 3 * _PAGES, asked
     said = done.stderr.decode()
-    assert "is active (was probation): h.example: a path is the same without the slash" in said
-    assert "is active (was probation): h.example: parameter ref selects nothing" in said
+    assert "is active (was on probation): h.example: a path is the same without the slash" in said
+    assert "is active (was on probation): h.example: parameter ref selects nothing" in said
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
     spared = status["held"]["learned"]
     assert spared + asked == 3 * _PAGES + _PAGES // _A_LIST + 2, (

@@ -85,7 +85,7 @@ def test_it_activates_a_rule_with_enough_evidence(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     learn_slashes(crawl)
     assert crawl.states()["trailing-slash", "/"] == "active"
-    assert any("is active (was probation)" in line for line in crawl.said)
+    assert any("is active (was on probation)" in line for line in crawl.said)
     crawl.store.close()
 
 

@@ -67,6 +67,7 @@ def made(folder: Path) -> str:
             Sample(agrees=True, url=f"{SEED}p2/", found=f"{SEED}p2"),
             Sample(agrees=True, url=f"{SEED}gone/{SCRIPT}", found=f"{SEED}gone"),
             Sample(agrees=False, url=f"{SEED}p1/", found=f"{SEED}p1"),
+            Sample(agrees=False, url=f"{SEED}p1", found=f"{SEED}p1"),
         ]
         rule_rows.put(connection, [rule])
     store.close()
@@ -191,6 +192,7 @@ def test_evidence_has_both_pages_side_by_side(looking: Viewer) -> None:
     assert chosen["holds"][0]["url"] == f"{SEED}q/"
     text = looking.get(f"/rules?id={SLASH.id}").text
     assert "of four words in a row are in both" in text
+    assert text.count("itself: it answered, without the redirect that the rule predicts") == 1
     assert_harmless(text)
 
 
@@ -248,7 +250,7 @@ def test_a_rule_is_revoked_and_reinstated_from_the_page(tmp_path: Path) -> None:
         done = viewer.act(f"/rules?id={SLASH.id}", "revoke", id=SLASH.id)
         assert done.status == 303
         back = viewer.get(done.headers["Location"])
-        assert "1 URLs went back to the queue" in back.text
+        assert "1 URL went back to the queue" in back.text
         assert state_of(f"{SEED}q/") == State.QUEUED.name.lower()
         assert viewer.json(f"/rules?id={SLASH.id}")["chosen"]["can_be_reinstated"]
         assert viewer.act(f"/rules?id={SLASH.id}", "revoke", id=SLASH.id).status == 400
@@ -261,6 +263,6 @@ def test_a_rule_is_revoked_and_reinstated_from_the_page(tmp_path: Path) -> None:
         done = viewer.act(f"/rules?id={SLASH.id}", "reinstate", id=SLASH.id)
         said = viewer.get(done.headers["Location"]).text
         assert "is reinstated, and active" in said
-        assert "1 queued URLs are held as duplicates" in said
+        assert "1 queued URL held as duplicates" in said
         assert "a crawl makes it suspended" in said, "one path is against it"
         assert state_of(f"{SEED}q/") == State.HELD.name.lower()

@@ -68,7 +68,7 @@ class Figures(NamedTuple):
     fetches: int
     avoidable: int  # fetches of what was fetched before
     late: int  # of these, after a host's first `WARM` requests
-    spared: int  # URLs that were linked and not fetched
+    spared: int  # URLs that were linked and not fetched, on hosts with more requests than these
     lost: int
 
     @property
@@ -97,7 +97,15 @@ def judge(given: Iterable[Site], lines: Iterable[Line]) -> list[Tally]:
 def figures(tallies: Iterable[Tally]) -> Figures:
     """Return the sums of some sites."""
     rows = [
-        (1, len(t.site.must), t.fetches, t.again, t.again_late, t.spared, len(t.lost))
+        (
+            1,
+            len(t.site.must),
+            t.fetches,
+            t.again,
+            t.again_late,
+            t.spared if t.fetches > WARM else 0,
+            len(t.lost),
+        )
         for t in tallies
     ]
     return (
@@ -156,20 +164,25 @@ def read(lines: Iterable[str]) -> tuple[Spec, Iterator[Line]]:
     """Read a log; return what makes its web, and its lines.
 
     Raises:
-        ValueError: if it is no such log.
+        ValueError: if it is no such log; for a broken line, when that is read.
     """
     given = iter(lines)
     head = next(given, "")
-    if not head.startswith("#"):
+    pairs = dict(pair.split("=") for pair in head[1:].split() if pair.count("=") == 1)
+    known = "seed" in pairs and pairs.keys() <= set(Spec._fields)
+    if not (head.startswith("#") and known and all(map(str.isdecimal, pairs.values()))):
         raise ValueError("the first line of a log begins with '#' and says what makes its web")
-    pairs = (pair.partition("=") for pair in head[1:].split())
-    spec = Spec(**{name: int(value) for name, _, value in pairs})
-    return spec, (_line(text) for text in given)
+    spec = Spec(**{name: int(value) for name, value in pairs.items()})
+    return spec, (_line(number, text) for number, text in enumerate(given, 2))
 
 
-def _line(text: str) -> Line:
-    at, scheme, host, target, status, resource, listed, shown = text.rstrip("\n").split("\t")
-    return Line(float(at), scheme, host, target, int(status), resource, int(listed), int(shown))
+def _line(number: int, text: str) -> Line:
+    try:
+        at, scheme, host, target, status, resource, listed, shown = text.rstrip("\n").split("\t")
+        return Line(float(at), scheme, host, target, int(status), resource, int(listed), int(shown))
+    except ValueError:
+        wanted = ", ".join(Line._fields)
+        raise ValueError(f"line {number} is no request: {wanted}, with tabs between") from None
 
 
 def judge_log(lines: Iterable[str]) -> list[Tally]:

@@ -2,9 +2,13 @@
 
 import asyncio
 import multiprocessing
+import os
+import signal
+import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -21,6 +25,10 @@ _REASONS = {
     410: "Gone",
 }
 _SLOW = 300.0  # seconds to make a big web
+
+
+class ServingError(Exception):
+    """A web cannot be served; the message says why, for people."""
 
 
 class Serving(NamedTuple):
@@ -107,12 +115,11 @@ def _bytes_of(reply: Reply, method: str) -> bytes:
     return head.encode() + (reply.body if method != "HEAD" else b"")
 
 
-async def _listen(web: Web, scheme: str, tls: ssl.SSLContext, port: int) -> asyncio.Server:
-    """Listen on a port; 0 is any."""
-    return await asyncio.get_running_loop().create_server(
+async def _listen(web: Web, scheme: str, tls: ssl.SSLContext, bound: socket.socket) -> None:
+    """Answer on a socket."""
+    await asyncio.get_running_loop().create_server(
         lambda: _Connection(web, scheme, tls),
-        "127.0.0.1",
-        port,
+        sock=bound,
         ssl=tls if scheme == "https" else None,
     )
 
@@ -133,28 +140,24 @@ def _tls(web: Web, ca_file: Path) -> ssl.SSLContext:
     return context
 
 
-def serve(
-    spec: Spec, folder: Path, ports: tuple[int, int], ready: "multiprocessing.Queue[Serving]"
-) -> None:
-    """Serve a web until the process is killed, and write its log.
+def serve(spec: Spec, folder: Path, bound: list[socket.socket], ready: Connection) -> None:
+    """Serve a web until the process that started this one ends, and write its log.
 
     Args:
         spec: what the web is made of.
         folder: gets the log, the seeds and the authority's certificate.
-        ports: for http and https; 0 is any.
+        bound: sockets for http and https.
         ready: receives where it is served.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which kills this one
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with (folder / "requests.log").open("w", encoding="utf-8", buffering=1 << 16) as log:
         log.write(write_head(spec))
-        asyncio.run(_serve(spec, folder, ports, ready, log))
+        asyncio.run(_serve(spec, folder, bound, ready, log))
 
 
 async def _serve(
-    spec: Spec,
-    folder: Path,
-    ports: tuple[int, int],
-    ready: "multiprocessing.Queue[Serving]",
-    log: TextIO,
+    spec: Spec, folder: Path, bound: list[socket.socket], ready: Connection, log: TextIO
 ) -> None:
     def note(line: Line) -> None:
         log.write(write(line))
@@ -163,23 +166,75 @@ async def _serve(
     ca_file, seeds_file = folder / "ca.pem", folder / "seeds.txt"
     seeds_file.write_text("".join(f"{url}\n" for url in web.seeds), encoding="utf-8")
     tls = _tls(web, ca_file)
-    plain = await _listen(web, "http", tls, ports[0])
-    secure = await _listen(web, "https", tls, ports[1])
-    where = (server.sockets[0].getsockname()[1] for server in (plain, secure))
-    ready.put(Serving(*where, ca_file, seeds_file, folder / "requests.log"))
-    while True:  # the log is complete half a second after the last request
+    ports = [one.getsockname()[1] for one in bound]
+    for scheme, one in zip(("http", "https"), bound, strict=True):
+        await _listen(web, scheme, tls, one)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    if parent.is_alive():
+        ready.send(Serving(*ports, ca_file, seeds_file, folder / "requests.log"))
+    while parent.is_alive():  # the log is complete half a second after the last request
         await asyncio.sleep(0.5)
         log.flush()
 
 
+def _bind(ports: tuple[int, int]) -> list[socket.socket]:
+    """Return sockets that listen on ports; 0 is any.
+
+    Raises:
+        ServingError: if a port cannot be had.
+    """
+    with ExitStack() as stack:
+        found = []
+        for port in ports:
+            one = stack.enter_context(socket.socket())
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                one.bind(("127.0.0.1", port))
+                one.listen()
+            except OSError as error:
+                raise _unusable(port, os.strerror(error.errno or 0)) from None
+            except OverflowError:
+                raise _unusable(port, "there is no such port") from None
+            found.append(one)
+        stack.pop_all()
+    return found
+
+
+def _unusable(port: int, reason: str) -> ServingError:
+    return ServingError(
+        f"port {port} of 127.0.0.1 cannot be used: {reason}; "
+        "give another PORT, of which the next one is free, too"
+    )
+
+
 @contextmanager
 def served(spec: Spec, folder: Path, ports: tuple[int, int] = (0, 0)) -> Iterator[Serving]:
-    """Serve a web from a process of its own."""
-    ready: multiprocessing.Queue[Serving] = multiprocessing.Queue()
-    server = multiprocessing.Process(target=serve, args=(spec, folder, ports, ready), daemon=True)
+    """Serve a web from a process of its own.
+
+    Nothing is written unless both ports can be had: another server may use the folder.
+
+    Raises:
+        ServingError: if they cannot be had, or if the process ends before it serves.
+    """
+    bound = _bind(ports)
+    ready, sender = multiprocessing.Pipe(duplex=False)
+    server = multiprocessing.Process(target=serve, args=(spec, folder, bound, sender), daemon=True)
     server.start()
+    for one in (*bound, sender):  # the process has its own
+        one.close()
     try:
-        yield ready.get(timeout=_SLOW)
+        if not ready.poll(_SLOW):
+            raise ServingError(f"the web was not made within {_SLOW:.0f} seconds")
+        try:
+            serving = ready.recv()
+        except EOFError:
+            server.join()
+            raise ServingError(
+                f"the server ended before the web was made, with exit code {server.exitcode}"
+            ) from None
+        yield serving
     finally:
         server.kill()
         server.join()
+        ready.close()

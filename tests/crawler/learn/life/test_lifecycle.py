@@ -9,7 +9,14 @@ from support.strategies import share, tries
 
 from canonry.canon.learned import FAMILIES, Rewrite, RuleState
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.life.lifecycle import is_proven, lower_bound, next_state
+from canonry.crawler.learn.life.lifecycle import (
+    MOST_MISSING,
+    UNDECIDED,
+    is_proven,
+    lower_bound,
+    missing_for,
+    next_state,
+)
 from canonry.crawler.learn.life.prior import Prior
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -149,3 +156,24 @@ def test_the_floors_keep_parameters_that_select_content_on_a_fifth_of_the_pages_
         rule = TrackedRule(Rewrite("h.example", name), agree=24, moved=0)
         assert not is_proven(rule, limits, STRONGEST)
         assert 0.8**limits.content_floor < 1 / 260
+
+
+@given(_RULES)
+def test_a_rule_that_has_what_was_missing_becomes_active(rule: TrackedRule) -> None:
+    rule = replace(rule, reversed=0, trial_disagree=0)
+    if rule.state == "active" or state(rule) == "revoked":
+        return
+    limits = LIMITS.family[rule.rewrite.family]
+    missing = missing_for(rule, limits, limits.prior)
+    grown = replace(
+        rule,
+        agree=rule.agree + missing.paths,
+        moved=rule.moved + missing.paths * bool(rule.moved),
+        trial_agree=missing.trial + (0 if rule.state == "candidate" else rule.trial_agree),
+        last_seen=rule.last_seen + missing.seconds,
+        state="probation" if rule.state in UNDECIDED else rule.state,
+    )
+    if missing.paths < MOST_MISSING:
+        assert state(grown) == "active"
+    if rule.state != "candidate":
+        assert (missing == (0, 0, 0.0)) == (state(rule) == "active")

@@ -104,6 +104,7 @@ def proven(said: Rewrite, disagree: int = 0, state: RuleState = "probation") -> 
 SITE = Rewrite("h.example", "trailing-slash", new="bare")
 PART = replace(SITE, below="/docs/")
 OPPOSITE = replace(SITE, new="slash")
+ALIAS = Rewrite("h.example", "host-alias", new="o.example")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,24 @@ OPPOSITE = replace(SITE, new="slash")
         (proven(SITE), [], "it would change 300 of 300 known URLs"),
         (proven(PART), [proven(SITE)], "the next crawl decides"),
         (proven(SITE, 0, "active"), [], None),
-        (proven(PART, 20), [proven(SITE, 20)], None),
+        (proven(PART, 20), [proven(SITE, 20)], "it needs "),
+        (proven(SITE, 0, "revoked"), [], None),
+        (
+            TrackedRule(SITE, "probation", 5, 0, 5, trial_agree=0, first_seen=1, last_seen=9),
+            [],
+            "it needs 5 more paths for it, and none against; 3 more predictions to come true on ",
+        ),
+        (
+            TrackedRule(ALIAS, "probation", 40, 0, 40, 20, first_seen=1, last_seen=13),
+            [],
+            "it needs evidence over 3,600 s (now 12 s)",
+        ),
+        (
+            TrackedRule(SITE, "suspended", 100, 1, 100, trial_agree=15),
+            [],
+            "more paths for it, and none against; 1 more prediction to come true while it is sus",
+        ),
+        (TrackedRule(SITE, "probation", 7, 196), [], "it needs more than 10,000 more paths"),
     ],
 )
 def test_a_rule_with_evidence_enough_says_what_holds_it_back(

@@ -73,11 +73,14 @@ def test_on_trial_it_holds_nothing(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("state", ["active", "candidate"])
-def test_only_revoked_and_frozen_rules_come_back(tmp_path: Path, state: str) -> None:
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("active", "active"), ("candidate", "a candidate"), ("probation", "on probation")],
+)
+def test_only_revoked_and_frozen_rules_come_back(tmp_path: Path, state: str, words: str) -> None:
     store = open_store(tmp_path)
     import_rules(store, LearnedRule(**{**SLASH_FIELDS, "state": state}))  # type: ignore[arg-type]
-    with pytest.raises(StoreError, match=f"is {state}: only revoked and frozen rules come back"):
+    with pytest.raises(StoreError, match=f"is {words}: only revoked and frozen rules come back"):
         reinstate(store)
     store.close()
 
@@ -117,7 +120,7 @@ def test_one_that_forms_a_circle_is_refused_and_nothing_changes(tmp_path: Path) 
         ("active", {"agree": 40, "moved": 40}, None),
         ("active", {"agree": 4, "disagree": 2}, "4 paths agree and 2 disagree: with the next"),
         ("active", {"agree": 9, "reversed": 9}, "9 redirects lead in the opposite direction"),
-        ("probation", {"agree": 1}, "a crawl makes it candidate"),
+        ("probation", {"agree": 1}, "a crawl makes it a candidate"),
         ("probation", {"agree": 40, "moved": 40}, None),
     ],
 )

@@ -165,7 +165,12 @@ def test_an_interrupted_crawl_is_interrupted_whatever_its_seeds_did() -> None:
     ("url", "reason", "because", "advice"),
     [
         (SEED, "address", "no public address", "--allow-private"),
-        ("http://a.example:6379/", "address", "another protocol", "no request goes to that port"),
+        (
+            "http://a.example:6379/",
+            "address",
+            "port 6379 belongs to another protocol",
+            "no request goes to that port",
+        ),
         (SEED, "robots-unreachable: tls, self-signed", "accepted: self-signed", "--ca-file"),
         (SEED, "robots-unreachable: dns", "name could not be resolved", "check the name"),
         (SEED, "robots-unreachable: connection refused", "connection refused", "http or https"),
