@@ -90,7 +90,7 @@ def takes_parameters(rewrite: Rewrite) -> str | None:
 
 
 def takes_default(rewrite: Rewrite) -> str | None:
-    """Allow a field, as ``page=1`` or ``do=``, as ``old``, and the names of others as ``beside``."""
+    """Allow a field, as ``page=1`` or ``do=``, as ``old``; ``beside`` has the names of others."""
     name, equals, _value = rewrite.old.partition("=")
     if rewrite.new or not (name and equals) or any(mark in rewrite.old for mark in "&#"):
         return "'old' has to be a parameter with '=' and its value, as page=1, and 'new' empty"
