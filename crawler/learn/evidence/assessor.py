@@ -80,10 +80,10 @@ class Assessor:
         parts = Parts.of(source)
         name = site_of(parts)
         site = self._memory.site(name)
-        if site.known.canonicals.get(source) == target:
+        if site.known.canonicals.targets.get(source) == target:
             return
         self._memory.recall(source)
-        if site.known.link(source, target):
+        if site.known.canonicals.add(source, target):
             self.judge_site(site)
         self._open_named(site, shown_by(source, target))
         self._review(name, site, source, parts)

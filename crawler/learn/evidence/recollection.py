@@ -100,9 +100,10 @@ class _Past:
         """Compare the content of two pages."""
         return self._known.compare(one, other)
 
-    def kept_link(self, fact: Fact) -> str | None:
-        """Return the URL that a page's canonical link names, if what it has is meant."""
-        return self._known.kept_link(fact, self._canonicals)
+    @property
+    def links_are_meant(self) -> bool:
+        """Return True if the site chooses which parameters its canonical links have."""
+        return self._known.canonicals.are_meant
 
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""

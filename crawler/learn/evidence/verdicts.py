@@ -40,8 +40,9 @@ class Facts(Protocol):
         """Return True if the content of two pages clearly differs."""
         ...
 
-    def kept_link(self, fact: Fact) -> str | None:
-        """Return the URL that a page's canonical link names, if what it has is meant."""
+    @property
+    def links_are_meant(self) -> bool:
+        """Return True if the site chooses which parameters its canonical links have."""
         ...
 
 
@@ -181,7 +182,10 @@ def _keeps(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
 
     So the site says that the parameter selects content, there at least.
     """
-    if rewrite.family not in _OF_PARAMETERS or (named := facts.kept_link(fact)) is None:
+    if rewrite.family not in _OF_PARAMETERS or not facts.links_are_meant:
+        return False
+    named = fact.url if fact.names_itself else facts.canonical(fact.url)
+    if named is None:
         return False
     if rewrite.family == "parameter-default":
         return rewrite.old in query.fields(Parts.of(named).query or "")

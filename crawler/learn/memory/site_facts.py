@@ -1,7 +1,7 @@
 """What is known of one site: what became of its URLs, and which of its pages may be the same."""
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -12,6 +12,7 @@ from canonry.canon.learned import SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.memory.canonical_links import CanonicalLinks
 from canonry.crawler.learn.memory.form_index import FormIndex
 from canonry.crawler.learn.memory.loose_forms import loose_path
 from canonry.crawler.learn.memory.parameter_values import ParameterValues
@@ -20,7 +21,6 @@ from canonry.crawler.learn.memory.steadiness import KindsOfPages, Steadiness
 _ALIKE = 8  # pages with one body that are compared
 _MOST_EQUAL = 256  # pages remembered for one body
 _NAMES = 64  # of parameters
-_MEANT = 3  # canonical links that drop parameters
 _PARAMETERS = 6  # of one URL
 _SEGMENT_PARAMETER = re.compile(r";([^=;/]+)=([^;/]+)")
 _TELLING = 3  # names with one body that no rule makes one: more are an error page or a form
@@ -61,8 +61,7 @@ class SiteFacts:
 
     Attributes:
         facts: by identity.
-        canonicals: from the identity of a page to the confirmed target of its canonical link.
-        dropping: how many of these links have had fewer parameters than the page that has them.
+        canonicals: the canonical links of its pages.
         text: what the site's pages have in common, and what changes by itself.
         values: of parameters in queries, by name.
         missing: the digest of the body that the site answers with for what does not exist.
@@ -73,8 +72,7 @@ class SiteFacts:
     """
 
     facts: dict[str, Fact] = field(default_factory=dict)
-    canonicals: dict[str, str] = field(default_factory=dict)
-    dropping: int = 0
+    canonicals: CanonicalLinks = field(default_factory=CanonicalLinks)
     text: HostText = field(default_factory=HostText)
     values: dict[str, ParameterValues] = field(default_factory=dict)
     missing: bytes | None = None
@@ -110,7 +108,7 @@ class SiteFacts:
         less = replace(
             self,
             facts={url: fact for url, fact in self.facts.items() if url in kept},
-            canonicals={url: named for url, named in self.canonicals.items() if url in kept},
+            canonicals=self.canonicals.only(kept),
             _alone="",
             _forms=FormIndex(),
             _bodies={
@@ -121,31 +119,6 @@ class SiteFacts:
         )
         less.file_pages()
         return less
-
-    def link(self, source: str, target: str) -> bool:
-        """Add the confirmed canonical link of a page.
-
-        Returns:
-            True if the site's links are known to be meant from now on: so many drop parameters that
-            it does not only repeat the URL that was requested.
-        """
-        is_new = source not in self.canonicals
-        self.canonicals[source] = target
-        if is_new and _names(source) - _names(target):
-            self.dropping += 1
-            return self.dropping == _MEANT
-        return False
-
-    def kept_link(self, fact: Fact, canonicals: Mapping[str, str]) -> str | None:
-        """Return the URL that a page's canonical link names, if the site's links are meant.
-
-        Args:
-            fact: about the page.
-            canonicals: the confirmed links, also if they are not at hand here.
-        """
-        if self.dropping < _MEANT:
-            return None
-        return fact.url if fact.names_itself else canonicals.get(fact.url)
 
     def file_pages(self) -> None:
         """File all pages under their forms and bodies; that says nothing new of the site."""
@@ -283,12 +256,6 @@ class SiteFacts:
             steady = kind.shows_others and kind is self.kinds.of(other.sketch)
             return Comparison(same=False) if steady else found
         return found
-
-
-def _names(url: str) -> set[str]:
-    """Return the names of the parameters in the query of a URL."""
-    text = Parts.of(url).query
-    return set(map(query.name, query.fields(text))) if text else set()
 
 
 def _name(path: str) -> str:

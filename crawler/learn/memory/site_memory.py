@@ -115,7 +115,7 @@ class SiteMemory:
         elif found.kind == "redirect":
             self.add(site, Fact(found.url, found.at, target=found.target), Parts.of(found.url))
         else:
-            site.known.link(found.url, found.target)
+            site.known.canonicals.add(found.url, found.target)
 
     def recall(self, url: str) -> None:
         """Look a URL up in the archive, if its site has forgotten facts, and where it leads to."""
@@ -232,11 +232,12 @@ class SiteView:
 
     def canonical(self, identity: str) -> str | None:
         """Return the confirmed target of a page's canonical link."""
-        return self._site.known.canonicals.get(identity)
+        return self._site.known.canonicals.targets.get(identity)
 
-    def kept_link(self, fact: Fact) -> str | None:
-        """Return the URL that a page's canonical link names, if what it has is meant."""
-        return self._site.known.kept_link(fact, self._site.known.canonicals)
+    @property
+    def links_are_meant(self) -> bool:
+        """Return True if the site chooses which parameters its canonical links have."""
+        return self._site.known.canonicals.are_meant
 
     def compare(self, one: Fact, other: Fact) -> Comparison:
         """Compare the content of two pages."""
