@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from sqlalchemy import create_engine, select
+from sqlalchemy import create_engine
 from support.simweb import webjudge, webstore
 from support.simweb.web import Spec
 from support.simweb.webserver import Serving, ServingError, served
 
 from canonry.canon.learned import RuleState
-from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound
 from canonry.crawler.learn.life.prior import Prior, fit
 from canonry.storage.learned import rule_rows
-from canonry.storage.sql.schema import State, hosts, url_rows
 
 _SETTINGS = "[crawl]\nrequests_per_host = 4\n[fetch]\nretries = 0\n"
 _MOST = 2500  # URLs of a host: the press web shows fresh links without end
@@ -92,16 +90,9 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
         store = f"sqlite:///{folder / 'store.db'}"
         given = [tally.site for tally in tallies]
         decided = webstore.decisions(given, store, notices.splitlines(), turns)
+        limited = webstore.limited_hosts(store)
         outcomes = _outcomes(store, {host for site in given if site.honest for host in site.hosts})
-    return Crawled(tallies, decided, seconds, finished, outcomes, _limited(store))
-
-
-def _limited(store: str) -> list[str]:
-    """Return the hosts of which a crawl has held URLs because it had fetched the most allowed."""
-    refused = url_rows.c.state == State.HELD, url_rows.c.reason == HoldReason.HOST_BUDGET.label
-    held = select(hosts.c.name).join(url_rows).where(*refused).distinct()
-    with create_engine(store).connect() as connection:
-        return sorted(connection.scalars(held))
+    return Crawled(tallies, decided, seconds, finished, outcomes, limited)
 
 
 def _run(serving: Serving, folder: Path, word: str, seconds: float) -> tuple[str, bool]:

@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.simweb import webjudge
+from support.crawls import crawl, page
+from support.databases import url_of
+from support.servers import Answer
+from support.simweb import webjudge, webstore
 from support.simweb.web import Spec, sites
 from support.simweb.webserver import ServingError, served
 from support.sites import wait_for
@@ -156,3 +159,11 @@ def test_judging_says_that_a_log_has_no_end(tmp_path: Path) -> None:
     done = _judged(log)
     assert done.returncode == 0
     assert "A log does not say whether the crawler came to its end" in done.stdout
+
+
+def test_hosts_that_reached_the_limit_of_urls_are_named(tmp_path: Path) -> None:
+    def answer(_head: bytes) -> Answer:
+        return page(*(f"http://a.example/{n}" for n in range(4)), "http://b.example/")
+
+    crawl(tmp_path, answer, traps={"max_per_host": 3}, scope="any")
+    assert webstore.limited_hosts(url_of(tmp_path)) == ["a.example"]

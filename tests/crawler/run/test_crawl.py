@@ -79,6 +79,15 @@ def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str, tmp_p
     assert {"redirect 301", "redirect 302", "redirect 307", "redirect 308"} <= result.aliases.keys()
 
 
+@pytest.mark.slow
+def test_the_demo_ends_with_what_to_look_at(tmp_path: Path) -> None:
+    said = CliRunner().invoke(main, ["demo", "--policy", "search", "--keep", str(tmp_path)]).output
+    store = demo.kept_store(tmp_path, "search")
+    assert f"canonry serve --store {store}" in said
+    assert f"canonry rules list --store {store}" in said
+    assert " rule 0 " not in " ".join(said.split())
+
+
 # Planted faults. The demo's comparison has to see each of them, and nothing else beside it.
 
 

@@ -5,12 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlalchemy import select
 from support.simweb.websites import Site
 
 from canonry.canon.learned import Rewrite, act, describe
 from canonry.canon.syntax import Parts
+from canonry.crawler.hold_reason import HoldReason
 from canonry.storage import report
 from canonry.storage.learned import rule_rows
+from canonry.storage.sql.schema import State, hosts, url_rows
 
 _BECAME_ACTIVE = re.compile(r"rule ([0-9a-f]{10}) is active ")
 
@@ -65,6 +68,14 @@ def decisions(
             if not _is_true(decided.site, rule.rewrite, turn):
                 decided.untrue.append(describe(rule.rewrite))
     return list(found.values())
+
+
+def limited_hosts(store: str) -> list[str]:
+    """Return the hosts of which a crawl held URLs since it had asked as many as it may."""
+    held = url_rows.c.state == State.HELD, url_rows.c.reason == HoldReason.HOST_BUDGET.label
+    with report.reading(store) as connection:
+        found = select(hosts.c.name).join(url_rows).where(*held).distinct()
+        return sorted(connection.scalars(found))
 
 
 def _about(by_host: dict[str, Decisions], rewrite: Rewrite) -> Iterator[Decisions]:
