@@ -6,9 +6,9 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from canonry.canon import Canonicalizer, Policy
+from canonry.canon import Canonicalizer, Policy, RuleSet
 from canonry.canon.pipeline import merging_rules
-from canonry.canon.policies import preset, released
+from canonry.canon.policies import of_version, preset, released
 from canonry.crawler.learn.lookup import Lookup
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version, silent
 from canonry.storage import Store, StoreError, report
@@ -43,6 +43,31 @@ def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) ->
             f"ones; {newer} is the current version. To change all of them: canonry upgrade "
             f"--policy {found.name} --store {shown(store)}"
         )
+    return found
+
+
+def policy_for_rules(
+    store: str, policy: str | None, rules: RuleSet, notify: Callable[[str], None]
+) -> Policy:
+    """Return the policy to open a store with that gets rules; a new store has their version of it.
+
+    Args:
+        store: a SQLAlchemy URL.
+        policy: as for `policy_for`; None means that of the rules for a store that is not there yet.
+        rules: that it gets.
+        notify: as for `policy_for`.
+
+    Raises:
+        PolicyError: for a name that names no policy.
+        StoreError: if the store's keys were made under another policy.
+        RulesError: if the rules were learned under another policy.
+    """
+    if recorded_policy(store) is None:
+        name = policy or rules.policy.partition("/")[0]
+        found = find_policy(of_version(name, rules.policy))
+    else:
+        found = policy_for(store, policy, notify)
+    rules.check_policy(found.label)
     return found
 
 

@@ -63,7 +63,7 @@ def group(rewrite: Rewrite) -> Mark:
 def _names_in(url: str) -> frozenset[str]:
     """Return the names of the parameters in the query of a URL."""
     text = url.partition("#")[0].partition("?")[2]
-    return frozenset(map(query_fields.name, query_fields.fields(text)))
+    return frozenset(query_fields.names(text))
 
 
 def session_segment(_rewrite: Rewrite) -> Mark:

@@ -16,7 +16,7 @@ def name(field: str) -> str:
 @lru_cache(maxsize=4096)  # URLs that are compared with others are so several times
 def names(query: str) -> tuple[str, ...]:
     """Return the names of the fields of a query, in order, each as often as it is there."""
-    return tuple([field.partition("=")[0] for field in query.split("&")])
+    return tuple(map(name, fields(query)))
 
 
 def is_form(query: str) -> bool:

@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 
 from canonry.crawler.admission import exclusions
 from canonry.crawler.inquiry.last_crawl import last_crawl
-from canonry.crawler.learn.life.in_words import counted
+from canonry.crawler.plurals import counted
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING

@@ -128,7 +128,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         ),
         HoldReason.OURS.label: _says("the next crawl asks it again"),
         Fault.DNS.label: _says(_SAME),
-        Fault.ADDRESS.label: lambda case: _ADDRESS if _refused_port(case.url) is None else _PORTS,
+        Fault.ADDRESS.label: lambda case: _ADDRESS if refused_port(case.url) is None else _PORTS,
         Fault.CONNECT.label: _says(_SAME),
         Fault.PROXY.label: _says("--proxy URL, or none; then the same crawl command again"),
         Fault.TLS.label: _says("--ca-file, if the authority is your own; then --recrawl-after 0s"),
@@ -163,13 +163,12 @@ def remedy(reason: str, case: Case) -> str | None:
 
 def sentence_about(url: str, reason: str) -> str | None:
     """Return the sentence of a reason to hold or fail, with the port of the URL if that is why."""
-    port = _refused_port(url)
-    if reason == Fault.ADDRESS.label and port is not None:
+    if reason == Fault.ADDRESS.label and (port := refused_port(url)) is not None:
         return f"port {port} belongs to another protocol than HTTP"
     return sentence(reason)
 
 
-def _refused_port(url: str) -> str | None:
+def refused_port(url: str) -> str | None:
     """Return the port of a URL if no request goes to it."""
     port = Parts.of(url).port
     return None if is_web_port(port) else port

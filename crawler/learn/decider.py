@@ -182,7 +182,7 @@ class Decider:
         ]
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
-        """Return True if the evidence for a rule that is not active is too little, or apparent.
+        """Return True if the evidence of an inactive rule is too little, or only seems enough.
 
         It is too little for a part of a site if all parts in which the rule holds do not prove it.
         """

@@ -120,8 +120,8 @@ class Learner:
         if isinstance(news, Answered):
             if news.hsts and is_host_name(site):
                 self._book.rule(Rewrite(site, "scheme-upgrade")).hsts = True
-            _url, digest, at, _hsts, sketch, missing, names_itself = news
-            fact = Fact(news.url, at, digest, sketch, None, missing, names_itself)
+            missing, itself = news.missing, news.names_itself
+            fact = Fact(news.url, news.at, news.digest, news.sketch, None, missing, itself)
             self._assessor.add(site, fact, parts)
         elif news.kind == "canonical":
             self._assessor.add_canonical(news.source, news.target)

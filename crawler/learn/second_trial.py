@@ -104,9 +104,7 @@ def held_by(
     """
     left, size = iter(names), 1
     while some := list(islice(left, size)):
-        one_by_one = size == 1
-        urls = [one.url for one in some]
-        found = map(in_force.rewrite_held, urls) if one_by_one else in_force.change_all_held(urls)
+        found = in_force.change_all_held([one.url for one in some])
         for one, made in zip(some, found, strict=True):
             if _uses(rule, made) or _uses(rule, in_force.rewrite_held(one.represented_by)):
                 yield one

@@ -22,7 +22,7 @@ from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.gone_names import GoneNames
-from canonry.crawler.learn.life.in_words import IN_STATE, counted
+from canonry.crawler.learn.life.in_words import IN_STATE
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import FACTS
@@ -34,6 +34,7 @@ from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
 from canonry.crawler.learn.waiting_hops import WaitingHops
 from canonry.crawler.learn.watch import Watch
+from canonry.crawler.plurals import counted
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
@@ -243,8 +244,8 @@ class LearningSession:
         outcome = recorded.outcome
         page = outcome.page
         led = [
-            (hop, self._canonicalizer.identity(hop.target.url), row)
-            for hop, (row, *_rest) in recorded.led
+            (hop, self._canonicalizer.identity(hop.target.url), admitted.row)
+            for hop, admitted in recorded.led
         ]
         if page is not None and (page.status == OK or page.status in GONE):
             missing = page.status != OK

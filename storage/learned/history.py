@@ -86,8 +86,7 @@ def answers_at(connection: Connection, rows: Sequence[int]) -> Iterator[PastAnsw
         "pages.canonical FROM urls JOIN pages ON pages.url_id = urls.id WHERE urls.id"
     )
     for state, *answer in rows_of(connection, question, rows):
-        found = _answer(*answer)
-        if state == State.FETCHED and found.status in {OK, *GONE}:
+        if state == State.FETCHED and (found := _answer(*answer)).status in {OK, *GONE}:
             yield found
 
 

@@ -8,9 +8,11 @@ from sqlalchemy import Connection
 from support.databases import url_of
 
 import canonry
+from canonry.canon.learned import LearnedRule
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import preset
 from canonry.crawler.admission.scope import host_of
+from canonry.crawler.learn.rules import rule_store
 from canonry.storage import (
     Admission,
     Candidate,
@@ -52,6 +54,16 @@ def admit_names(store: Store, pages: int) -> None:
         page = f"http://h.example/p{n}"
         names = (page, f"{page}/", f"{page}?ref=1")
         store.admit([candidate(name)._replace(source=1, depth=1) for name in names], 1.0)
+
+
+def hold_a_name(folder: Path) -> None:
+    """Make a store of a page with two names, one of which a learned rule holds."""
+    store = open_store(folder)
+    admit_names(store, 1)
+    rule = LearnedRule(host="h.example", family="trailing-slash", new="bare")
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [rule], MAKE, 3.0)
+    store.close()
 
 
 def visited(

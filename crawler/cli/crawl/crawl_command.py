@@ -25,6 +25,7 @@ from canonry.crawler.named_policies import find_policy, warnings_for
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import preset_of_store
+from canonry.crawler.plurals import counted
 from canonry.crawler.run import unread_pages, workers
 from canonry.crawler.settings import Settings, is_given, load
 from canonry.crawler.web import serving
@@ -182,7 +183,7 @@ def crawl(
         )
     else:
         summaries.status(found)
-        pages = render.counted(result.progress.pages, "page")
+        pages = counted(result.progress.pages, "page")
         render.notify(f"{pages} in {result.seconds:.1f} s; the store is {shown(store)}")
     for sentence in last_words.spoken(result, found, settings.crawl.max_pages):
         render.notify(sentence)

@@ -23,6 +23,7 @@ from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file
 from canonry.crawler.key_files.seen_file import check_header, policy_of_keys
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, aligned, among, merged
+from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 
 _SIDES = ("first", "second", "both")
@@ -60,7 +61,7 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
     if as_json:
         print_json(facts)
         return 0
-    parts = render.counted(len(found.state.parts), "part")
+    parts = counted(len(found.state.parts), "part")
     told = ", and every checksum is right" if check else ""
     click.echo(f"{len(found):,} keys of policy {found.header.policy}, in {parts}{told}")
     return 0

@@ -20,6 +20,7 @@ from canonry.crawler.cli.printed.file_json import MigratedJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files import blocks, lines, output, tables
+from canonry.crawler.plurals import counted
 
 _GROUP = 10_000
 
@@ -95,7 +96,7 @@ def migrate(
         print_json(MigratedJSON(mapped=count, refused=dict(refused), cut=cut))
     for reason, several in refused.most_common():
         render.notify(f"{several:,} refused: {reason}")
-    render.notify(f"{render.counted(count, 'URL')} mapped")
+    render.notify(f"{counted(count, 'URL')} mapped")
     return FAILED if cut else 0
 
 

@@ -33,6 +33,7 @@ from canonry.crawler.learn.life.in_words import IN_STATE
 from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.crawler.learn.rules.gate import reason_held_back
 from canonry.crawler.learn.rules.rule_listing import listing
+from canonry.crawler.plurals import counted
 from canonry.storage import report
 from canonry.storage.learned import rule_rows
 from canonry.storage.timestamps import iso
@@ -120,7 +121,7 @@ def _nothing_found(others: Sequence[StateCount], *, everything: bool) -> str:
     known = [one for one in others if one.rules]
     if not known:
         return "no rules; crawls learn them, and 'canonry rules import' imports them"
-    number = render.counted(sum(one.rules for one in known), "rule")
+    number = counted(sum(one.rules for one in known), "rule")
     more = " or more" * any(one.or_more for one in known)
     states = ", ".join(f"{one.rules:,} {one.state}" for one in known)
     hint = "" if everything else "; --all lists candidates, too"
@@ -182,7 +183,7 @@ def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
     asked = "; the next crawl with this store asks them" if released else ""
     render.notify(
         f"rule {found.id} is revoked: {says}; "
-        f"{render.counted(released, 'URL')} went back to the queue{asked}"
+        f"{counted(released, 'URL')} went back to the queue{asked}"
     )
     return 0
 
@@ -212,7 +213,7 @@ def reinstate(rule: str, store: str, policy: str | None, *, trial: bool, as_json
         )
     render.notify(
         f"rule {found.id} is reinstated, and {IN_STATE[found.state]}: {says}; "
-        f"{render.counted(held, 'queued URL')} held as duplicates"
+        f"{counted(held, 'queued URL')} held as duplicates"
     )
     if doubt is not None:
         render.notify(f"canonry: rule {found.id}: {doubt}")

@@ -9,7 +9,6 @@ import click
 
 from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import RULE_STATES
-from canonry.canon.policies import of_version
 from canonry.crawler import named_policies, opening
 from canonry.crawler.cli.described import Described
 from canonry.crawler.cli.ending import with_exit_code
@@ -22,6 +21,7 @@ from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.plurals import counted
 from canonry.crawler.rule_lists import Conversion, convert, summary
 from canonry.storage import report
 from canonry.storage.facts import read_facts, recorded_policy
@@ -82,14 +82,7 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
     """
     given = named_policies.read_rules(file)
     is_new = recorded_policy(store) is None
-    # A new store gets the version of the rules.
-    name = policy or given.policy.partition("/")[0]
-    found_policy = (
-        named_policies.find_policy(of_version(name, given.policy))
-        if is_new
-        else opening.policy_for(store, policy, render.notify)
-    )
-    given.check_policy(found_policy.label)
+    found_policy = opening.policy_for_rules(store, policy, given, render.notify)
     with opening.changing_or_making(store, found_policy, render.notify) as (connection, made):
         before = rule_store.overruled(connection, given.rules, trial=trial)
         done = rule_store.import_rules(connection, given.rules, made, time.time(), trial=trial)
@@ -108,8 +101,8 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
     if is_new:
         render.notify(f"new store {shown(store)}, under policy {found_policy.label}")
     said = [
-        f"{render.counted(len(given.rules), 'rule')} imported, {active:,} of them active",
-        f"{render.counted(held, 'queued URL')} held as duplicates",
+        f"{counted(len(given.rules), 'rule')} imported, {active:,} of them active",
+        f"{counted(held, 'queued URL')} held as duplicates",
     ]
     if before.withdrawn:
         said.append(f"{before.withdrawn:,} had been revoked or frozen here")
@@ -117,7 +110,7 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
         after = "are on probation now" if trial else "are not any more"
         said.append(f"{before.deactivated:,} that were active here {after}")
     if released:
-        said.append(f"{render.counted(released, 'held URL')} released")
+        said.append(f"{counted(released, 'held URL')} released")
     render.notify("; ".join(said))
     return 0
 
@@ -171,9 +164,9 @@ def mine_rules(
     least = min(one.probation_floor for one in limits.family.values())
     few = "" if found.rules else f"; one takes {least:,} redirects on a host that agree, or more"
     render.notify(
-        f"{render.counted(found.pairs, 'permanent redirect')}, "
-        f"{render.counted(found.other, 'other line')}, {refused:,} refused: "
-        f"{render.counted(len(found.rules), 'candidate')}{few}"
+        f"{counted(found.pairs, 'permanent redirect')}, "
+        f"{counted(found.other, 'other line')}, {refused:,} refused: "
+        f"{counted(len(found.rules), 'candidate')}{few}"
     )
     return 0
 
@@ -217,13 +210,13 @@ def _report_lost(found: Sequence[Conversion]) -> None:
         for lost in one.lost:
             by_reason.setdefault(lost.value, []).append(one.name)
     for reason, names in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
-        render.notify(f"{render.counted(len(names), 'rule')}: {reason}")
+        render.notify(f"{counted(len(names), 'rule')}: {reason}")
         for name in names:
             render.notify(f"    {name}")
     render.notify(
-        f"{render.counted(whole['rules'], 'rule')}: {whole['converted']:,} converted, "
+        f"{counted(whole['rules'], 'rule')}: {whole['converted']:,} converted, "
         f"{whole['in_part']:,} in part, {whole['not_converted']:,} not; "
-        f"{render.counted(whole['made'], 'rule')} of Canonry"
+        f"{counted(whole['made'], 'rule')} of Canonry"
     )
 
 

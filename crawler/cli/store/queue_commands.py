@@ -20,6 +20,7 @@ from canonry.crawler.cli.printed.queue_json import (
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
+from canonry.crawler.plurals import counted
 from canonry.storage import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
 from canonry.storage.steering.short_steps import ShortSteps
@@ -162,7 +163,7 @@ def block(host: str, store: str, *, as_json: bool) -> int:
     A running crawl follows within a second; its requests in flight end.
     """
     done = _changed(store, blocked_hosts.block, host)
-    said = f"{host} is blocked: {render.counted(done, 'queued URL')} held"
+    said = f"{host} is blocked: {counted(done, 'queued URL')} held"
     return _tell(BlockedJSON(host=host, held=done), said, as_json=as_json)
 
 
@@ -238,7 +239,7 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
             render.notify(pattern_listing.said(seen))
         return 0
     done = _changed(store, excluded_patterns.exclude, found)
-    said = f"{found.text} is excluded: {render.counted(done, 'queued URL')} held"
+    said = f"{found.text} is excluded: {counted(done, 'queued URL')} held"
     return _tell(ExcludedJSON(pattern=found.text, held=done), said, as_json=as_json)
 
 
@@ -262,7 +263,7 @@ def _changed(store: str, change: Callable[[ShortSteps, _What], int], what: _What
 
 
 def _released(count: int) -> str:
-    return f"{render.counted(count, 'URL')} went back to the queue"
+    return f"{counted(count, 'URL')} went back to the queue"
 
 
 def _tell(printed: object, said: str, *, as_json: bool) -> int:

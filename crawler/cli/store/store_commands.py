@@ -28,6 +28,7 @@ from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
 from canonry.crawler.named_policies import find_policy
+from canonry.crawler.plurals import counted
 from canonry.crawler.run import unread_pages
 from canonry.crawler.run.job import killed_jobs
 from canonry.crawler.settings import SettingsError
@@ -288,7 +289,7 @@ def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -
         print_json(replace(begun, **done._asdict()))
     render.notify(
         f"policy {made} is now {found.label}: {done.urls:,} URLs, of which {done.merged:,} were "
-        f"merged with others; {render.counted(done.split, 'target')} became URLs of their own"
+        f"merged with others; {counted(done.split, 'target')} became URLs of their own"
     )
 
 

@@ -4,14 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from canonry.canon.syntax import Parts
 from canonry.crawler.cli.exit_codes import INTERRUPTED, NO_SEED
 from canonry.crawler.cli.printed.store_json import FailedSeedJSON
-from canonry.crawler.cli.terminal.render import counted
 from canonry.crawler.fetch.faults import Fault
-from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.inquiry.remedies import sentence_about
+from canonry.crawler.inquiry.remedies import refused_port, sentence_about
+from canonry.crawler.plurals import counted
 from canonry.crawler.run.job.seed_results import FailedSeed, is_unreached
 from canonry.crawler.run.wiring import CrawlResult
 
@@ -99,7 +97,7 @@ def _end_of(seed: FailedSeed) -> str:
 
 def advice(seed: FailedSeed) -> str | None:
     """Return the option or setting that may help where a seed failed; None if none does."""
-    if seed.reason == Fault.ADDRESS.label and not is_web_port(Parts.of(_end_of(seed)).port):
+    if seed.reason == Fault.ADDRESS.label and refused_port(_end_of(seed)) is not None:
         return "no request goes to that port (docs/reference/crawl.md)"
     label, _, cause = seed.reason.partition(": ")
     return _ADVICE.get((cause or label).partition(",")[0])

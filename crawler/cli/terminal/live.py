@@ -16,6 +16,7 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.observe.pace import RunPace, Speed, clock, time_left
 from canonry.crawler.observe.progress import Progress
+from canonry.crawler.plurals import counted
 from canonry.storage import StoreError, report
 
 _INTERVAL = 2.0  # seconds between two reads of the store
@@ -123,14 +124,14 @@ class LiveDisplay:
         """Yield the lines about the run and the store, each with its name."""
         p, speed = self._progress, self._pace
         known = f", {p.unchanged:,} unchanged" if p.unchanged else ""
-        pages = f"{render.counted(p.pages, 'page')}{known} in {clock(speed.seconds)}"
+        pages = f"{counted(p.pages, 'page')}{known} in {clock(speed.seconds)}"
         yield "run", f"{pages}, {speed.pages:,.1f} a second, {_bytes(p.bytes)}"
         left = self._left()
         at_least = "" if left is None else f", at least {clock(left)} left"
-        yield "queue", f"{render.counted(self._queued(), 'URL')}{at_least}"
+        yield "queue", f"{counted(self._queued(), 'URL')}{at_least}"
         retried = f", {p.retries:,} retried" if p.retries else ""
-        at_work = render.counted(p.hosts, "host")
-        yield "now", f"{render.counted(p.in_flight, 'request')} in flight, {at_work}{retried}"
+        at_work = counted(p.hosts, "host")
+        yield "now", f"{counted(p.in_flight, 'request')} in flight, {at_work}{retried}"
         yield "links", f"{p.links:,} found, {p.duplicates:,} of them known"
         states = self._status.get("urls", {})
         if states:

@@ -84,11 +84,6 @@ def hanging(text: str, console: Console, indent: int = 0) -> str:
     return f"\n{' ' * indent}".join(lines)
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: "1 page", "2,000 pages"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def trace(found: Trace) -> None:
     """Print what each rule did: the URL before and after, with the change highlighted."""
     console = out()

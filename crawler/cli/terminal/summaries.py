@@ -10,8 +10,9 @@ from rich.markup import escape
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
-from canonry.crawler.cli.terminal.render import counted, moment, notify, out, table
+from canonry.crawler.cli.terminal.render import moment, notify, out, table
 from canonry.crawler.learn.life.in_words import IN_STATE
+from canonry.crawler.plurals import counted
 from canonry.storage.timestamps import iso
 
 if TYPE_CHECKING:

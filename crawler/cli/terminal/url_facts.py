@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.inquiry.url_answer import URLAnswer
+from canonry.crawler.plurals import counted
 
 _WIDTH = 11  # of the names on the left
 _MEMBERS = 5  # URLs of its resource that are shown
@@ -57,7 +58,7 @@ def facts(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     for url in answer.gone[:_MEMBERS]:
         yield "gone", f"{url}, another name of its page"
     if len(answer.gone) > _MEMBERS:
-        yield "", f"… and {render.counted(len(answer.gone) - _MEMBERS, 'name')} more"
+        yield "", f"… and {counted(len(answer.gone) - _MEMBERS, 'name')} more"
     yield from _resource(answer)
     yield from _limits(answer)
     yield from _tries(answer)
@@ -82,8 +83,8 @@ def _found(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     if not found.on:
         yield "found", f"as a seed, or in a list, {render.moment(found.at)}"
     else:
-        links = render.counted(found.depth, "link")
-        hops = f" and {render.counted(found.hops, 'redirect')}" if found.hops else ""
+        links = counted(found.depth, "link")
+        hops = f" and {counted(found.hops, 'redirect')}" if found.hops else ""
         yield "found on", f"{found.on[0]}, {render.moment(found.at)}, {links}{hops} from a seed"
     for url in found.on[1 : 1 + _WAY]:
         yield "", f"that on {url}"
@@ -103,7 +104,7 @@ def _page(answer: URLAnswer) -> Iterator[tuple[str, str]]:
         return
     size = "body not read" if page.size is None else f"{page.size:,} bytes"
     what = [f"status {page.status}", size, page.content_type or "no type"]
-    what += [] if page.links is None else [render.counted(page.links, "link")]
+    what += [] if page.links is None else [counted(page.links, "link")]
     what += [f"fetched {render.moment(page.fetched_at)}"]
     yield "page", ", ".join(what)
     if page.title:
@@ -148,7 +149,7 @@ def _limits(answer: URLAnswer) -> Iterator[tuple[str, str]]:
 
 def _tries(answer: URLAnswer) -> Iterator[tuple[str, str]]:
     if answer.attempts:
-        yield "attempts", f"{render.counted(answer.attempts, 'attempt')} failed"
+        yield "attempts", f"{counted(answer.attempts, 'attempt')} failed"
     if answer.state != "queued":
         return
     running = answer.crawl is not None and answer.crawl.state == "running"

@@ -30,6 +30,7 @@ from canonry.crawler.compression import Stream
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
 from canonry.crawler.files.streams.text_streams import in_utf8
+from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def extract(file: str, base: str | None, *, suffixes: bool, as_json: bool) -> in
     if html.looks_like_html(body):
         found, relative = html.absolute_links(body, base)
         if relative:
-            links = render.counted(relative, "relative link")
+            links = counted(relative, "relative link")
             render.notify(f"canonry: {links} left out; give the page's URL with --base")
     else:
         text = in_utf8(Stream(BytesIO(body))).read()

@@ -242,10 +242,9 @@ def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
         return ()
     fields = zip(names, query.fields(one.query), query.fields(other.query), strict=True)
     differ = {name for name, here, there in fields if here != there}
-    site = site_of(one)
     if not differ:
         return ()
-    rewrite = _irrelevant(site, tuple(sorted(differ)), tuple(sorted({*names} - differ)))
+    rewrite = _irrelevant(site_of(one), tuple(sorted(differ)), tuple(sorted({*names} - differ)))
     return () if rewrite is None else (rewrite,)
 
 

@@ -14,7 +14,7 @@ from canonry.crawler.learn.memory.stances import FOR, Stance
 from canonry.crawler.learn.memory.tally import RuleTally
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
-_FEWEST = 3  # for which it is worth to look at the queue
+_FEWEST = 3  # for fewer, the queue is not looked at
 _FIRST = 64  # questions that a site gets in any case ...
 _SHARE = 4  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be

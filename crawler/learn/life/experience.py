@@ -2,10 +2,10 @@
 
 from sqlalchemy import Connection
 
-from canonry.crawler.learn.life.in_words import counted
 from canonry.crawler.learn.life.lifecycle import clean_paths, has_paths, standing
 from canonry.crawler.learn.life.prior import Prior, fit, lower_quantile
 from canonry.crawler.learn.life.thresholds import Threshold, Thresholds
+from canonry.crawler.plurals import counted
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 

@@ -1,4 +1,4 @@
-"""Words for people: counts with their nouns, and the states of rules in sentences."""
+"""Words for people: the states of rules in sentences."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,8 +16,3 @@ IN_STATE: Mapping[RuleState, str] = MappingProxyType(
         "frozen": "frozen",
     }
 )
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a count with its noun: "1 page", "2,000 pages"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

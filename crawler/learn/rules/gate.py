@@ -10,7 +10,6 @@ from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.life.experience import priors_for
-from canonry.crawler.learn.life.in_words import counted
 from canonry.crawler.learn.life.lifecycle import (
     IN_FORCE,
     MOST_MISSING,
@@ -23,6 +22,7 @@ from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Gate, Threshold, Thresholds
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rewriting import by_start, identities
+from canonry.crawler.plurals import counted
 from canonry.storage.learned import history, rekeying, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 

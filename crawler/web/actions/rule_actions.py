@@ -10,8 +10,9 @@ from canonry.canon.learned import describe
 from canonry.crawler import opening
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.life import thresholds as learning
-from canonry.crawler.learn.life.in_words import IN_STATE, counted
+from canonry.crawler.learn.life.in_words import IN_STATE
 from canonry.crawler.learn.rules import reinstatement, rule_store
+from canonry.crawler.plurals import counted
 from canonry.crawler.web.panel import BadQuestionError
 from canonry.storage import StoreError, report
 from canonry.storage.learned.tracked_rule import TrackedRule

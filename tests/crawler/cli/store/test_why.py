@@ -8,11 +8,9 @@ from click.testing import CliRunner
 from support.crawls import SEED, crawl, page, target_of
 from support.databases import url_of
 from support.servers import Answer, ok
-from support.stores import MAKE, admit_names, open_store
+from support.stores import hold_a_name
 
-from canonry.canon import LearnedRule
 from canonry.crawler.cli.commands import main
-from canonry.crawler.learn.rules import rule_store
 
 ANSWERS = {
     "/robots.txt": ok(b"User-agent: *\nDisallow: /\x1b[31mred\nDisallow: /no"),
@@ -106,14 +104,8 @@ def test_a_missing_store_is_said(tmp_path: Path) -> None:
 
 
 def test_it_shows_what_learned_rules_make_of_a_url(tmp_path: Path) -> None:
-    made = open_store(tmp_path)
-    admit_names(made, 1)
-    rule = LearnedRule(host="h.example", family="trailing-slash", new="bare")
-    with made.transaction() as connection:
-        rule_store.import_rules(connection, [rule], MAKE, 3.0)
-    made.close()
-    store = url_of(tmp_path)
-    found = lines(store, "http://h.example/p0/")
+    hold_a_name(tmp_path)
+    found = lines(url_of(tmp_path), "http://h.example/p0/")
     place = found.index("identity http://h.example/p0/")
     assert found[place + 1] == "the learned rules make it http://h.example/p0"
     assert "the learned rules" not in " ".join(lines(store, "http://h.example/p0"))

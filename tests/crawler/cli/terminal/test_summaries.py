@@ -7,11 +7,9 @@ from click.testing import CliRunner
 from support.crawls import crawl, page
 from support.databases import url_of
 from support.servers import Answer
-from support.stores import MAKE, admit_names, open_store
+from support.stores import hold_a_name
 
-from canonry.canon import LearnedRule
 from canonry.crawler.cli.commands import main
-from canonry.crawler.learn.rules import rule_store
 
 
 def _status(folder: Path) -> str:
@@ -32,11 +30,6 @@ def test_a_crawl_that_stopped_at_its_limit_of_pages_has_not_finished(
 
 
 def test_an_alias_of_a_rule_has_no_status(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    admit_names(store, 1)
-    rule = LearnedRule(host="h.example", family="trailing-slash", new="bare")
-    with store.transaction() as connection:
-        rule_store.import_rules(connection, [rule], MAKE, 3.0)
-    store.close()
+    hold_a_name(tmp_path)
     assert "rule 1" in _status(tmp_path)
     assert "rule 0" not in _status(tmp_path)
