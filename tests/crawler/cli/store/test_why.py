@@ -105,7 +105,8 @@ def test_a_missing_store_is_said(tmp_path: Path) -> None:
 
 def test_it_shows_what_learned_rules_make_of_a_url(tmp_path: Path) -> None:
     hold_a_name(tmp_path)
-    found = lines(url_of(tmp_path), "http://h.example/p0/")
+    store = url_of(tmp_path)
+    found = lines(store, "http://h.example/p0/")
     place = found.index("identity http://h.example/p0/")
     assert found[place + 1] == "the learned rules make it http://h.example/p0"
     assert "the learned rules" not in " ".join(lines(store, "http://h.example/p0"))

@@ -14,13 +14,6 @@ MERGED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("count", "text"), [(0, "0 pages"), (1, "1 page"), (2, "2 pages"), (1234, "1,234 pages")]
-)
-def test_counts_have_their_noun(count: int, text: str) -> None:
-    assert render.counted(count, "page") == text
-
-
 def test_a_link_counts_for_each_rule_that_it_needed() -> None:
     rows = summaries.merged_by_rule(MERGED)
     assert [(row["rules"], row["links"]) for row in rows] == [
