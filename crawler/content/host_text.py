@@ -111,11 +111,13 @@ class HostText:
 
     def compare(self, one: Sketch, other: Sketch) -> Comparison:
         """Compare the pages of two URLs."""
-        changes = dict(differing_numbers(one, other))
-        numbers = {at: change for at, change in changes.items() if at not in self._noise.numbers}
         few = self._pages.size < FEW_PAGES
         is_known = not (few or self._is_missing(one) or self._is_missing(other))
-        if is_known and (self._headings_differ(one, other) or self._noise.are_of_another(numbers)):
+        if is_known and self._headings_differ(one, other):
+            return Comparison(same=False)
+        changes = dict(differing_numbers(one, other))
+        numbers = {at: change for at, change in changes.items() if at not in self._noise.numbers}
+        if is_known and self._noise.are_of_another(numbers):
             return Comparison(same=False)
         end, own = min(one.end, other.end), self._compared(one, other)
         if own.comparable < _FEW_SHINGLES:
@@ -191,11 +193,10 @@ class HostText:
     def _is_missing(self, sketch: Sketch) -> bool:
         """Return True if a page is, or is like, what the host answers for what does not exist."""
         for missing in self._missing:
-            found = _Compared(*in_range(sketch, missing))
-            if sketch.heading == missing.heading and (
-                found.shared >= _LIKE_MISSING * found.comparable
-            ):
-                return True
+            if sketch.heading == missing.heading:
+                found = _Compared(*in_range(sketch, missing))
+                if found.shared >= _LIKE_MISSING * found.comparable:
+                    return True
         return False
 
     def _measured(self) -> Changing:

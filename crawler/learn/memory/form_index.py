@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from canonry.canon.syntax import Parts
+from canonry.canon.syntax import Parts, query
 from canonry.crawler.learn.memory.loose_forms import loose_forms
 
 _ALIKE = 8  # pages remembered for one form
@@ -15,7 +15,11 @@ _MORE = "more than"  # a form, with it: under which pages are filed that have mo
 
 @dataclass(slots=True)
 class FormIndex:
-    """The pages of a site by the hashes of their forms. Most forms belong to one page alone."""
+    """The pages of a site by the hashes of their forms. Most forms belong to one page alone.
+
+    Under a form that leaves out a parameter, all pages that differ in nothing but its value show
+    the same of another page: that the parameter selects nothing. So one of them is enough.
+    """
 
     _urls: dict[int, str | tuple[str, ...]] = field(default_factory=dict)
 
@@ -23,13 +27,15 @@ class FormIndex:
         """File a page under its forms; return True if it is the only one under all of them."""
         forms, urls = _forms_of(parts), self._urls
         is_alone = urls.keys().isdisjoint(forms.apart)
-        for form in forms.filed:
+        for form, left_out in forms.filed:
             there = urls.setdefault(form, url)
             if there is url:
                 continue
             is_alone = False
             several = _as_tuple(there)
-            if len(several) < _ALIKE and url not in several:
+            if len(several) >= _ALIKE or url in several:
+                continue
+            if left_out is None or not any(_differ_only_in(left_out, url, u) for u in several):
                 urls[form] = (*several, url)
         return is_alone
 
@@ -61,13 +67,14 @@ class _Forms(NamedTuple):
         apart: of pages with several parameters less, with the number of fields of their queries;
             and of those with more.
         file: of pages with its name.
-        filed: under which others find the page.
+        filed: under which others find the page, each with the parameter that it leaves out, if it
+            is one.
     """
 
     near: tuple[int, ...]
     apart: dict[int, int | None]
     file: int
-    filed: tuple[int, ...]
+    filed: tuple[tuple[int, str | None], ...]
 
 
 @lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
@@ -78,10 +85,30 @@ def _forms_of(parts: Parts) -> _Forms:
     file = _hash((path[path.rfind("/", 0, len(path) - 1) :], parts.query))
     near = tuple([_hash(form) for form in found.near])
     apart: dict[int, int | None] = {_hash((_MORE, form)): None for form in found.near[:1]}
-    if not found.less:
-        return _Forms(near, apart, file, (*near, file))
-    apart |= {_hash(form): _number_of_fields(form) for form in found.less}
-    return _Forms(near, apart, file, (*near, file, *[_hash((_MORE, f)) for f in found.less]))
+    filed = [*zip(near, (None, *found.left_out), strict=False), (file, None)]
+    if found.less:
+        apart |= {_hash(form): _number_of_fields(form) for form in found.less}
+        filed += [(_hash((_MORE, form)), None) for form in found.less]
+    return _Forms(near, apart, file, tuple(filed))
+
+
+def _differ_only_in(name: str, one: str, other: str) -> bool:
+    """Return True if two URLs differ in nothing but the values of a parameter that both have."""
+    start, _, here = one.partition("?")
+    if not other.startswith(start) or "#" in one or "#" in other:
+        return False
+    start, _, there = other[len(start) :].partition("?")
+    names = query.names(here)
+    return (
+        not start
+        and names == query.names(there)
+        and all(
+            its == name or field == same
+            for its, field, same in zip(
+                names, query.fields(here), query.fields(there), strict=True
+            )
+        )
+    )
 
 
 def _number_of_fields(url: str) -> int:

@@ -26,11 +26,13 @@ class LooseForms(NamedTuple):
             parameters and sessions in the path, several slashes, a slash or a default document's
             name at the end, and the order of the query's parameters. The others also leave out one
             parameter of the query each: the last six have such forms.
+        left_out: these parameters' names, in the same order.
         less: what is left if two parameters or more are dropped: all of them, or all but one. It
             meets URLs that have this as their first form.
     """
 
     near: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     less: tuple[str, ...] = ()
 
 
@@ -47,14 +49,14 @@ def loose_forms(parts: Parts) -> LooseForms:
     fields = sorted(query.fields(parts.query))
     named = [(query.name(field), field) for field in fields]
     names = list(dict.fromkeys(map(query.name, reversed(query.fields(parts.query)))))
-    near, less = [f"{base}?{'&'.join(fields)}"], []
-    for name in names[:_MOST_NAMES]:
+    near, less, left_out = [f"{base}?{'&'.join(fields)}"], [], tuple(names[:_MOST_NAMES])
+    for name in left_out:
         kept = "&".join([field for its, field in named if its != name])
         near.append(f"{base}?{kept}" if kept else base)
     for some in _kept_of_several(names):
         kept = "&".join([field for its, field in named if its in some])
         less.append(f"{base}?{kept}" if kept else base)
-    return LooseForms(tuple(near), tuple(less))
+    return LooseForms(tuple(near), left_out, tuple(less))
 
 
 def _kept_of_several(names: list[str]) -> Iterator[tuple[str, ...]]:
