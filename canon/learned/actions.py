@@ -128,6 +128,20 @@ def drop_default(parts: Parts, rewrite: Rewrite) -> Parts:
     return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
 
 
+def drop_on_page(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove a parameter, if the path and the other fields of the query are those in ``new``."""
+    if not parts.query or rewrite.old not in parts.query:
+        return parts
+    path, _, others = rewrite.new.partition("?")
+    if parts.path != path:
+        return parts
+    fields = query.fields(parts.query)
+    rest = [field for field in fields if query.name(field) != rewrite.old]
+    if len(rest) == len(fields) or "&".join(rest) != others:
+        return parts
+    return Parts(*parts[:5], others or None, parts.fragment)
+
+
 def drop_parameter_anywhere(parts: Parts, rewrite: Rewrite) -> Parts:
     """Remove a parameter, whatever the other parameters are."""
     if not parts.query or _is_odd_subdomain(parts, rewrite):

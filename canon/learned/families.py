@@ -33,6 +33,7 @@ class Family(Rule):
         can_chain: True if one rewrite's result may be another rewrite's input, so that several
             could form a circle.
         by_query: True if each query of a path is evidence of its own: the rule is not about paths.
+        one_page: True if a rule is about one page: each of its names is evidence of its own.
         any_share: True if a rule may change any share of a host's URLs (see ``[gate]`` in
             ``config/learning.toml``).
         any_class_size: True if a rule may merge any number of URLs into one.
@@ -49,6 +50,7 @@ class Family(Rule):
     moves_host: bool = False
     can_chain: bool = False
     by_query: bool = False
+    one_page: bool = False
     any_share: bool = False
     any_class_size: bool = False
     one_to_one: bool = False
@@ -75,6 +77,10 @@ def _describe_group(rewrite: Rewrite) -> str:
 def _describe_default(rewrite: Rewrite) -> str:
     beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
     return f"{rewrite.old} is the same as without it{beside}"
+
+
+def _describe_page(rewrite: Rewrite) -> str:
+    return f"{rewrite.new} is one page, whatever parameter {rewrite.old} is"
 
 
 def _describe_anywhere(rewrite: Rewrite) -> str:
@@ -233,6 +239,19 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_default,
         describe=_describe_default,
         by_query=True,
+    ),
+    "parameter-of-page": _learned(
+        "parameter-of-page",
+        why="The parameter selects nothing on this page, as where to return to after logging in.",
+        before="http://example.com/login?next=%2Fa",
+        after="http://example.com/login",
+        example={"old": "next", "new": "/login"},
+        apply=actions.drop_on_page,
+        mark=marks.on_page,
+        check=family_fields.takes_parameter_of_page,
+        describe=_describe_page,
+        one_page=True,
+        any_class_size=True,
     ),
     "parameter-anywhere": _learned(
         "parameter-anywhere",

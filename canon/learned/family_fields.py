@@ -99,6 +99,21 @@ def takes_default(rewrite: Rewrite) -> str | None:
     return None
 
 
+def takes_parameter_of_page(rewrite: Rewrite) -> str | None:
+    """Allow the name of a parameter as ``old``, and a path, with the other fields, as ``new``."""
+    if not _are_names((rewrite.old,)):
+        return "'old' has to be a parameter's name"
+    path, mark, others = rewrite.new.partition("?")
+    if not grammar.matches("path-absolute", path) or (
+        mark and not grammar.matches("query", others)
+    ):
+        return "'new' has to be a path, or a path and a query: all that is left of each URL"
+    names = others.split("&") if others else []
+    if bool(mark) is not bool(others) or any(one.partition("=")[0] == rewrite.old for one in names):
+        return "the query in 'new' has to have other parameters than that in 'old'"
+    return None
+
+
 def takes_parameter_anywhere(rewrite: Rewrite) -> str | None:
     """Allow the name of a parameter as ``old``, and ``any-case`` as ``new``."""
     if rewrite.new not in {"", "any-case"} or not _are_names((rewrite.old,)):

@@ -59,6 +59,16 @@ def group(rewrite: Rewrite) -> Mark:
     return has_them
 
 
+def on_page(rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that removes a parameter from the names of one page."""
+    start, removed = rewrite.new.partition("?")[0] + "?", rewrite.old
+
+    def has_it(url: str) -> bool:
+        return start in url and removed in url
+
+    return has_it
+
+
 @lru_cache(maxsize=4096)  # the rules of a host look at each of its URLs
 def _names_in(url: str) -> frozenset[str]:
     """Return the names of the parameters in the query of a URL."""

@@ -87,6 +87,13 @@ class StoreArchive:
                 if site_in(url) == site:
                     yield url
 
+    def linked_on(self, url: str) -> str | None:
+        """Return the page on which a link to a URL was found first; None if that is not known."""
+        if self._connection is None:
+            return None
+        found = history.source_of(self._connection, self._canonicalizer.key_of(url))
+        return None if found is None else self._canonicalizer.identity(found)
+
     def _by_identities(self, hop: PastHop) -> PastHop:
         """Return a hop between identities, as the learner names URLs."""
         identity = self._canonicalizer.identity

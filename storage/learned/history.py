@@ -248,6 +248,15 @@ def url_with_key(connection: Connection, key: bytes) -> str | None:
     return next((url for (url,) in rows_of(connection, question, [key])), None)
 
 
+def source_of(connection: Connection, key: bytes) -> str | None:
+    """Return the URL of the page on which a link to the URL that has a key was found first."""
+    question = (
+        "SELECT urls.url FROM keys JOIN url_rows AS linked ON linked.id = keys.url_id "
+        "JOIN urls ON urls.id = linked.source_id WHERE keys.key"
+    )
+    return next((url for (url,) in rows_of(connection, question, [key])), None)
+
+
 def queued_of(connection: Connection, host: str, most: int, after: int) -> list[tuple[Any, ...]]:
     """Return the rows and URLs of a host that are fetched next, in their order; no deferred ones.
 

@@ -147,6 +147,17 @@ class Assessor:
                         tally.suspected = True
             for rewrite in proposals(self._memory, name, site, fact, parts):
                 self.open(rewrite)
+            self._propose_one_page(site, fact.url, parts)
+
+    def _propose_one_page(self, site: KnownSite, url: str, parts: Parts) -> None:
+        """Open the rule that a URL is a name of a page that says where to return to."""
+        links = site.known.return_links
+        if not links.want(parts):
+            return
+        source = self._memory.archive.linked_on(url)
+        for rewrite in links.add(parts, Parts.of(source)) if source is not None else ():
+            if FAMILIES[rewrite.family].check(rewrite) is None:
+                self.open(rewrite)
 
     def _open_named(self, site: KnownSite, rewrites: Iterable[Rewrite]) -> None:
         """Open the rules that a redirect or a canonical link shows; its direction counts."""
@@ -205,14 +216,14 @@ class Assessor:
             if view.fact(result) is None and len(tally.members[result]) > 1:
                 reference = reference_of(view, tally.members[result])
                 if reference is not None and reference.url == url:
-                    urls = list(tally.members[result])
+                    urls = list(tally.names_of(result))
             for one in urls:
                 self._judge(view, tally, one)
             if tally.stance(url) is Stance.OTHER:
                 self._memory.drop_refuted(tally.rewrite.host, tally)
         for tally in site.awaited.get(url, ()):
             if self._memory.site(tally.rewrite.host).tallies.get(tally.rewrite) is tally:
-                self._judge_all(tally, tally.members[url])
+                self._judge_all(tally, tally.names_of(url))
 
     def _look_back(self, name: str, target: str) -> None:
         """Judge the target of a redirect: a rule may lead from there to where it came from."""

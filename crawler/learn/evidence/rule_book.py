@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import Rewrite, without_port
+from canonry.canon.learned import FAMILIES, Rewrite, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.memory.site_memory import SiteMemory
 from canonry.crawler.learn.memory.tally import RuleTally
@@ -95,7 +95,7 @@ class RuleBook:
     def open_parts(self, rule: TrackedRule) -> None:
         """Add rules for the parts of a site that are clean, where the whole site is not."""
         tally = self.tally_of(rule)
-        if tally is None or rule.rewrite.below != "/" or rule.rewrite.family == "path-prefix":
+        if tally is None or rule.rewrite.below != "/" or _is_narrow(rule.rewrite):
             return
         for part in tally.parts():
             counts = tally.totals(part)
@@ -108,6 +108,11 @@ class RuleBook:
                 added.samples = [pair for pair in rule.samples if lies_in(pair[0], part)]
                 added.first_seen, added.last_seen = rule.first_seen, rule.last_seen
                 self.mark_changed(added)
+
+
+def _is_narrow(rewrite: Rewrite) -> bool:
+    """Return True if a rewrite is about a part of a site, or about one page, anyway."""
+    return rewrite.family == "path-prefix" or FAMILIES[rewrite.family].one_page
 
 
 def part_of(rewrite: Rewrite) -> str:

@@ -17,7 +17,9 @@ from canonry.crawler.learn.memory.stances import Stance
 from canonry.crawler.learn.memory.tally import Judgement, RuleTally
 
 _MAX_HOPS = 5
-_OF_PARAMETERS = frozenset({"parameter-irrelevant", "parameter-group", "parameter-default"})
+_OF_PARAMETERS = frozenset(
+    {"parameter-irrelevant", "parameter-group", "parameter-default", "parameter-of-page"}
+)
 _NOTHING = Judgement(Stance.NOTHING)
 
 
@@ -62,9 +64,14 @@ def shown_by(source: str, target: str) -> tuple[Rewrite, ...]:
 
 
 def counted_path(rewrite: Rewrite, source: Parts, result: str) -> str:
-    """Return what counts once as evidence for a rewrite: a path, or a path and a query."""
-    path = source.path
-    if FAMILIES[rewrite.family].by_query:
+    """Return what counts once as evidence for a rewrite: a path, or a path and a query.
+
+    For a rule about one page, that is each name of this page; else what the rule makes of it.
+    """
+    path, family = source.path, FAMILIES[rewrite.family]
+    if family.one_page:
+        path = f"{path}?{source.query}"
+    elif family.by_query:
         after = Parts.of(result)
         path = after.path if after.query is None else f"{after.path}?{after.query}"
     return f"/{site_of(source)}{path}" if rewrite.subdomains else path
@@ -214,8 +221,12 @@ def _end(facts: Facts, fact: Fact) -> str:
 def _plain(rewrite: Rewrite, source: str) -> Rewrite:
     """Return a rewrite as it is inferred from a pair of URLs of one site.
 
-    A pair never tells that it is only one value of a parameter that selects nothing.
+    A pair never tells that it is only one value of a parameter that selects nothing, or one page.
     """
+    if rewrite.family == "parameter-of-page":
+        others = rewrite.new.partition("?")[2]
+        names = tuple(sorted(set(query.names(others)))) if others else ()
+        rewrite = replace(rewrite, family="parameter-irrelevant", new="", beside=names)
     if rewrite.family == "parameter-default":
         name = query.name(rewrite.old)
         rewrite = replace(rewrite, family="parameter-irrelevant", old=name)

@@ -37,6 +37,10 @@ class Archive(Protocol):
         """Return the URLs of a site that have answered, or led elsewhere."""
         ...
 
+    def linked_on(self, url: str) -> str | None:
+        """Return the page on which a link to a URL was found first; None if that is not known."""
+        ...
+
 
 class NoArchive:
     """An archive that remembers nothing."""
@@ -67,3 +71,8 @@ class NoArchive:
         """Return nothing."""
         del site
         return ()
+
+    def linked_on(self, url: str) -> str | None:
+        """Return nothing."""
+        del url
+        return None

@@ -104,9 +104,7 @@ def _differ_only_in(name: str, one: str, other: str) -> bool:
         and names == query.names(there)
         and all(
             its == name or field == same
-            for its, field, same in zip(
-                names, query.fields(here), query.fields(there), strict=True
-            )
+            for its, field, same in zip(names, query.fields(here), query.fields(there), strict=True)
         )
     )
 

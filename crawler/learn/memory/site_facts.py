@@ -16,6 +16,7 @@ from canonry.crawler.learn.memory.canonical_links import CanonicalLinks
 from canonry.crawler.learn.memory.form_index import FormIndex
 from canonry.crawler.learn.memory.loose_forms import loose_path
 from canonry.crawler.learn.memory.parameter_values import ParameterValues
+from canonry.crawler.learn.memory.return_links import ReturnLinks
 from canonry.crawler.learn.memory.steadiness import KindsOfPages, Steadiness
 
 _ALIKE = 8  # pages with one body that are compared
@@ -66,6 +67,7 @@ class SiteFacts:
         values: of parameters in queries, by name.
         missing: the digest of the body that the site answers with for what does not exist.
         kinds: of pages of text: whether they change by themselves.
+        return_links: parameters that name the page which a link stands on.
 
     Nearly all bodies and most forms belong to one page. Then its URL stands there alone, which is
     half of all memory that a page takes.
@@ -77,6 +79,7 @@ class SiteFacts:
     values: dict[str, ParameterValues] = field(default_factory=dict)
     missing: bytes | None = None
     kinds: KindsOfPages = field(default_factory=KindsOfPages)
+    return_links: ReturnLinks = field(default_factory=ReturnLinks)
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: FormIndex = field(default_factory=FormIndex)
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)

@@ -5,7 +5,7 @@ not matter in which order facts arrive, and a verdict that changes is taken back
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -104,12 +104,23 @@ class RuleTally:
         return None if after is parts else str(after)
 
     def enter(self, url: str, result: str) -> None:
-        """Remember what the rewrite makes of a URL, unless its class has too many."""
+        """Remember what the rewrite makes of a URL, unless its class has too many.
+
+        If all that the rewrite changes is one page, the further URLs are compared with the first.
+        """
         members = self.members.get(result, ())
-        if url in self.results or len(members) >= _CLASS:
+        is_full = len(members) >= _CLASS
+        if url in self.results or (is_full and not FAMILIES[self.rewrite.family].one_page):
             return
         self.results[url] = self.results[members[0]] if members else result  # one text for all
-        self.members[result] = (*members, url)  # mostly of one: half the room of a list
+        if not is_full:
+            self.members[result] = (*members, url)  # mostly of one: half the room of a list
+
+    def names_of(self, result: str) -> Sequence[str]:
+        """Return the known URLs that the rewrite turns into one."""
+        if FAMILIES[self.rewrite.family].one_page:
+            return [url for url, made in self.results.items() if made == result]
+        return self.members[result]
 
     def set(self, url: str, path: str, stance: Stance) -> None:
         """Set the verdict of a URL.

@@ -13,11 +13,13 @@ _HOSTS = ["", "www.", "a."]
 _PATHS = [
     *("/", "//", "///", "/a", "/a/", "/AB", "/Ab", "/a//b", "/a///b", "/a.html", "/a.html/"),
     *("/home.php", "/a/home.php", "/old/a", "/new/a", "/old/", "/a;sid=1", "/a;sid=2"),
-    *("/(S(a))/a", "/(S(b))/a"),
+    *("/(S(a))/a", "/(S(b))/a", "/login"),
 ]
 _QUERIES = [
     "",
     "?",
+    "?next=a",
+    "?next=b",
     "?ref=1",
     "?ref=2",
     "?id=1&ref=1",
@@ -66,6 +68,10 @@ _SENTENCES = [
     (
         Rewrite("h.example", "parameter-default", old="p=1", beside=("id", "q")),
         "p=1 is the same as without it beside id, q",
+    ),
+    (
+        Rewrite("h.example", "parameter-of-page", old="next", new="/login"),
+        "/login is one page, whatever parameter next is",
     ),
     (
         Rewrite("h.example", "session-segment"),

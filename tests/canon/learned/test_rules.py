@@ -142,6 +142,14 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("parameter-default", old="a=1&b=2"), "as page=1"),
         (rule("parameter-default", old="a=1", new="b"), "'new' empty"),
         (rule("parameter-default", old="a=1", beside=("a",)), "other parameters"),
+        (rule("parameter-of-page", old="a=1", new="/a"), "a parameter's name"),
+        (rule("parameter-of-page", new="/a"), "a parameter's name"),
+        (rule("parameter-of-page", old="a"), "'new' has to be a path"),
+        (rule("parameter-of-page", old="a", new="a"), "'new' has to be a path"),
+        (rule("parameter-of-page", old="a", new="/a#b"), "'new' has to be a path"),
+        (rule("parameter-of-page", old="a", new="/a?"), "other parameters"),
+        (rule("parameter-of-page", old="a", new="/a?b=1&a=2"), "other parameters"),
+        (rule("parameter-of-page", old="a", new="/a", beside=("b",)), "for the families"),
         (rule("session-segment", old="S"), "neither 'old' nor 'new'"),
         (rule("parameter-anywhere"), "'new' empty or 'any-case'"),
         (rule("parameter-anywhere", old="a=b"), "'new' empty or 'any-case'"),
@@ -343,11 +351,13 @@ OLD = {  # what families replace; that is nothing if they are not named here
     "parameter-anywhere": ["a", "b"],
     "parameter-group": ["a&b", "a&c"],
     "parameter-default": ["a=1", "b=2"],
+    "parameter-of-page": ["a", "b"],
 }
 NEW = {  # what they put there
     "path-prefix": PREFIXES,
     "trailing-slash": ["slash", "bare", "file"],
     "parameter-anywhere": ["", "any-case"],
+    "parameter-of-page": ["/", "/a", "/a?b=1", "/a/b?c=2&a"],
     "www": HOSTS,
     "host-alias": HOSTS,
 }

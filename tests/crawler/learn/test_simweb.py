@@ -7,7 +7,7 @@ import ssl
 from pathlib import Path
 
 import pytest
-from support.simweb import webcrawls, webjudge
+from support.simweb import webcrawls, webjudge, webreturns
 from support.simweb.web import HABITS, Line, Spec, Web, sites
 from support.simweb.webadversaries import KINDS, adversary
 from support.simweb.webcrawls import Judged
@@ -89,6 +89,17 @@ def test_merges_are_right_and_most_duplicates_are_avoided(
     assert sums.avoided is not None
     assert sums.avoided >= LEAST_AVOIDED[how], list(webjudge.table(judged.tallies))
     assert sums.wasted <= MOST_WASTED[how], list(webjudge.table(judged.tallies))
+
+
+@pytest.mark.parametrize("how", ["static", "dynamic"])
+def test_a_form_that_says_where_to_return_to_is_one_page(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [webreturns.returning("r.com", 150, dynamic=how == "dynamic")]
+    judged = webcrawls.crawl(tmp_path, given, monkeypatch)
+    assert wrong(judged) == []
+    assert lost(judged) == {}
+    assert webjudge.figures(judged.tallies).avoidable < 100, "of 150 that every page links"
 
 
 def test_a_host_that_changes_its_mind_loses_no_page(
@@ -215,6 +226,7 @@ def test_a_seed_always_makes_the_same_web_and_its_sites_are_told_apart() -> None
         "exceptions",
         "mixed",
         "turning",
+        webreturns.KIND,
     }
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from support.simweb.press import press_sites
 from support.simweb.webadversaries import KINDS, adversary
+from support.simweb.webreturns import returning
 from support.simweb.websites import Doubt, Manner, Site, When, honest
 from support.simweb.webtexts import number_of
 
@@ -77,7 +78,8 @@ def sites(spec: Spec) -> Iterator[Site]:
 
     Each habit has a static and a dynamic host, whose manner of answering changes with the seed;
     the others have several habits, or are not quite honest: one of eleven has exceptions, and one
-    of twenty-two each has its habit in some sections only, or changes its mind half-way.
+    of twenty-two each has its habit in some sections only, or changes its mind half-way. A whole
+    web has two more: on these, one page has as many names as there are pages.
     """
     if spec.press:
         yield from press_sites(spec.seed, spec.resources, adversaries=spec.adversaries)
@@ -93,6 +95,9 @@ def sites(spec: Spec) -> Iterator[Site]:
     rng = random.Random(spec.seed)
     for n, (kind, chosen) in enumerate(plan[: spec.hosts]):
         yield _honest(spec, rng, n, kind, chosen)
+    for dynamic in (False, True) if spec.hosts >= len(plan) else ():
+        name = f"return{'d' * dynamic}w{spec.seed}.com"
+        yield returning(name, spec.resources, dynamic=dynamic)
     if spec.big:
         manner = Manner(redirects=False, dynamic=bool(spec.seed % 2), canonical=True, deep=True)
         yield honest("big", f"big{spec.seed}.com", ("parameter", "slash off"), manner, spec.big)

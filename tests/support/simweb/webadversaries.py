@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from support.simweb.webground import Ground
 from support.simweb.webhabits import raised, slashed, unslashed, without
@@ -205,10 +206,36 @@ def _strict(ground: Ground, url: str, _when: When) -> Found:
     return ground.own(url)
 
 
+def _comments(ground: Ground, url: str, _when: When) -> Found:
+    """Show the comments on a page under one heading: one page of twenty has some."""
+    if "/comments?" not in url:
+        return ground.own(url)
+    resource = url if number_of("comments", url) % 20 == 0 else f"{ground.home}comments"
+    page = ground.text(f"{ground.home}comments")
+    return Found(resource, page._replace(blocks=ground.text(resource).blocks))
+
+
+def _printed(ground: Ground, url: str, _when: When) -> Found:
+    """Show pages without their frame, by a link that names them."""
+    text = ground.text(ground.home + url.partition("?of=")[2]) if "?of=" in url else None
+    return ground.own(url) if text is None else Found(url, text._replace(framed=False))
+
+
+def _naming(start: str) -> Callable[[str], list[str]]:
+    """Return a URL that names a page at its end."""
+
+    def names(url: str) -> list[str]:
+        home, path = url[: url.index("/", len("http://")) + 1], urlsplit(url).path[1:]
+        return [f"{home}{start}{path}"]
+
+    return names
+
+
 class _Adversary(NamedTuple):
     kind: str
     answer: Answer
     names: Callable[[str], list[str]]  # of a page, besides its own
+    on_pages: bool = False  # True: each page links its own; else the home page links all
 
 
 def _ends(*ends: str) -> Callable[[str], list[str]]:
@@ -250,6 +277,8 @@ _TABLE = (
     _Adversary("canonical home", _canonical_home, _ends("/", "?view=1")),
     _Adversary("canonical wrong", _canonical_wrong, _ends("?ref=1", "?alt=1")),
     _Adversary("parts", _parts, _ends("?part=1", "?part=2", "?part=3")),
+    _Adversary("comments", _comments, _naming("comments?back="), on_pages=True),
+    _Adversary("printed", _printed, _naming("print?of="), on_pages=True),
 )
 KINDS = tuple(row.kind for row in _TABLE)
 
@@ -273,9 +302,15 @@ def adversary(kind: str, number: int, size: int, *, dynamic: bool) -> Site:
 
     def resolve(url: str, when: When) -> Found:
         if url in home:
-            return Found(ground.home, ground.text(ground.home)._replace(links=tuple(names)))
-        known = ground.core(url) in pages or "/login?" in url or "/consent?" in url
-        return row.answer(ground, url, when) if known or kind == "soft 404" else NOTHING
+            linked = ground.pages if row.on_pages else names
+            return Found(ground.home, ground.text(ground.home)._replace(links=tuple(linked)))
+        is_script = any(mark in url for mark in ("/login?", "/consent?", "/comments?", "?of="))
+        if not (ground.core(url) in pages or is_script or kind == "soft 404"):
+            return NOTHING
+        found = row.answer(ground, url, when)
+        if row.on_pages and url in pages and found.page is not None:
+            return found._replace(page=found.page._replace(links=tuple(row.names(url))))
+        return found
 
     frame = Frame(ground.home, dynamic=dynamic)
     return Site(kind, ground.home, resolve, names, frame, honest=False)
