@@ -95,11 +95,11 @@ def test_merges_are_right_and_most_duplicates_are_avoided(
 def test_a_form_that_says_where_to_return_to_is_one_page(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = [webreturns.returning("r.com", 150, dynamic=how == "dynamic")]
+    given = [webreturns.returning("r.com", 300, dynamic=how == "dynamic")]
     judged = webcrawls.crawl(tmp_path, given, monkeypatch)
     assert wrong(judged) == []
     assert lost(judged) == {}
-    assert webjudge.figures(judged.tallies).avoidable < 100, "of 150 that every page links"
+    assert webjudge.figures(judged.tallies).avoidable < 200, "of 300 that all pages link"
 
 
 def test_a_host_that_changes_its_mind_loses_no_page(
