@@ -215,7 +215,7 @@ class HostText:
     def _compared(self, one: Sketch, other: Sketch) -> _Compared:
         """Compare what two pages have of their own."""
         here, there = in_range(one, other)
-        own = set(self._pages.own(here | there))
+        own = self._pages.own(here | there)
         return _Compared(here & own, there & own)
 
 

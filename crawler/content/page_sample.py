@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from heapq import heappush, heapreplace
 from zlib import crc32
 
@@ -60,18 +60,14 @@ class PageSample:
         """How many pages are in the sample."""
         return len(self._sampled)
 
-    def own(self, shingles: Iterable[int]) -> Iterator[int]:
-        """Yield those of some shingles that are known not to belong to the host's template.
+    def own(self, shingles: AbstractSet[int]) -> set[int]:
+        """Return those of some shingles that are known not to belong to the host's template.
 
         A page tells that it lacks a shingle only in the range in which its sketch is complete.
         """
         known = self._known
-        for shingle in shingles:
-            is_own = known.get(shingle)
-            if is_own is None:
-                is_own = known[shingle] = self._is_own(shingle)
-            if is_own:
-                yield shingle
+        known.update([(one, self._is_own(one)) for one in shingles if one not in known])
+        return {shingle for shingle in shingles if known[shingle]}
 
     def _is_own(self, shingle: int) -> bool:
         """Return True if so few pages have a shingle that it belongs to no template."""

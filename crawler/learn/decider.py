@@ -72,6 +72,7 @@ class Decider:
 
         A rule changes its state once in a call, from one state to the next.
         """
+        self._assessor.judge_outdated()
         changed = self._book.take_changed()
         changed += self._parts_in_doubt(changed)
         changed += self._groups_in_doubt(changed)

@@ -86,6 +86,7 @@ class Learner:
         """
         self._memory.forget(wide_domains)
         self._book.forget()
+        self._assessor.forget()
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
         """Forget some hosts: the archive knows more of them."""

@@ -18,7 +18,6 @@ from canonry.crawler.learn.evidence.rule_book import RuleBook, lies_in
 from canonry.crawler.learn.evidence.verdicts import (
     beside,
     counted_path,
-    reference_of,
     shown_by,
     verdict,
 )
@@ -30,6 +29,9 @@ from canonry.crawler.learn.memory.site_memory import SiteMemory, SiteView
 from canonry.crawler.learn.memory.stances import AGAINST, FOR, Stance
 from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
 from canonry.storage.learned.tracked_rule import SAMPLES, TrackedRule
+
+_SMALL = 256  # answers of a site, that are judged anew at once
+_PATIENCE = 16  # answers of a larger one, until pages that are asked twice have answered
 
 
 class Assessor:
@@ -44,6 +46,11 @@ class Assessor:
         """
         self._memory = memory
         self._book = book
+        self._outdated: dict[str, int] = {}  # how many answers sites had; see `judge_outdated`
+
+    def forget(self) -> None:
+        """Forget which sites are to be judged anew."""
+        self._outdated.clear()
 
     def restore(self, name: str, site: KnownSite) -> None:
         """Hold the rules of a site that was read again against its facts."""
@@ -102,7 +109,7 @@ class Assessor:
         before = site.known.text.generation
         site.known.text.twice(Sketch.decode(fact.sketch), Sketch.decode(sketch))
         if site.known.text.generation != before:
-            self.judge_site(site)
+            self._outdated.setdefault(site_of(Parts.of(url)), site.answers)
 
     def add_missing(self, name: str, digest: bytes, sketch: bytes | None) -> None:
         """Add the answer of a site, with status 200, for what does not exist."""
@@ -129,6 +136,19 @@ class Assessor:
         """Judge anew all that rests on the comparison of content."""
         for tally in list(site.tallies.values()):
             self.judge(tally)
+
+    def judge_outdated(self) -> None:
+        """Judge the sites anew of which it is known better what changes by itself.
+
+        That takes as long as the site is large. So on a large one, first all pages answer that are
+        asked twice, or some others do meanwhile. Before a rule acts, it is judged in any case.
+        """
+        for name, answers in list(self._outdated.items()):
+            site = self._memory.site(name)
+            in_time = site.answers <= _SMALL or site.answers >= answers + _PATIENCE
+            if in_time or all(site.repeated.values()):
+                del self._outdated[name]
+                self.judge_site(site)
 
     def judge(self, tally: RuleTally) -> None:
         """Judge all URLs that a rule changes anew, if other facts can change what they say."""
@@ -214,7 +234,7 @@ class Assessor:
             view = self._memory.view(name, site)
             urls = [url]
             if view.fact(result) is None and len(tally.members[result]) > 1:
-                reference = reference_of(view, tally.members[result])
+                reference = view.reference(tally.members[result])
                 if reference is not None and reference.url == url:
                     urls = list(tally.names_of(result))
             for one in urls:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from canonry.canon.learned import Rewrite
+from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.stances import FOR, Stance
@@ -26,7 +26,12 @@ _DECIDED = FOR | {Stance.OTHER}
 
 
 def is_open(site: KnownSite, tally: RuleTally) -> bool:
-    """Return True if a rule may become active, and more evidence would decide it."""
+    """Return True if a rule may become active, and more evidence would decide it.
+
+    About one page there are no questions: all its names say the same, and are met anyway.
+    """
+    if FAMILIES[tally.rewrite.family].one_page:
+        return False
     rule = site.rules.get(tally.rewrite)
     if rule is not None and rule.state not in UNDECIDED:
         return False

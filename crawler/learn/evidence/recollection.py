@@ -10,7 +10,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.verdicts import counted_path, verdict
 from canonry.crawler.learn.memory.archive import Archive
-from canonry.crawler.learn.memory.site_facts import Fact, SiteFacts
+from canonry.crawler.learn.memory.site_facts import Fact, SiteFacts, reference_of
 from canonry.crawler.learn.memory.stances import Stance
 from canonry.crawler.learn.memory.tally import RuleTally
 
@@ -91,6 +91,10 @@ class _Past:
     def fact(self, identity: str) -> Fact | None:
         """Return what became of a URL; None if that is not known."""
         return self._facts.get(identity)
+
+    def reference(self, members: Sequence[str]) -> Fact | None:
+        """Return the page with which the others of a class are compared, or None."""
+        return reference_of(map(self.fact, members))
 
     def canonical(self, identity: str) -> str | None:
         """Return the confirmed target of a page's canonical link."""

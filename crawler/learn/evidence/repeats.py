@@ -15,7 +15,7 @@ _MORE_REPEATS = 16  # if pages seem to differ more than one from itself
 _STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of the pages did
 _SUPPORT = 3  # paths
 _MANY = 16  # paths
-_LOOKED = 16  # pages looked at in vain, for each answer until the next look
+_LOOKED = 16  # pages and rules looked at in vain, for each answer until the next look
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
 _AT_ONCE = 5  # pages that are asked twice
 
@@ -31,7 +31,7 @@ def to_repeat(site: KnownSite) -> list[str]:
     looked = count()
     pages = _to_repeat_in_doubt(site, looked) or _to_repeat_if_steady(site, looked)
     if not pages:
-        site.repeat_at = site.answers + next(looked) // _LOOKED
+        site.repeat_at = site.answers + (next(looked) + len(site.tallies)) // _LOOKED
     for page in pages:
         site.repeated[page.url] = False
     return [page.url for page in pages]

@@ -30,6 +30,10 @@ class Facts(Protocol):
         """Return what became of a URL; None if that is not known."""
         ...
 
+    def reference(self, members: Sequence[str]) -> Fact | None:
+        """Return the page with which the others of a class are compared, or None."""
+        ...
+
     def canonical(self, identity: str) -> str | None:
         """Return the confirmed target of a page's canonical link."""
         ...
@@ -133,19 +137,13 @@ def _of_pair(facts: Facts, rewrite: Rewrite, fact: Fact, other: Fact) -> Judgeme
 
 def _of_page(facts: Facts, tally: RuleTally, fact: Fact, result: str) -> Judgement:
     """Return what a page says if nothing is known of the URL that the rule makes of it."""
-    reference = reference_of(facts, tally.members.get(result, ()))
+    reference = facts.reference(tally.members.get(result, ()))
     if reference is not None and reference.url != fact.url:
         return _compared(facts, tally.rewrite, fact, reference)
     if _names(facts, tally.rewrite, fact):
         return Judgement(Stance.NAMED, result)
     stance = Stance.OTHER if _keeps(facts, tally.rewrite, fact) else Stance.ALONE
     return Judgement(stance, fact.url)
-
-
-def reference_of(facts: Facts, members: Sequence[str]) -> Fact | None:
-    """Return the page with which the others of a class are compared: the shortest, then first."""
-    pages = [found for url in members if (found := facts.fact(url)) is not None and found.is_page]
-    return min(pages, key=lambda page: (len(page.url), page.url), default=None)
 
 
 def beside(facts: Facts, tally: RuleTally, url: str) -> Difference:
@@ -156,7 +154,7 @@ def beside(facts: Facts, tally: RuleTally, url: str) -> Difference:
     fact, members = facts.fact(url), tally.members[tally.results[url]]
     if len(members) == 1 or fact is None or not fact.is_page:
         return NO_DIFFERENCE
-    reference = reference_of(facts, members)
+    reference = facts.reference(members)
     if reference is None or reference.url == url or reference.digest == fact.digest:
         return NO_DIFFERENCE
     return facts.compare(fact, reference).difference

@@ -1,7 +1,7 @@
 """What is known of one site: what became of its URLs, and which of its pages may be the same."""
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -46,6 +46,12 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     def is_page(self) -> bool:
         """Return True if it answered 200."""
         return self.target is None and not self.missing
+
+
+def reference_of(facts: Iterable[Fact | None]) -> Fact | None:
+    """Return the page with which the others of a class are compared: the shortest, then first."""
+    pages = [fact for fact in facts if fact is not None and fact.is_page]
+    return min(pages, key=lambda page: (len(page.url), page.url), default=None)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ store: single facts are looked up there, and a site that is met again gets its l
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.archive import Archive
 from canonry.crawler.learn.memory.known_site import GONE, KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.site_facts import Fact, reference_of
 from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.storage.learned.history import PastHop
 
@@ -214,7 +214,7 @@ class SiteMemory:
 
 
 class SiteView:
-    """The facts, as seen from one site."""
+    """The facts, as seen from one site, as they are now."""
 
     def __init__(self, memory: SiteMemory, name: str, site: KnownSite) -> None:
         """Look from a site."""
@@ -222,6 +222,7 @@ class SiteView:
         self._name = name
         self._site = site
         self._facts = site.known.facts
+        self._references: dict[Sequence[str], Fact | None] = {}
 
     def fact(self, identity: str) -> Fact | None:
         """Return what became of a URL; None if that is not known."""
@@ -229,6 +230,16 @@ class SiteView:
         if found is None and (there := site_in(identity)) != self._name:
             found = self._memory.site(there).known.facts.get(identity)
         return found
+
+    def reference(self, members: Sequence[str]) -> Fact | None:
+        """Return the page with which the others of a class are compared, or None.
+
+        Args:
+            members: of the class, hashable.
+        """
+        if members not in self._references:
+            self._references[members] = reference_of(map(self.fact, members))
+        return self._references[members]
 
     def canonical(self, identity: str) -> str | None:
         """Return the confirmed target of a page's canonical link."""

@@ -277,7 +277,7 @@ _TABLE = (
     _Adversary("canonical home", _canonical_home, _ends("/", "?view=1")),
     _Adversary("canonical wrong", _canonical_wrong, _ends("?ref=1", "?alt=1")),
     _Adversary("parts", _parts, _ends("?part=1", "?part=2", "?part=3")),
-    _Adversary("comments", _comments, _naming("comments?back="), on_pages=True),
+    _Adversary("comments", _comments, _naming("comments?page="), on_pages=True),
     _Adversary("printed", _printed, _naming("print?of="), on_pages=True),
 )
 KINDS = tuple(row.kind for row in _TABLE)

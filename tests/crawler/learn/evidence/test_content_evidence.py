@@ -63,6 +63,40 @@ def test_several_pages_in_doubt_are_asked_twice_at_once() -> None:
     assert one.pages_to_repeat("h.example") == []
 
 
+@pytest.mark.parametrize("is_lost", [False, True], ids=["all answer", "one never answers"])
+def test_a_large_site_is_judged_anew_when_the_pages_asked_twice_have_answered(
+    *, is_lost: bool
+) -> None:
+    """Else it would be judged for each of them, which takes long."""
+    rng = random.Random(1)
+    one = Learner(thresholds.load(), registrable)
+
+    def observe(n: int, end: str = "") -> None:
+        one.observe(answered(f"{H}/p{n}{end}", page(n, rng), float(n)))
+        one.decide(float(n))
+
+    for n in range(150):
+        observe(n)
+        observe(n, "?ref=1")
+    waiting = one.pages_to_repeat("h.example")
+    assert len(waiting) == 5
+    for url in waiting[:4]:
+        news = answered(url, page(int(url.partition("/p")[2].partition("?")[0]), rng))
+        one.observe_again(url, news.digest, news.sketch)
+        one.decide(150.0)
+    before = max((agree for _state, agree, _disagree in counts(one)), default=0)
+    if is_lost:
+        for n in range(150, 166):
+            observe(n)
+    else:
+        news = answered(waiting[4], page(int(waiting[4].partition("/p")[2].partition("?")[0]), rng))
+        one.observe_again(waiting[4], news.digest, news.sketch)
+        one.decide(150.0)
+    [(_state, agree, disagree)] = counts(one)
+    assert (before, disagree) == (0, 0)
+    assert agree > 100
+
+
 @pytest.mark.parametrize("how", ["text", "code", "half"])
 def test_other_text_and_other_codes_veto(how: str) -> None:
     rng = random.Random(2)
