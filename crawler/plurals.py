@@ -4,3 +4,15 @@
 def counted(number: int, noun: str) -> str:
     """Return a count with its noun: "1 page", "2,000 pages"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def agreement(agree: int, disagree: int, joint: str = ",") -> str:
+    """Return how many paths agree with a rule: "20 paths agree, 1 disagrees".
+
+    Args:
+        agree: paths that do.
+        disagree: paths that do not.
+        joint: stands between the two.
+    """
+    for_it = f"{counted(agree, 'path')} agree{'s' * (agree == 1)}"
+    return f"{for_it}{joint} {disagree:,} disagree{'s' * (disagree == 1)}"

@@ -7,6 +7,7 @@ from canonry.canon.learned import describe
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.rules.in_force import RulesInForce
+from canonry.crawler.plurals import agreement
 from canonry.storage.learned import rule_rows
 
 
@@ -45,7 +46,5 @@ class RuleNames:
     def evidence(self, rule_id: str) -> str:
         """Return what a rule says, and how many distinct paths agree with it or do not."""
         rule = self._tracked[rule_id]
-        return (
-            f"{rule_id}: {describe(rule.rewrite)}; {rule.state}, "
-            f"{rule.agree} paths agree, {rule.disagree} do not"
-        )
+        found = agreement(rule.agree, rule.disagree)
+        return f"{rule_id}: {describe(rule.rewrite)}; {rule.state}, {found}"

@@ -34,7 +34,7 @@ from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
 from canonry.crawler.learn.waiting_hops import WaitingHops
 from canonry.crawler.learn.watch import Watch
-from canonry.crawler.plurals import counted
+from canonry.crawler.plurals import agreement, counted
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
@@ -328,7 +328,7 @@ class LearningSession:
         rule = change.rule
         self._notify(
             f"rule {rule.id} is {IN_STATE[rule.state]} (was {IN_STATE[change.before]}): "
-            f"{describe(rule.rewrite)}; {rule.agree} paths agree, {rule.disagree} disagree"
+            f"{describe(rule.rewrite)}; {agreement(rule.agree, rule.disagree)}"
         )
 
     def _passes_gate(self, connection: Connection, rule: TrackedRule, now: float) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.crawler.plurals import counted
+from canonry.crawler.plurals import agreement, counted
 
 
 def test_one_is_no_plural() -> None:
@@ -16,3 +16,9 @@ def test_one_is_no_plural() -> None:
 )
 def test_counts_have_their_noun(count: int, text: str) -> None:
     assert counted(count, "page") == text
+
+
+def test_paths_agree_and_a_path_disagrees() -> None:
+    assert agreement(20, 0) == "20 paths agree, 0 disagree"
+    assert agreement(1, 1) == "1 path agrees, 1 disagrees"
+    assert agreement(2_000, 2, " and") == "2,000 paths agree and 2 disagree"

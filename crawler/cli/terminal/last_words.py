@@ -76,7 +76,7 @@ def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Ite
     elif result.failed_seeds:
         yield "The same command tries such seeds again."
     queued = found["urls"]["queued"]
-    if max_pages and queued:
+    if queued and 0 < max_pages <= found["urls"]["fetched"]:
         verb = "is" if queued == 1 else "are"
         yield f"Stopped at --max-pages {max_pages:,}; {counted(queued, 'URL')} {verb} queued."
 

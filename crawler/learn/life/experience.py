@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 from canonry.crawler.learn.life.lifecycle import clean_paths, has_paths, standing
 from canonry.crawler.learn.life.prior import Prior, fit, lower_quantile
 from canonry.crawler.learn.life.thresholds import Threshold, Thresholds
-from canonry.crawler.plurals import counted
+from canonry.crawler.plurals import agreement, counted
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -34,9 +34,8 @@ def explain(rule: TrackedRule, threshold: Threshold, prior: Prior) -> str:
     """
     found = standing(rule, threshold, prior)
     if rule.disagree:
-        verb = "disagrees" if rule.disagree == 1 else "disagree"
-        agree = "1 path agrees" if rule.agree == 1 else f"{rule.agree:,} paths agree"
-        said = [f"{agree} and {rule.disagree:,} {verb}, so experience does not count"]
+        both = agreement(rule.agree, rule.disagree, " and")
+        said = [f"{both}, so experience does not count"]
     else:
         said = [counted(rule.agree, "clean path")]
         if found.by_prior:

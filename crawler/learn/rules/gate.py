@@ -22,7 +22,7 @@ from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Gate, Threshold, Thresholds
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rewriting import by_start, identities
-from canonry.crawler.plurals import counted
+from canonry.crawler.plurals import agreement, counted
 from canonry.storage.learned import history, rekeying, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -130,7 +130,7 @@ def _of_other_rules(connection: Connection, rule: TrackedRule, limits: Threshold
         return f"rule {whole.id} says the same of the whole host, and is active"
     if whole is not None and whole.disagree:
         return (
-            f"of the whole host, {whole.agree:,} paths agree and {whole.disagree:,} disagree "
+            f"of the whole host, {agreement(whole.agree, whole.disagree, ' and')} "
             f"(rule {whole.id}): without the parts where most disagree, all parts together need a "
             f"bound of {limits.alone:.2f}, and of {limits.doubted:.2f} if any path disagrees"
         )

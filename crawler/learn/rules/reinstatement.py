@@ -9,6 +9,7 @@ from canonry.crawler.learn.life.in_words import IN_STATE
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, WITHDRAWN, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.plurals import agreement
 from canonry.storage import StoreError
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rekeying import Rekeyed
@@ -72,5 +73,5 @@ def doubt_about(connection: Connection, rule: TrackedRule, thresholds: Threshold
     if after == "frozen":
         cause = f"{rule.reversed:,} redirects lead in the opposite direction"
     else:
-        cause = f"{rule.agree:,} paths agree and {rule.disagree:,} disagree"
+        cause = agreement(rule.agree, rule.disagree, " and")
     return f"{cause}: with the next evidence, a crawl makes it {IN_STATE[after]}"

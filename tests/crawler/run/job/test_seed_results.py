@@ -204,12 +204,13 @@ def test_the_last_words_name_what_is_left() -> None:
     result = wiring.CrawlResult(
         finished=True, seconds=1.0, progress=Progress(), seeds=20, failed_seeds=seeds
     )
-    found = {"failed": {"dns": 2, "loop": 1}, "urls": {"queued": 7}}
+    found = {"failed": {"dns": 2, "loop": 1}, "urls": {"queued": 7, "fetched": 10}}
     told = list(last_words.spoken(result, found, 10))
     assert len(told) == 13
     assert told[10] == "canonry: 3 more seeds gave no page"
     assert told[11] == "2 URLs could not be reached (dns); the same command tries them again."
     assert told[12] == "Stopped at --max-pages 10; 7 URLs are queued."
+    assert list(last_words.spoken(result, found, 11)) == told[:12], "it is not what stopped it"
 
 
 def test_the_command_names_the_flag_and_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
