@@ -1,6 +1,6 @@
 """Answered: what the outcome of a visit writes beside its URL's state, and which URLs it frees."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection
 
@@ -8,11 +8,11 @@ from canonry.storage.http_status import FIRST_ERROR, GONE
 from canonry.storage.learned import classes
 from canonry.storage.records import (
     TARGET,
-    Admission,
     Candidate,
     Hop,
     Outcome,
     RecordedOutcome,
+    is_detour,
     redirect_targets,
 )
 from canonry.storage.rows import pages, urls
@@ -48,28 +48,29 @@ def write_answers(
     pages.remove(connection, redirected)  # their pages of an earlier crawl
     targets = list(redirect_targets(counted))
     if has_rules:
-        _release(connection, outcomes, targets)
+        detours = [to.row for o in counted for hop, to in o.led if is_detour(hop, o.outcome)]
+        needless = classes.represented_by_pages(connection, detours)
+        _release(connection, outcomes, {to.row for to in targets} - needless)
     urls.promote(connection, [to.row for to in targets if not to.new], TARGET)
 
 
-def target_of(hop: Hop) -> Candidate:
+def target_of(hop: Hop, outcome: Outcome) -> Candidate:
     """Return the URL that another names; the target of a redirect gets a better priority."""
     target = hop.target
     if hop.kind != "redirect":
         return target
-    return target._replace(priority=target.priority + TARGET)
+    detour = is_detour(hop, outcome)
+    return target._replace(priority=target.priority + TARGET, detour=detour)
 
 
-def _release(
-    connection: Connection, outcomes: Sequence[Outcome], targets: Sequence[Admission]
-) -> None:
+def _release(connection: Connection, outcomes: Sequence[Outcome], targets: Iterable[int]) -> None:
     """Release URLs that a learned rule holds and that these outcomes show are needed.
 
     These are the targets of redirects, and URLs that were held for a page that is not there. If it
     is gone (404, 410), a few of its other names are tried, since with session ids it may have
     thousands.
     """
-    classes.release(connection, [to.row for to in targets])
+    classes.release(connection, targets)
     gone = {o.row for o in outcomes if o.page is not None and o.page.status in GONE}
     classes.release_for(connection, gone, most=_TRIED)
     failed = [

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from canonry.storage.http_status import PERMANENT_REDIRECTS
 from canonry.storage.sql.schema import State
 
 # Priorities: a host's URLs with a smaller one are requested first. Those of URLs that the settings
@@ -33,6 +34,7 @@ class Candidate(NamedTuple):
     held: str | None = None  # the reason to hold it; None queues it
     listed: bool = False  # from a list: it has no source, but a learned rule may hold it
     priority: int = ORDINARY
+    detour: bool = False  # the target of a temporary redirect, as to a form to log in
 
 
 class Admission(NamedTuple):
@@ -175,6 +177,16 @@ class RecordedOutcome(NamedTuple):
     def led(self) -> Iterator[tuple[Hop, Admission]]:
         """Where the URL leads, with the admissions."""
         return zip(self.outcome.hops, self.admissions, strict=False)
+
+
+def is_detour(hop: Hop, outcome: Outcome) -> bool:
+    """Return True if a hop is a temporary redirect, and not that of a seed.
+
+    What it leads to is the page for now, or for this visitor. So a learned rule may hold it, if the
+    page is known under another name.
+    """
+    temporary = hop.kind == "redirect" and hop.status not in PERMANENT_REDIRECTS
+    return temporary and outcome.queued.depth > 0
 
 
 def redirect_targets(recorded: Iterable[RecordedOutcome]) -> Iterator[Admission]:

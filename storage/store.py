@@ -214,7 +214,7 @@ class Store:
         Returns:
             The outcomes in their order, with the admissions.
         """
-        given = [[*map(target_of, o.hops), *o.links] for o in outcomes]
+        given = [[*(target_of(hop, o) for hop in o.hops), *o.links] for o in outcomes]
         flat = [candidate for group in given for candidate in group]
         answers = iter(self.admit_in(connection, flat, now))
         admissions = [[next(answers) for _ in group] for group in given]

@@ -95,7 +95,9 @@ class URLFilter:
             spelling = spelled(reference, url)
         hold = self._beyond(host, depth, hops) or hold
         held = None if hold is None else hold.label
-        return _CANDIDATE((url, spelling, key, host, depth, hops, source, held, False, priority))
+        return _CANDIDATE(
+            (url, spelling, key, host, depth, hops, source, held, False, priority, False)
+        )
 
     def _find_target(self, reference: str, base: str | None) -> _Target:
         """Return the target of a reference. An invalid one raises and is not cached."""

@@ -98,7 +98,8 @@ def place(
     several were gone.
 
     Seeds and the targets of redirects are never held or deferred: seeds were asked for, and at the
-    target of a redirect is the page.
+    target of a redirect is the page. But the target of a temporary redirect is held if rules change
+    it, and its page was fetched: each page that only members see may lead to a form to log in.
 
     Args:
         connection: in a transaction that holds the write lock; the keys are in it, the rows not.
@@ -135,12 +136,14 @@ def place(
                 placed.replaced.append(HeldURL(one, row, other))
                 one = None
         dead = one is not None and one not in alive and not rules.is_gone(rewritten)
-        if one is None or dead or candidate.hops:
+        is_page = one in known and known[one].is_page
+        is_detour = candidate.detour and is_page and bool(rewritten.rules)
+        if one is None or dead or (candidate.hops and not is_detour):
             representatives[rewritten.key] = row
             new_representatives[rewritten.key] = row, host_ids(candidate.host)
             if is_linked and _may_wait(candidate, rewritten, rules, now):
                 placed.deferred.add(row)
-        elif is_linked and not rules.is_verified(rewritten, now):
+        elif (is_linked or is_detour) and not rules.is_verified(rewritten, now):
             placed.held.append(HeldURL(row, one, rewritten))
             alive.discard(row)
     represent(connection, new_representatives)
@@ -175,6 +178,7 @@ class AliveURL(NamedTuple):
 
     url: str
     is_deferred: bool  # it is queued, and another name of its page is preferred
+    is_page: bool  # it was fetched
 
 
 def alive_among(connection: Connection, rows: Collection[int]) -> dict[int, AliveURL]:
@@ -184,7 +188,7 @@ def alive_among(connection: Connection, rows: Collection[int]) -> dict[int, Aliv
         "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
     )
     return {
-        row: AliveURL(url, state == State.QUEUED and priority == ALIAS)
+        row: AliveURL(url, state == State.QUEUED and priority == ALIAS, state == State.FETCHED)
         for row, url, state, priority, status in rows_of(connection, question, list(rows))
         if state in _MAY_REPRESENT and (status is None or status < FIRST_ERROR)
     }
@@ -251,6 +255,13 @@ def edges_of(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[int
     question = "SELECT from_id, to_id, located, kind FROM aliases WHERE from_id"
     found = rows_of(connection, question, rows)
     return {row: (one, located) for row, one, located, kind in found if kind == "rule"}
+
+
+def represented_by_pages(connection: Connection, rows: Sequence[int]) -> set[int]:
+    """Return those of some URLs that rules hold for a page that was fetched, without an error."""
+    edges = edges_of(connection, rows)
+    known = alive_among(connection, {one for one, _identity in edges.values()})
+    return {row for row, (one, _identity) in edges.items() if one in known and known[one].is_page}
 
 
 def delete_edges(connection: Connection, rows: Sequence[int]) -> None:

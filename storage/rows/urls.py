@@ -115,7 +115,7 @@ def columns_of(
     """
     candidates, numbers = zip(*new, strict=True)
     columns = zip(*candidates, strict=True)
-    texts, spellings, _keys, names, depths, hops, sources, held, _listed, priorities = columns
+    texts, spellings, _keys, names, depths, hops, sources, held, _listed, priorities, _ = columns
     return {
         "id": numbers,
         "tail": tails_of(texts, names),

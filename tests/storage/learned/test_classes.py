@@ -13,6 +13,7 @@ from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.learned import rekeying, rule_rows
 from canonry.storage.learned.classes import Rewritten
+from canonry.storage.rows import requeueing
 
 pytestmark = pytest.mark.every_database
 
@@ -119,6 +120,59 @@ def test_a_held_url_that_turns_out_to_be_the_page_is_fetched(tmp_path: Path) -> 
     hop = Hop("redirect", 301, candidate(f"{H}/b")._replace(source=3, hops=1))
     store.record([visited(3, State.REDIRECTED, hops=(hop,))], 2.0)
     assert states(store)["h.example/b"] == "queued"
+    store.close()
+
+
+def redirected(store: Store, row: int, url: str, status: int = 302) -> None:
+    """Record that a URL, found two links from a seed, redirects to another."""
+    hop = Hop("redirect", status, candidate(url)._replace(source=row, hops=1, depth=2))
+    one = visited(row, State.REDIRECTED, hops=(hop,))
+    store.record([one._replace(queued=one.queued._replace(depth=2))], 2.0)
+
+
+@pytest.mark.parametrize("status", [302, 303, 307])
+def test_a_detour_to_a_page_that_was_fetched_is_held(tmp_path: Path, status: int) -> None:
+    """Each page for members leads to the form to log in, which says where to return to."""
+    store = open_store(tmp_path)
+    store.rules = GivenRules(SESSION)
+    link(store, f"{H}/login?sid=1", f"{H}/members/a", f"{H}/members/b")
+    redirected(store, 2, f"{H}/login?sid=2", status)
+    assert states(store)["h.example/login?sid=2"] == "queued", "no form was fetched yet"
+    store.record([visited(4, State.FETCHED, page=page())], 3.0)
+    redirected(store, 3, f"{H}/login?sid=3", status)
+    assert states(store)["h.example/login?sid=3"] == "held learned"
+    store.close()
+
+
+def test_a_detour_is_held_for_a_page_alone(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.rules = GivenRules(SESSION)
+    link(store, *(f"{H}/{name}?sid=1" for name in "abc"), *(f"{H}/from/{n}" for n in range(4)))
+    redirected(store, 1, f"{H}/x", 301)
+    store.record([visited(2, State.FETCHED, page=page(404))], 3.0)
+    store.record([visited(3, State.FETCHED, page=page())], 3.0)
+    for row, target in enumerate(("a?sid=2", "b?sid=2", "c"), 4):
+        redirected(store, row, f"{H}/{target}")
+    redirected(store, 7, f"{H}/c?sid=3", 301)
+    found = states(store)
+    assert found["h.example/a?sid=2"] == "queued", "the other one redirects"
+    assert found["h.example/b?sid=2"] == "queued", "the other one is not there"
+    assert found["h.example/c"] == "queued", "no rule changes it"
+    assert found["h.example/c?sid=3"] == "queued", "for good, it is the page"
+    store.close()
+
+
+def test_a_page_that_becomes_a_detour_to_what_it_represents_releases_it(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.rules = GivenRules(SESSION)
+    link(store, f"{H}/login?sid=1", f"{H}/members", source=1)
+    store.record([visited(1, State.FETCHED, page=page())], 3.0)
+    redirected(store, 2, f"{H}/login?sid=2")
+    assert states(store)["h.example/login?sid=2"] == "held learned"
+    with store.transaction() as connection:
+        requeueing.requeue(connection, 9.0)
+    redirected(store, 1, f"{H}/login?sid=2")
+    assert states(store)["h.example/login?sid=2"] == "queued"
     store.close()
 
 
