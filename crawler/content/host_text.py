@@ -23,6 +23,8 @@ _ENOUGH = 12  # shingles, to say so
 _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
+_FEW_PAIRS = 4  # answers of one URL without a word that changed, before many others say something
+_PAIRS_OF_WORDS = 10  # answers of one URL without a word that changed, before one other does
 
 
 class _Compared(NamedTuple):
@@ -117,7 +119,7 @@ class HostText:
             return Comparison(same=False)
         changes = dict(differing_numbers(one, other))
         numbers = {at: change for at, change in changes.items() if at not in self._noise.numbers}
-        if is_known and self._noise.are_of_another(numbers):
+        if is_known and (self._noise.are_of_another(numbers) or self._have_other_words(one, other)):
             return Comparison(same=False)
         end, own = min(one.end, other.end), self._compared(one, other)
         if own.comparable < _FEW_SHINGLES:
@@ -134,12 +136,14 @@ class HostText:
     def differ_more(self, found: Differences) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.
 
-        No single pair shows that, where all differ by a sentence and a teaser changes more.
+        No single pair shows that, where all differ by a sentence and a teaser changes more; or
+        where too few answers were seen to say that no word ever changes.
 
         Args:
             found: how much the pairs differ.
         """
-        if not self._noise.text or not found.watched:
+        measured = self._noise.text or self._noise.pairs >= _FEW_PAIRS
+        if not measured or not found.watched:
             return False
         return self._measured().is_exceeded_by(found) or self._noise.is_exceeded_by(found)
 
@@ -158,6 +162,14 @@ class HostText:
 
     def _headings_differ(self, one: Sketch, other: Sketch) -> bool:
         return one.heading != other.heading and not self._noise.heading
+
+    def _have_other_words(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if words of two pages differ, where in many answers of one URL none did.
+
+        There a line more or less is no noise, however short it is.
+        """
+        never = self._noise.pairs >= _PAIRS_OF_WORDS and not self._noise.text
+        return never and one.text != other.text
 
     def _is_another_text(self, own: _Compared, end: int) -> bool:
         """Return True if more differs between two pages than may change by itself.

@@ -151,6 +151,35 @@ def test_a_sentence_that_makes_no_other_page_shows_in_many_pairs() -> None:
     assert not differ(0)
 
 
+def test_where_no_word_ever_changes_a_line_more_is_another_page() -> None:
+    """A list of files with the time that it took, and the same without its files (Fossil)."""
+    times = [
+        (page("again", note=f"in 0.00{n} s"), page("again", note="in 0.005 s")) for n in range(9)
+    ]
+    less, more = page("tree", note="in 0.004 s"), page("tree", note="main file and more in 0.004 s")
+    assert host(40, *times).compare(less, more).same is not True
+    times.append((page("other", note="in 0.001 s"), page("other", note="in 0.002 s")))
+    assert host(40, *times).compare(less, more).same is False
+    assert host(40, *times).compare(less, page("tree", note="in 0.009 s")).same is True
+    short = [page("words", 0, f"in 0.004 s {more}") for more in ("", "sort")]
+    assert host(40, *times).compare(*short).same is False, "also if nothing else can be compared"
+    times.append((page("other", note="one teaser"), page("other", note="a second one")))
+    assert host(40, *times).compare(less, more).same is not False, "a word has changed by itself"
+
+
+@pytest.mark.parametrize(("pairs", "differ"), [(1, False), (8, True)])
+def test_where_no_word_has_changed_many_pairs_show_that_pages_differ(
+    pairs: int, *, differ: bool
+) -> None:
+    """Of few answers of one URL, one pair says nothing; forty that all differ do."""
+    again = [(page(name_of(n)), page(name_of(n))) for n in range(pairs)]
+    known, differences = host(40, *again), Differences()
+    for n in range(40):
+        two = page(name_of(n)), page(name_of(n), note=f"{FRAME[::-1]} and a few words")
+        differences.set(str(n), known.compare(*two).difference)
+    assert known.differ_more(differences) is differ
+
+
 def test_numbers_are_no_objection_to_a_canonical_link() -> None:
     known = host(40, *TICKS)
     one, other = (page("shirt", note=f"size {s} price {p} euros") for s, p in ((1, 2), (3, 4)))

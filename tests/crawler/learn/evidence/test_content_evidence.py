@@ -97,6 +97,34 @@ def test_a_large_site_is_judged_anew_when_the_pages_asked_twice_have_answered(
     assert agree > 100
 
 
+@pytest.mark.parametrize("kinds", [("tree", "flat"), ("flat", "flat")], ids=["some", "none"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_parameter_that_leaves_a_few_lines_out_of_some_pages_is_no_rule(
+    kinds: tuple[str, str], seed: int
+) -> None:
+    """Fossil: ``nofiles`` does nothing to flat lists, and leaves the files out of trees.
+
+    All that changes by itself is the time that a page took, and it is mostly the same.
+    """
+    rng = random.Random(seed)
+
+    def listing(number: int, *, has_files: bool) -> bytes:
+        own = random.Random(f"files {number}").choices(WORDS, k=12)
+        took = f"generated in 0.00{5 if rng.random() < 0.9 else rng.randrange(9)} s"
+        return page(number, random.Random(1), more=" ".join(own) * has_files + f" {took}")
+
+    site = {}
+    for n in range(150):
+        kind = kinds[n % 2]
+        names = {f"{H}/p{n}?type={kind}": True, f"{H}/p{n}?ref=1&type={kind}": kind == "flat"}
+        for url, has_files in names.items():
+            site[url] = partial(listing, n, has_files=has_files)
+    urls = list(site)
+    rng.shuffle(urls)
+    states = {state for state, *_counts in counts(learn({url: site[url] for url in urls}))}
+    assert ("active" in states) is ("tree" not in kinds)
+
+
 @pytest.mark.parametrize("how", ["text", "code", "half"])
 def test_other_text_and_other_codes_veto(how: str) -> None:
     rng = random.Random(2)
