@@ -41,6 +41,7 @@ class Differences:
     shingles: int = 0
     watched: int = 0
     numbers: Counter[int] = field(default_factory=Counter)
+    _patterns: Counter[int] = field(default_factory=Counter)  # how many have which `numbers`
     _by_url: dict[str, Difference] = field(default_factory=dict)
 
     @property
@@ -58,8 +59,23 @@ class Differences:
         self.shingles += found.shingles - before.shingles
         self.watched += found.watched - before.watched
         if found.numbers != before.numbers:
+            self._patterns[before.numbers] -= 1
+            self._patterns[found.numbers] += 1
             self.numbers.update(_bits(found.numbers))
             self.numbers.subtract(_bits(before.numbers))
+
+    def with_numbers(self, least: int, but: int) -> int:
+        """Return how many pages differ in the numbers of so many buckets, or more.
+
+        Args:
+            least: how many buckets.
+            but: a bit for each bucket that does not count.
+        """
+        return sum(
+            count
+            for pattern, count in self._patterns.items()
+            if (pattern & ~but).bit_count() >= least
+        )
 
 
 def _bits(numbers: int) -> Iterator[int]:

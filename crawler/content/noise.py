@@ -33,6 +33,7 @@ class Noise(NamedTuple):
     pairs: int = 0  # that it was measured on
     numbers: Mapping[int, int] = MappingProxyType({})  # by bucket, in how many pairs it differs
     settled: bool = True  # True if nearly all buckets that change have been seen to change
+    alone: int = 0  # pairs with several buckets that changed in no other pair
     heading: bool = False
     text: bool = False
 
@@ -40,12 +41,14 @@ class Noise(NamedTuple):
     def of(cls, pairs: Iterable[tuple[Sketch, Sketch]]) -> "Noise":
         """Return what differs between the answers of one URL, of several URLs."""
         found = list(pairs)
-        changed = Counter(at for one, other in found for at, _ in differing_numbers(one, other))
+        each = [[at for at, _ in differing_numbers(one, other)] for one, other in found]
+        changed = Counter(at for buckets in each for at in buckets)
         times = Counter(changed.values())
         return cls(
             len(found),
             changed,
             not times[1] and times[2] * _PAIRS_FOR_RARE <= len(found),
+            sum(sum(changed[at] == 1 for at in buckets) >= _NUMBERS_OF_ANOTHER for buckets in each),
             any(one.heading != other.heading for one, other in found),
             any(one.text != other.text for one, other in found),
         )
@@ -90,12 +93,28 @@ class Noise(NamedTuple):
         each pair. Where there are many pairs, of the same pages again and again, a little more is
         no proof.
         """
+        if self._hides_others(found):
+            return True
         return self._masks_many and any(
             number / found.pages > self.numbers.get(bucket, 0) / self.pairs + _FAR_MORE
             and chance_of_so_many(number, found.pages, self.numbers.get(bucket, 0), self.pairs)
             < _RARE_IN_NUMBERS
             for bucket, number in found.numbers.items()
         )
+
+    def _hides_others(self, found: Differences) -> bool:
+        """Return True if far more pairs differ in numbers that were never seen to change.
+
+        As long as it is not known which ones change, one pair says nothing (`are_of_another`).
+        """
+        if self.settled or self.pairs < _PAIRS_FOR_NUMBERS:
+            return False
+        changing = sum(1 << bucket for bucket in self.numbers)
+        others = found.with_numbers(_NUMBERS_OF_ANOTHER, changing)
+        if not others:
+            return False
+        chance = chance_of_so_many(others, found.pages, self.alone, self.pairs)
+        return chance < _RARE_IN_NUMBERS
 
 
 class Changing(NamedTuple):

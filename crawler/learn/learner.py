@@ -92,6 +92,7 @@ class Learner:
         """Forget some hosts: the archive knows more of them."""
         self._memory.drop(hosts)
         self._book.forget_hosts(hosts)
+        self._assessor.forget_hosts(hosts)
 
     def hosts_with_other_rules(self, decided: Mapping[str, Mapping[str, str]]) -> set[str]:
         """Return the remembered hosts of which somebody else has decided on a rule.

@@ -4,12 +4,12 @@ Pure: no clock, no store. The evidence of a rule is a function of the facts, in 
 came: a rule that is opened late is held against all that is known of its site.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
+from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.open_rules import has_room, let_go
@@ -51,6 +51,11 @@ class Assessor:
     def forget(self) -> None:
         """Forget which sites are to be judged anew."""
         self._outdated.clear()
+
+    def forget_hosts(self, hosts: Collection[str]) -> None:
+        """Forget that sites of some hosts are to be judged anew: they are read again."""
+        for name in [name for name in self._outdated if without_port(name) in hosts]:
+            del self._outdated[name]
 
     def restore(self, name: str, site: KnownSite) -> None:
         """Hold the rules of a site that was read again against its facts."""

@@ -180,6 +180,24 @@ def test_where_no_word_has_changed_many_pairs_show_that_pages_differ(
     assert known.differ_more(differences) is differ
 
 
+@pytest.mark.parametrize(("others", "differ"), [(3, False), (30, True)])
+def test_where_one_number_has_changed_once_many_pairs_show_that_numbers_select(
+    others: int, *, differ: bool
+) -> None:
+    """A page says how long it took, which is nearly always the same; others may change, too."""
+
+    def shown(name: str, price: int = 7, took: int = 5) -> Sketch:
+        return page(name, note=f"price {price} euros code {price + 100} in 0.00{took} s")
+
+    again = [(shown(name_of(n)), shown(name_of(n), took=6 if n == 3 else 5)) for n in range(28)]
+    known, differences = host(40, *again), Differences()
+    for n in range(60):
+        found = known.compare(shown(name_of(n)), shown(name_of(n), price=8 if n < others else 7))
+        assert found.same is (None if n < others else True), "one pair does not tell"
+        differences.set(str(n), found.difference)
+    assert known.differ_more(differences) is differ
+
+
 def test_numbers_are_no_objection_to_a_canonical_link() -> None:
     known = host(40, *TICKS)
     one, other = (page("shirt", note=f"size {s} price {p} euros") for s, p in ((1, 2), (3, 4)))

@@ -125,6 +125,29 @@ def test_a_parameter_that_leaves_a_few_lines_out_of_some_pages_is_no_rule(
     assert ("active" in states) is ("tree" not in kinds)
 
 
+@pytest.mark.parametrize("share", [2, 10_000], ids=["half of the pages", "none"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_parameter_that_selects_numbers_on_some_pages_is_no_rule(share: int, seed: int) -> None:
+    """``ref`` chooses a size, with its code and price. Only the time that a page took changes."""
+    rng = random.Random(seed)
+
+    def item(number: int, size: int) -> bytes:
+        own = " ".join(random.Random(number).choices(WORDS, k=80))
+        took = 5 if rng.random() < 0.95 else rng.randrange(9)
+        title = f"<title>{' '.join(random.Random(-number).choices(WORDS, k=3))}</title>"
+        sold = f"code {number * 10 + size} price {20 + 3 * size} euros"
+        return f"{title}<p>{own}</p><p>{sold}</p><p>generated in 0.00{took} s</p>".encode()
+
+    site = {}
+    for n in range(1, 151):
+        site[f"{H}/p{n}"] = partial(item, n, 0)
+        site[f"{H}/p{n}?ref=1"] = partial(item, n, 0 if n % share else 1)
+    urls = list(site)
+    rng.shuffle(urls)
+    states = {state for state, *_counts in counts(learn({url: site[url] for url in urls}))}
+    assert ("active" in states) is (share > len(site))
+
+
 @pytest.mark.parametrize("how", ["text", "code", "half"])
 def test_other_text_and_other_codes_veto(how: str) -> None:
     rng = random.Random(2)
