@@ -40,21 +40,20 @@ def old(rewrite: Rewrite) -> Mark:
 
 def parameters(rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that removes a parameter, or a field, beside certain others."""
-    removed = rewrite.old
-    names = frozenset({removed.partition("=")[0], *rewrite.beside})
+    removed, names = rewrite.old, names_before(rewrite)
 
     def has_them(url: str) -> bool:
-        return removed in url and _names_in(url) == names
+        return removed in url and names_in(url) == names
 
     return has_them
 
 
 def group(rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that removes several parameters beside certain others."""
-    names = frozenset({*rewrite.old.split("&"), *rewrite.beside})
+    names = names_before(rewrite)
 
     def has_them(url: str) -> bool:
-        return "&" in url and _names_in(url) == names
+        return "&" in url and names_in(url) == names
 
     return has_them
 
@@ -69,8 +68,18 @@ def on_page(rewrite: Rewrite) -> Mark:
     return has_it
 
 
+def names_before(rewrite: Rewrite) -> frozenset[str]:
+    """Return the names of all parameters of the URLs from which a rewrite removes some of them.
+
+    Args:
+        rewrite: what it says; in ``old`` is a name, a field, or several names.
+    """
+    removed = map(query_fields.name, query_fields.fields(rewrite.old))
+    return frozenset({*removed, *rewrite.beside})
+
+
 @lru_cache(maxsize=4096)  # the rules of a host look at each of its URLs
-def _names_in(url: str) -> frozenset[str]:
+def names_in(url: str) -> frozenset[str]:
     """Return the names of the parameters in the query of a URL."""
     text = url.partition("#")[0].partition("?")[2]
     return frozenset(query_fields.names(text))

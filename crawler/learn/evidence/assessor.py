@@ -289,12 +289,13 @@ class Assessor:
         if in_doubt:
             tally.doubts.add(path)
         tally.set(url, path, stance)
-        rules = self._memory.site(tally.rewrite.host).rules
+        site = self._memory.site(tally.rewrite.host)
         at = None
         for part in ("", first_directory(path)):
-            rule = rules.get(replace(tally.rewrite, below=part) if part else tally.rewrite)
+            rule = site.rules.get(replace(tally.rewrite, below=part) if part else tally.rewrite)
             if rule is None and not part and stance in FOR:
                 rule = self._book.rule(tally.rewrite)
+                site.add_question()
             if rule is not None:
                 if at is None:
                     at = max(_at(view, url), _at(view, found))

@@ -3,11 +3,11 @@
 A site is asked only so much for the sake of learning: a small share of its requests.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from canonry.canon.learned import FAMILIES, Rewrite
+from canonry.canon.learned import FAMILIES, Rewrite, marks
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.stances import FOR, Stance
@@ -20,6 +20,7 @@ _SHARE = 4  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after the whole queue was looked at
 _LOOKS = 32  # at queued URLs, for each answer and each question that is found
+_DOUBLED = 3  # times, the pause between looks that find nothing, until a rule is new
 LOOKED_AT = 1_000  # queued URLs that are looked at at once
 _FURTHEST = 16 * LOOKED_AT  # in the queue
 _DECIDED = FOR | {Stance.OTHER}
@@ -101,7 +102,8 @@ def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
         further = site.looked + number
         site.looked = further if number >= LOOKED_AT and further < _FURTHEST else 0
     found_nothing = not chosen and not site.looked
-    pause = number // (_LOOKS * (1 + len(chosen)))
+    pause = (number // (_LOOKS * (1 + len(chosen)))) << min(site.vain_looks, _DOUBLED)
+    site.vain_looks = 0 if chosen else site.vain_looks + 1
     site.look_at = site.answers + max(_LOOK_AGAIN if found_nothing else 0, pause)
     return chosen
 
@@ -123,18 +125,34 @@ class _Look:
         tallies = site.tallies.values()
         rules = sorted((t for t in tallies if is_open(site, t)), key=lambda t: -t.totals().agree)
         self._known, self._asked = site.known.facts, site.asked
-        self._rules = [_Question(tally, is_by_word(tally), {}, set()) for tally in rules]
+        self._always: list[_Question] = []
+        self._by_names: dict[frozenset[str], list[_Question]] = {}
+        for tally in rules:
+            question = _Question(tally, is_by_word(tally), {}, set())
+            for places in self._places_of(tally.rewrite):
+                places.append(question)
         self._active = [tally for tally in tallies if _is_active(site, tally)]
         self._seen: set[str] = set()  # URLs that were looked at
         self.deciding: dict[str, None] = {}  # they decide something by themselves
         self.others: dict[str, None] = {}
+
+    def _places_of(self, said: Rewrite) -> Iterator[list[_Question]]:
+        """Yield where a question is put that only concerns URLs with certain parameters, or all.
+
+        These are the URLs that the rule changes, and those that it makes of them.
+        """
+        if FAMILIES[said.family].mark in {marks.parameters, marks.group}:
+            for names in (marks.names_before(said), frozenset(said.beside)):
+                yield self._by_names.setdefault(names, [])
+        else:
+            yield self._always
 
     def at(self, url: str) -> None:
         """Look at a queued URL."""
         for tally in self._active:
             if tally.marks(url) and tally.result_of(url) is not None:
                 return  # if the other rule stays, it is not fetched
-        for question in self._rules:
+        for question in (*self._always, *self._by_names.get(marks.names_in(url), ())):
             tally = question.tally
             result = tally.result_of(url) if tally.marks(url) else None
             # Nearly all URLs are changed by no rule, and no rule has made them of another one.

@@ -10,6 +10,7 @@ from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 GONE = 0.75  # the share of its facts that a site forgets at once
+_SOON = 16  # answers, until a site's queue is looked at for a new rule
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class KnownSite:
         asked: URLs that were asked sooner, for an open question, and have not answered yet.
         asked_at: how many answers there were then.
         look_at: after how many answers it is worth to look for further questions.
+        vain_looks: how many have found nothing since one did, or since a rule was new.
         looked: how many URLs of the queue were looked at since its beginning.
         questions: how many were asked so far.
         repeat_at: after how many answers it is worth to look for pages to ask twice.
@@ -53,6 +55,7 @@ class KnownSite:
     asked: set[str] = field(default_factory=set)
     asked_at: int = 0
     look_at: int = 0
+    vain_looks: int = 0
     looked: int = 0
     questions: int = 0
     repeat_at: int = 0
@@ -66,6 +69,11 @@ class KnownSite:
     def answers(self) -> int:
         """How many URLs have answered, as far as the memory has met them."""
         return self.forgotten + len(self.known.facts)
+
+    def add_question(self) -> None:
+        """Let the queue be looked at soon: there is a rule that was not looked for yet."""
+        self.vain_looks = 0
+        self.look_at = min(self.look_at, self.answers + _SOON)
 
     def shortened(self, name: str) -> Self:
         """Return what stays of the site if it forgets most facts: it has no tallies then.
