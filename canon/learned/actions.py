@@ -118,12 +118,14 @@ def drop_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
 
 
 def drop_default(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Remove a field, if it is there once and the names of all others are those in ``beside``."""
-    if not parts.query or rewrite.old not in parts.query:
+    """Remove fields, if each is there once and the names of all others are those in ``beside``."""
+    if not parts.query:
         return parts
-    fields = query.fields(parts.query)
-    rest = [field for field in fields if field != rewrite.old]
-    if len(rest) != len(fields) - 1 or (names_of(rest) if rest else ()) != rewrite.beside:
+    removed, fields = query.fields(rewrite.old), query.fields(parts.query)
+    rest = [field for field in fields if field not in removed]
+    if sorted(field for field in fields if field in removed) != sorted(removed):
+        return parts
+    if (names_of(rest) if rest else ()) != rewrite.beside:
         return parts
     return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
 

@@ -76,7 +76,8 @@ def _describe_group(rewrite: Rewrite) -> str:
 
 def _describe_default(rewrite: Rewrite) -> str:
     beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
-    return f"{rewrite.old} is the same as without it{beside}"
+    them = "them" if "&" in rewrite.old else "it"
+    return f"{rewrite.old} is the same as without {them}{beside}"
 
 
 def _describe_page(rewrite: Rewrite) -> str:

@@ -90,11 +90,14 @@ def takes_parameters(rewrite: Rewrite) -> str | None:
 
 
 def takes_default(rewrite: Rewrite) -> str | None:
-    """Allow a field, as ``page=1`` or ``do=``, as ``old``; ``beside`` has the names of others."""
-    name, equals, _value = rewrite.old.partition("=")
-    if rewrite.new or not (name and equals) or any(mark in rewrite.old for mark in "&#"):
+    """Allow fields, as ``page=1`` or ``do=&sort=a``, as ``old``; ``beside`` has other names."""
+    fields = rewrite.old.split("&")
+    names = [field.partition("=")[0] for field in fields]
+    if rewrite.new or "#" in rewrite.old or not all("=" in field[1:] for field in fields):
         return "'old' has to be a parameter with '=' and its value, as page=1, and 'new' empty"
-    if list(rewrite.beside) != sorted(set(rewrite.beside) - {name}):
+    if names != sorted(set(names)):
+        return "the parameters in 'old' have to be sorted by name, each once"
+    if list(rewrite.beside) != sorted(set(rewrite.beside) - set(names)):
         return "'beside' has to be the names of the other parameters, sorted"
     return None
 

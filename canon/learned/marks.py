@@ -39,8 +39,8 @@ def old(rewrite: Rewrite) -> Mark:
 
 
 def parameters(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes a parameter, or a field, beside certain others."""
-    removed, names = rewrite.old, names_before(rewrite)
+    """Return the mark of a rewrite that removes a parameter, or fields, beside certain others."""
+    removed, names = query_fields.fields(rewrite.old)[0], names_before(rewrite)
 
     def has_them(url: str) -> bool:
         return removed in url and names_in(url) == names
@@ -72,7 +72,7 @@ def names_before(rewrite: Rewrite) -> frozenset[str]:
     """Return the names of all parameters of the URLs from which a rewrite removes some of them.
 
     Args:
-        rewrite: what it says; in ``old`` is a name, a field, or several names.
+        rewrite: what it says; in ``old`` is a name or a field, or several of them.
     """
     removed = map(query_fields.name, query_fields.fields(rewrite.old))
     return frozenset({*removed, *rewrite.beside})

@@ -1,7 +1,8 @@
 """Defaults: the one value of a parameter that selects nothing, where other values do. Pure.
 
 Where ``?page=1`` is the page without it and ``?page=2`` is another, no rule about ``page`` holds,
-but one about ``page=1`` does. Such a rule is looked for only where the parameter was found to
+but one about ``page=1`` does. So it is with parameters that are always together, as ``?order=up``
+with ``&sort=name``. Such a rule is looked for only where the parameter was found to
 select, and has to be better than chance: of enough values, one meets no exception by luck.
 """
 
@@ -15,10 +16,12 @@ from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.canon.syntax import query
 from canonry.crawler.content.differences import chance_of_so_many
 from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.verdicts import of_all_values
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.stances import FOR, Stance
 from canonry.crawler.learn.memory.tally import RuleTally
 
+_OF_ALL_VALUES = ("parameter-irrelevant", "parameter-group")
 _SUPPORT = 3  # pages with a value, before a rule about it is looked for
 _MOST = 4  # values of one parameter
 _CHANCE = 0.001  # that a value does no better than the others
@@ -26,15 +29,15 @@ _LOOK_AGAIN = 8  # pages with the parameter, for each answer until the next look
 
 
 def open_defaults(site: KnownSite, tally: RuleTally, assessor: Assessor) -> None:
-    """Open rules for the values of a parameter that select nothing, where others do.
+    """Open rules for the values of parameters that select nothing, where others do.
 
     Args:
-        site: the parameter's.
-        tally: of the rule that the parameter selects nothing.
+        site: the parameters'.
+        tally: of the rule that the parameter selects nothing, or several together.
         assessor: opens rules.
     """
     said = tally.rewrite
-    if said.family != "parameter-irrelevant" or site.answers < tally.look_at:
+    if said.family not in _OF_ALL_VALUES or site.answers < tally.look_at:
         return
     tally.look_at = site.answers + 1 + len(tally.results) // _LOOK_AGAIN
     by_value = _by_value(tally)
@@ -50,9 +53,7 @@ def is_by_chance(site: KnownSite, rewrite: Rewrite) -> bool:
     """Return True if a value of a parameter may only seem to be better than its other values."""
     if rewrite.family != "parameter-default":
         return False
-    name = query.name(rewrite.old)
-    whole = replace(rewrite, family="parameter-irrelevant", old=name, below="/")
-    tally = site.tallies.get(whole)
+    tally = site.tallies.get(replace(of_all_values(rewrite), below="/"))
     return tally is None or _is_by_chance(_by_value(tally), rewrite.old)
 
 
@@ -74,15 +75,15 @@ def _is_by_chance(by_value: Mapping[str, _Pages], field: str) -> bool:
 
 
 def _by_value(tally: RuleTally) -> dict[str, _Pages]:
-    """Return what the pages say that have a rule's parameter, by the field that it is in."""
+    """Return what the pages say that have a rule's parameters, by the fields that they are in."""
     agree, disagree = Counter[str](), Counter[str]()
+    names = query.fields(tally.rewrite.old)
     for url in tally.results:
         stance = tally.stance(url)
         if stance in FOR or stance is Stance.OTHER:
             counted = agree if stance in FOR else disagree
             text = url.partition("#")[0].partition("?")[2]
-            for field in query.fields(text):
-                if query.name(field) == tally.rewrite.old:
-                    counted[field] += 1
-    fields = sorted(agree.keys() | disagree.keys())
-    return {field: _Pages(agree[field], disagree[field]) for field in fields}
+            fields = [field for field in query.fields(text) if query.name(field) in names]
+            counted["&".join(sorted(fields, key=query.name))] += 1
+    values = sorted(agree.keys() | disagree.keys())
+    return {value: _Pages(agree[value], disagree[value]) for value in values}

@@ -193,7 +193,8 @@ def _keeps(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
     if named is None:
         return False
     if rewrite.family == "parameter-default":
-        return rewrite.old in query.fields(Parts.of(named).query or "")
+        kept = query.fields(Parts.of(named).query or "")
+        return any(field in kept for field in query.fields(rewrite.old))
     return bool(selecting_fields(rewrite, named))
 
 
@@ -226,11 +227,21 @@ def _plain(rewrite: Rewrite, source: str) -> Rewrite:
         names = tuple(sorted(set(query.names(others)))) if others else ()
         rewrite = replace(rewrite, family="parameter-irrelevant", new="", beside=names)
     if rewrite.family == "parameter-default":
-        name = query.name(rewrite.old)
-        rewrite = replace(rewrite, family="parameter-irrelevant", old=name)
+        rewrite = of_all_values(rewrite)
     if not rewrite.subdomains:
         return rewrite
     return replace(rewrite, host=site_in(source), subdomains=False, but=())
+
+
+def of_all_values(rewrite: Rewrite) -> Rewrite:
+    """Return the rewrite that drops some parameters whatever their values, for one that has these.
+
+    Args:
+        rewrite: of the family ``parameter-default``.
+    """
+    names = query.names(rewrite.old)
+    family = "parameter-irrelevant" if len(names) == 1 else "parameter-group"
+    return replace(rewrite, family=family, old="&".join(names))
 
 
 def _is_of_group(rewrite: Rewrite, group: Rewrite) -> bool:

@@ -139,7 +139,10 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("parameter-group", old="a&b", beside=("b",)), "other parameters"),
         (rule("parameter-default", old="page"), "as page=1"),
         (rule("parameter-default", old="=1"), "as page=1"),
-        (rule("parameter-default", old="a=1&b=2"), "as page=1"),
+        (rule("parameter-default", old="a=1&b"), "as page=1"),
+        (rule("parameter-default", old="b=1&a=2"), "sorted by name"),
+        (rule("parameter-default", old="a=1&a=2"), "each once"),
+        (rule("parameter-default", old="a=1&b=2", beside=("b",)), "other parameters"),
         (rule("parameter-default", old="a=1", new="b"), "'new' empty"),
         (rule("parameter-default", old="a=1", beside=("a",)), "other parameters"),
         (rule("parameter-of-page", old="a=1", new="/a"), "a parameter's name"),
@@ -350,7 +353,7 @@ OLD = {  # what families replace; that is nothing if they are not named here
     "parameter-irrelevant": ["a", "b"],
     "parameter-anywhere": ["a", "b"],
     "parameter-group": ["a&b", "a&c"],
-    "parameter-default": ["a=1", "b=2"],
+    "parameter-default": ["a=1", "b=2", "a=1&b=2"],
     "parameter-of-page": ["a", "b"],
 }
 NEW = {  # what they put there

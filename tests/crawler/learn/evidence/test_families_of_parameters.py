@@ -113,6 +113,25 @@ def lists(share: int, others: int = 3, count: int = 120) -> list[News]:
     return sorted(found, key=lambda one: one.at)
 
 
+def orders(default: str, count: int = 80) -> list[News]:
+    """Return answers of lists in four orders, one of which is that of the list without them."""
+    found: list[News] = []
+    for n in range(count):
+        found.append(Answered(f"{H}/list{n}", b"%d" % n, float(n)))
+        for order in ("order=up&sort=name", "sort=name&order=down", "order=up&sort=size"):
+            body = b"%d" % n if order == default else b"%d %s" % (n, order.encode())
+            found.append(Answered(f"{H}/list{n}?{order}", body, float(n)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_that_a_list_has_anyway_is_no_other_page(seed: int) -> None:
+    news = orders("order=up&sort=name")
+    random.Random(seed).shuffle(news)
+    assert active(news) == {("parameter-default", "order=up&sort=name", ())}
+    assert not active(orders("none of them"))
+
+
 def test_the_first_part_of_a_list_is_the_list() -> None:
     states = learned(lists(8))
     assert states["parameter-default", "page=1", ()] == "active"
