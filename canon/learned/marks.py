@@ -38,6 +38,11 @@ def old(rewrite: Rewrite) -> Mark:
     return re.compile(re.escape(rewrite.old)).search
 
 
+def prefix(rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that replaces the beginning of a path."""
+    return re.compile(r"[^/]*//[^/?#]*" + re.escape(rewrite.old)).match
+
+
 def parameters(rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that removes a parameter, or fields, beside certain others."""
     removed, names = query_fields.fields(rewrite.old)[0], names_before(rewrite)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
-from canonry.crawler.learn.evidence.open_rules import has_room, let_go
+from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
 from canonry.crawler.learn.evidence.rule_book import RuleBook, lies_in
 from canonry.crawler.learn.evidence.verdicts import (
@@ -129,7 +129,7 @@ class Assessor:
         if has_room(self._memory, self._book, rewrite):
             tally = self._memory.open(rewrite)
             self._judge_known(tally)
-            self._memory.drop_refuted(rewrite.host, tally)
+            drop_if_refuted(self._memory, self._book, tally)
 
     def judge_anew(self, site: KnownSite, tally: RuleTally) -> None:
         """Hold a rule against what is left of the facts; those that are forgotten still count."""
@@ -245,10 +245,11 @@ class Assessor:
             for one in urls:
                 self._judge(view, tally, one)
             if tally.stance(url) is Stance.OTHER:
-                self._memory.drop_refuted(tally.rewrite.host, tally)
+                drop_if_refuted(self._memory, self._book, tally)
         for tally in site.awaited.get(url, ()):
             if self._memory.site(tally.rewrite.host).tallies.get(tally.rewrite) is tally:
                 self._judge_all(tally, tally.names_of(url))
+                drop_if_refuted(self._memory, self._book, tally)
 
     def _look_back(self, name: str, target: str) -> None:
         """Judge the target of a redirect: a rule may lead from there to where it came from."""

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite
-from canonry.crawler.learn.evidence.rule_book import RuleBook
+from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_memory import SiteMemory
@@ -12,6 +12,7 @@ from canonry.storage.learned.tracked_rule import Counts
 
 _MOST = 48  # of one site: each new fact is held against all of them
 _FACTS = 50  # for each answer, on average: to open a rule is to look at all facts
+_REFUTED = 16  # paths against a rule
 _AGAIN = 1.5  # times as many answers as then, until a rule that gave way is opened again
 
 
@@ -35,6 +36,23 @@ def has_room(memory: SiteMemory, book: RuleBook, rewrite: Rewrite) -> bool:
     site.again_at[weak.rewrite] = int(site.answers * _AGAIN)
     site.room_at = site.answers + len(site.known.facts) // _FACTS
     return True
+
+
+def drop_if_refuted(memory: SiteMemory, book: RuleBook, tally: RuleTally) -> None:
+    """Look at a rule never again, if much speaks against it and nothing for it.
+
+    A rule that is not for a whole site cannot hold in some parts of it. So it is enough if no more
+    speaks for it than against it: on a server with three similar repositories, each is a little
+    like the others.
+    """
+    said, site, totals = tally.rewrite, memory.site(tally.rewrite.host), tally.totals()
+    if totals.disagree < _REFUTED or said not in site.tallies:
+        return
+    is_baseless = not totals.agree and said not in site.rules
+    is_hopeless = is_narrow(said) and _can_go(site, said) and totals.agree <= totals.disagree
+    if is_baseless or is_hopeless:
+        let_go(book, site, tally)
+        site.refuted.add(said)
 
 
 def let_go(book: RuleBook, site: KnownSite, tally: RuleTally) -> None:

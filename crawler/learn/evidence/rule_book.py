@@ -95,7 +95,7 @@ class RuleBook:
     def open_parts(self, rule: TrackedRule) -> None:
         """Add rules for the parts of a site that are clean, where the whole site is not."""
         tally = self.tally_of(rule)
-        if tally is None or rule.rewrite.below != "/" or _is_narrow(rule.rewrite):
+        if tally is None or rule.rewrite.below != "/" or is_narrow(rule.rewrite):
             return
         for part in tally.parts():
             counts = tally.totals(part)
@@ -110,7 +110,7 @@ class RuleBook:
                 self.mark_changed(added)
 
 
-def _is_narrow(rewrite: Rewrite) -> bool:
+def is_narrow(rewrite: Rewrite) -> bool:
     """Return True if a rewrite is about a part of a site, or about one page, anyway."""
     return rewrite.family == "path-prefix" or FAMILIES[rewrite.family].one_page
 

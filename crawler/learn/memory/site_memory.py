@@ -26,7 +26,6 @@ _LEFT = 0.75  # of them, when there were too many
 _READ = 20_000  # facts of a site that is met for the first time
 _READ_AGAIN = 100  # where many sites take turns: each time costs as much as so many pages
 _HOPS = 3  # that are followed when a URL is looked up
-_REFUTED = 16  # paths against a rule that has none for it: it is not looked at again
 
 
 class SiteMemory:
@@ -202,15 +201,6 @@ class SiteMemory:
         """Return a new tally for a rule of a whole site."""
         tally = self.site(rewrite.host).tallies[rewrite] = RuleTally(rewrite)
         return tally
-
-    def drop_refuted(self, name: str, tally: RuleTally) -> None:
-        """Stop looking at a rule that much speaks against and nothing for."""
-        totals = tally.totals()
-        if totals.disagree >= _REFUTED and not totals.agree:
-            site = self.site(name)
-            if tally.rewrite not in site.rules:
-                site.tallies.pop(tally.rewrite, None)
-                site.refuted.add(tally.rewrite)
 
 
 class SiteView:

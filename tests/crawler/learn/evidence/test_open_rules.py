@@ -101,3 +101,27 @@ def test_nothing_waits_for_rules_that_gave_way() -> None:
     observe(one, *one_path_against_each(600))
     assert len(tallies()) - len(before) == 48
     assert not one.rules("h.example")
+
+
+@pytest.mark.parametrize(("same", "others", "kept"), [(10, 40, False), (40, 18, True)])
+def test_a_moved_directory_that_mostly_is_none_is_not_looked_at_again(
+    same: int, others: int, *, kept: bool
+) -> None:
+    """A server with two repositories that have some files in common, by content alone."""
+    one = Learner(thresholds.load(), registrable)
+    for n in range(same + others):
+        for folder in ("alpha", "beta"):
+            body = f"{n}" if n < same else f"{n} {folder}"
+            observe(one, Answered(f"{H}/{folder}/file{n}.c", body.encode(), float(n)))
+    found = {rule.rewrite.family for rule in one.rules("h.example") if rule.rewrite.below == "/"}
+    assert ("path-prefix" in found) is kept
+
+
+def test_a_parameter_that_mostly_selects_is_looked_at_again() -> None:
+    """Some part of the site may be without exceptions, or some value."""
+    one = Learner(thresholds.load(), registrable)
+    for n in range(50):
+        body, other = f"{n}".encode(), f"{n} other".encode()
+        observe(one, Answered(f"{H}/p{n}", body, float(n)))
+        observe(one, Answered(f"{H}/p{n}?v=1", body if n < 10 else other, float(n)))
+    assert [rule.rewrite.old for rule in one.rules("h.example")] == ["v"]
