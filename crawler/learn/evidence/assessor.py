@@ -172,7 +172,8 @@ class Assessor:
                         tally.suspected = True
             for rewrite in proposals(self._memory, name, site, fact, parts):
                 self.open(rewrite)
-            self._propose_one_page(site, fact.url, parts)
+            if parts.query:
+                self._propose_one_page(site, fact.url, parts)
 
     def _propose_one_page(self, site: KnownSite, url: str, parts: Parts) -> None:
         """Open the rule that a URL is a name of a page that says where to return to."""

@@ -10,6 +10,7 @@ from canonry.crawler.learn.memory.loose_forms import loose_forms
 
 _ALIKE = 8  # pages remembered for one form
 _SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
+_NOTHING: dict[int, str] = {}
 _MORE = "more than"  # a form, with it: under which pages are filed that have more parameters
 
 
@@ -27,7 +28,7 @@ class FormIndex:
         """File a page under its forms; return True if it is the only one under all of them."""
         forms, urls = _forms_of(parts), self._urls
         is_alone = urls.keys().isdisjoint(forms.apart)
-        for form, left_out in forms.filed:
+        for form in forms.filed:
             there = urls.setdefault(form, url)
             if there is url:
                 continue
@@ -35,7 +36,8 @@ class FormIndex:
             several = _as_tuple(there)
             if len(several) >= _ALIKE or url in several:
                 continue
-            if left_out is None or not any(_differ_only_in(left_out, url, u) for u in several):
+            name = forms.left_out.get(form)
+            if name is None or not any(_differ_only_in(name, url, other) for other in several):
                 urls[form] = (*several, url)
         return is_alone
 
@@ -67,14 +69,15 @@ class _Forms(NamedTuple):
         apart: of pages with several parameters less, with the number of fields of their queries;
             and of those with more.
         file: of pages with its name.
-        filed: under which others find the page, each with the parameter that it leaves out, if it
-            is one.
+        filed: under which others find the page.
+        left_out: the parameters that some of these leave out.
     """
 
     near: tuple[int, ...]
     apart: dict[int, int | None]
     file: int
-    filed: tuple[tuple[int, str | None], ...]
+    filed: tuple[int, ...]
+    left_out: dict[int, str]
 
 
 @lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
@@ -85,11 +88,14 @@ def _forms_of(parts: Parts) -> _Forms:
     file = _hash((path[path.rfind("/", 0, len(path) - 1) :], parts.query))
     near = tuple([_hash(form) for form in found.near])
     apart: dict[int, int | None] = {_hash((_MORE, form)): None for form in found.near[:1]}
-    filed = [*zip(near, (None, *found.left_out), strict=False), (file, None)]
-    if found.less:
-        apart |= {_hash(form): _number_of_fields(form) for form in found.less}
-        filed += [(_hash((_MORE, form)), None) for form in found.less]
-    return _Forms(near, apart, file, tuple(filed))
+    if not found.left_out:
+        return _Forms(near, apart, file, (*near, file), _NOTHING)
+    left_out = dict(zip(near[1:], found.left_out, strict=True))
+    if not found.less:
+        return _Forms(near, apart, file, (*near, file), left_out)
+    apart |= {_hash(form): _number_of_fields(form) for form in found.less}
+    more = [_hash((_MORE, form)) for form in found.less]
+    return _Forms(near, apart, file, (*near, file, *more), left_out)
 
 
 def _differ_only_in(name: str, one: str, other: str) -> bool:
