@@ -4,6 +4,7 @@ from canonry.canon.learned.actions import SESSION_SEGMENT, names_of
 from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
 from canonry.canon.learned.family_fields import INDEX_FILE
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
+from canonry.canon.learned.marks import names_before, names_in
 from canonry.canon.learned.rewrite import Rewrite, to_fields
 from canonry.canon.learned.ruleset import RuleSet, RuleStep, follow, loads
 from canonry.canon.learned.sites import is_host_name, is_site, site_in, site_of, without_port
@@ -28,6 +29,8 @@ __all__ = [
     "is_host_name",
     "is_site",
     "loads",
+    "names_before",
+    "names_in",
     "names_of",
     "site_in",
     "site_of",

@@ -14,6 +14,8 @@ from canonry.canon.syntax import query as query_fields
 
 Mark: TypeAlias = Callable[[str], object]  # true if a URL has it
 
+# In ``old`` is a name or a field, or several, and in ``beside`` are the names of all others.
+_BESIDE = frozenset({"parameter-irrelevant", "parameter-group", "parameter-default"})
 _QUERY = re.compile(r"\?").search
 _SESSION_SEGMENT = re.compile(r"/\([A-Za-z]\(").search
 _HTTP = re.compile(r"http:").match
@@ -73,12 +75,17 @@ def on_page(rewrite: Rewrite) -> Mark:
     return has_it
 
 
-def names_before(rewrite: Rewrite) -> frozenset[str]:
+def names_before(rewrite: Rewrite) -> frozenset[str] | None:
     """Return the names of all parameters of the URLs from which a rewrite removes some of them.
 
     Args:
-        rewrite: what it says; in ``old`` is a name or a field, or several of them.
+        rewrite: what it says.
+
+    Returns:
+        None if it may change URLs with other parameters, too.
     """
+    if rewrite.family not in _BESIDE:
+        return None
     removed = map(query_fields.name, query_fields.fields(rewrite.old))
     return frozenset({*removed, *rewrite.beside})
 

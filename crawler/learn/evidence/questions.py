@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from canonry.canon.learned import FAMILIES, Rewrite, marks
+from canonry.canon.learned import FAMILIES, Rewrite, names_before, names_in
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.stances import FOR, Stance
@@ -141,18 +141,19 @@ class _Look:
 
         These are the URLs that the rule changes, and those that it makes of them.
         """
-        if FAMILIES[said.family].mark in {marks.parameters, marks.group}:
-            for names in (marks.names_before(said), frozenset(said.beside)):
-                yield self._by_names.setdefault(names, [])
-        else:
+        names = names_before(said)
+        if names is None:
             yield self._always
+        else:
+            yield self._by_names.setdefault(names, [])
+            yield self._by_names.setdefault(frozenset(said.beside), [])
 
     def at(self, url: str) -> None:
         """Look at a queued URL."""
         for tally in self._active:
             if tally.marks(url) and tally.result_of(url) is not None:
                 return  # if the other rule stays, it is not fetched
-        for question in (*self._always, *self._by_names.get(marks.names_in(url), ())):
+        for question in (*self._always, *self._by_names.get(names_in(url), ())):
             tally = question.tally
             result = tally.result_of(url) if tally.marks(url) else None
             # Nearly all URLs are changed by no rule, and no rule has made them of another one.
