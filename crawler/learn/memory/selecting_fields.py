@@ -9,7 +9,9 @@ import re
 from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import query
 
-_IN_QUERY = frozenset({"parameter-irrelevant", "parameter-group", "parameter-anywhere"})
+_IN_QUERY = frozenset(
+    {"parameter-irrelevant", "parameter-group", "parameter-of-page", "parameter-anywhere"}
+)
 _IN_PATH = re.compile(r";([^;/?#]+)")
 
 

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from canonry.crawler.admission.scope import registrable
+from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.memory.archive import NoArchive
@@ -13,6 +14,24 @@ from canonry.crawler.learn.news import Answered, Moved
 H = "http://h.example"
 SAID = "parameter-of-page"
 News = Answered | Moved
+_WORDS = [
+    "some",
+    "words",
+    "that",
+    "a",
+    "page",
+    "may",
+    "have",
+    "in",
+    "its",
+    "own",
+    "text",
+    "and",
+    "others",
+    "may",
+    "not",
+]
+_FORM = "Please log in with the name and the password that you chose when you joined this site."
 
 
 class _Linked(NoArchive):
@@ -99,3 +118,28 @@ def test_canonical_links_speak_for_it_sooner() -> None:
     news = [one for pair in zip(forms(30), named, strict=True) for one in pair]
     assert learned(news)["/login"][:2] == ("active", 30)
     assert learned(forms(30))["/login"][:2] == ("probation", 29)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_canonical_links_that_keep_the_parameter_speak_against_it(*, keeps: bool) -> None:
+    """On a host whose links drop others, the site has chosen to keep this one."""
+    news: list[News] = []
+    for n in range(70):
+        text = " ".join(
+            random.Random(n).choices(["some", "words", "that", "a", "page", "may", "have"], k=60)
+        )
+        page = f"<title>page {n}</title><p>{text} number {n}</p>".encode()
+        named = f"<title>log in</title><input value={n}><p>{_FORM}</p>".encode()
+        news += [
+            Answered(f"{H}/p{n}", page, float(n), sketch=encoded_sketch(page, "text/html")),
+            Moved(f"{H}/p{n}?view=1", f"{H}/p{n}", float(n), "canonical"),
+            Answered(
+                f"{H}/login?next=/p{n}",
+                named,
+                float(n),
+                sketch=encoded_sketch(named, "text/html"),
+                names_itself=keeps,
+            ),
+        ]
+    found = learned(news)
+    assert (found.get("/login", ("", 0, 0))[0] == "active") is not keeps
