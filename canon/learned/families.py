@@ -210,7 +210,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "from&run", "beside": ("id",)},
         apply=actions.drop_parameters,
-        mark=marks.group,
+        mark=marks.parameters,
         check=family_fields.takes_parameters,
         describe=_describe_group,
         by_query=True,

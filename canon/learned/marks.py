@@ -46,21 +46,11 @@ def prefix(rewrite: Rewrite) -> Mark:
 
 
 def parameters(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes a parameter, or fields, beside certain others."""
+    """Return the mark of a rewrite that removes parameters, or fields, beside certain others."""
     removed, names = query_fields.fields(rewrite.old)[0], names_before(rewrite)
 
     def has_them(url: str) -> bool:
         return removed in url and names_in(url) == names
-
-    return has_them
-
-
-def group(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes several parameters beside certain others."""
-    names = names_before(rewrite)
-
-    def has_them(url: str) -> bool:
-        return "&" in url and names_in(url) == names
 
     return has_them
 

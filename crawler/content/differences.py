@@ -41,7 +41,7 @@ class Differences:
     shingles: int = 0
     watched: int = 0
     numbers: Counter[int] = field(default_factory=Counter)
-    _patterns: Counter[int] = field(default_factory=Counter)  # how many have which `numbers`
+    _patterns: Counter[int] = field(default_factory=Counter)  # pages with these `numbers`, if any
     _by_url: dict[str, Difference] = field(default_factory=dict)
 
     @property

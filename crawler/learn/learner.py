@@ -86,13 +86,11 @@ class Learner:
         """
         self._memory.forget(wide_domains)
         self._book.forget()
-        self._assessor.forget()
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
         """Forget some hosts: the archive knows more of them."""
         self._memory.drop(hosts)
         self._book.forget_hosts(hosts)
-        self._assessor.forget_hosts(hosts)
 
     def hosts_with_other_rules(self, decided: Mapping[str, Mapping[str, str]]) -> set[str]:
         """Return the remembered hosts of which somebody else has decided on a rule.

@@ -4,12 +4,12 @@ Pure: no clock, no store. The evidence of a rule is a function of the facts, in 
 came: a rule that is opened late is held against all that is known of its site.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of, without_port
+from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
@@ -47,15 +47,6 @@ class Assessor:
         self._memory = memory
         self._book = book
         self._outdated: dict[str, int] = {}  # how many answers sites had; see `judge_outdated`
-
-    def forget(self) -> None:
-        """Forget which sites are to be judged anew."""
-        self._outdated.clear()
-
-    def forget_hosts(self, hosts: Collection[str]) -> None:
-        """Forget that sites of some hosts are to be judged anew: they are read again."""
-        for name in [name for name in self._outdated if without_port(name) in hosts]:
-            del self._outdated[name]
 
     def restore(self, name: str, site: KnownSite) -> None:
         """Hold the rules of a site that was read again against its facts."""
@@ -149,7 +140,10 @@ class Assessor:
         asked twice, or some others do meanwhile. Before a rule acts, it is judged in any case.
         """
         for name, answers in list(self._outdated.items()):
-            site = self._memory.site(name)
+            site = self._memory.at_hand(name)
+            if site is None:  # it is judged when it is met again
+                del self._outdated[name]
+                continue
             in_time = site.answers <= _SMALL or site.answers >= answers + _PATIENCE
             if in_time or all(site.repeated.values()):
                 del self._outdated[name]
@@ -172,16 +166,16 @@ class Assessor:
                         tally.suspected = True
             for rewrite in proposals(self._memory, name, site, fact, parts):
                 self.open(rewrite)
-            if parts.query:
+            if parts.query:  # most pages have none
                 self._propose_one_page(site, fact.url, parts)
 
     def _propose_one_page(self, site: KnownSite, url: str, parts: Parts) -> None:
         """Open the rule that a URL is a name of a page that says where to return to."""
-        links = site.known.return_links
-        if not links.want(parts):
+        links = site.known.return_links.open(parts)
+        source = self._memory.archive.linked_on(url) if links else None
+        if source is None:
             return
-        source = self._memory.archive.linked_on(url)
-        for rewrite in links.add(parts, Parts.of(source)) if source is not None else ():
+        for rewrite in site.known.return_links.add(links, Parts.of(source)):
             if FAMILIES[rewrite.family].check(rewrite) is None:
                 self.open(rewrite)
 

@@ -101,18 +101,12 @@ def _forms_of(parts: Parts) -> _Forms:
 def _differ_only_in(name: str, one: str, other: str) -> bool:
     """Return True if two URLs differ in nothing but the values of a parameter that both have."""
     start, _, here = one.partition("?")
-    if not other.startswith(start) or "#" in one or "#" in other:
-        return False
-    start, _, there = other[len(start) :].partition("?")
+    begin, _, there = other.partition("?")
     names = query.names(here)
-    return (
-        not start
-        and names == query.names(there)
-        and all(
-            its == name or field == same
-            for its, field, same in zip(names, query.fields(here), query.fields(there), strict=True)
-        )
-    )
+    if start != begin or names != query.names(there) or "#" in here or "#" in there:
+        return False
+    fields = zip(names, query.fields(here), query.fields(there), strict=True)
+    return all(its == name or field == same for its, field, same in fields)
 
 
 def _number_of_fields(url: str) -> int:

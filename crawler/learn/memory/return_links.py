@@ -9,9 +9,10 @@ but it is worth the question whether all are one page.
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from canonry.canon.learned import Rewrite, site_of
@@ -29,6 +30,15 @@ _PAGES = 256  # that are remembered
 _NAMES = 64  # of parameters
 _IN_VAIN = 32  # URLs with a parameter, of which fewer than ...
 _SOME = 8  # ... so many name the linking page: then it is not looked at any more
+
+
+class ReturnLink(NamedTuple):
+    """A parameter of a URL that may say where to return to."""
+
+    site: str
+    name: str
+    value: str
+    page: str  # what is left of the URL without it: a path, or a path and a query
 
 
 @dataclass(slots=True)
@@ -55,22 +65,35 @@ class ReturnLinks:
         self._pages: OrderedDict[tuple[str, str], _Seen] = OrderedDict()
         self._names: dict[str, _Seen] = {}
 
-    def want(self, parts: Parts) -> bool:
-        """Return True if it is worth to know which page links a URL."""
-        return any(True for _ in self._open(parts))
+    def open(self, parts: Parts) -> list[ReturnLink]:
+        """Return the parameters of a URL of which it is worth to know whether they name its page.
 
-    def add(self, parts: Parts, source: Parts) -> Iterator[Rewrite]:
-        """Note which page links a URL; yield the rules for which enough such links were seen.
+        A parameter that stands there several times says nothing.
+        """
+        if not parts.query:
+            return []
+        names, fields, found = query.names(parts.query), query.fields(parts.query), []
+        for place, name in enumerate(names[:_PARAMETERS]):
+            of_name = self._names.get(name, _NOTHING)
+            in_vain = of_name.looked >= _IN_VAIN and of_name.returning < _SOME
+            if _is_way_back(name) and names.count(name) == 1 and not in_vain:
+                rest = "&".join([*fields[:place], *fields[place + 1 :]])
+                page = f"{parts.path}?{rest}" if rest else parts.path
+                seen = self._pages.get((name, page), _NOTHING)
+                if seen.looked < _LOOKED_AT and seen.returning < _FEWEST:
+                    value = fields[place].partition("=")[2]
+                    found.append(ReturnLink(site_of(parts), name, value, page))
+        return found
+
+    def add(self, links: Iterable[ReturnLink], source: Parts) -> Iterator[Rewrite]:
+        """Note which page a link stands on; yield the rules for which enough such links were seen.
 
         Args:
-            parts: of the URL.
+            links: what the link may be.
             source: of the page's URL.
         """
         texts = _texts_of(source)
-        for name, page in list(self._open(parts)):
-            values = (f.partition("=")[2] for f in query.fields(parts.query or ""))
-            names = query.names(parts.query or "")
-            value = next(v for n, v in zip(names, values, strict=True) if n == name)
+        for site, name, value, page in links:
             returns = _plain(value) in texts
             seen = self._pages.setdefault((name, page), _Seen())
             self._pages.move_to_end((name, page))
@@ -80,26 +103,7 @@ class ReturnLinks:
             if name in self._names or len(self._names) < _NAMES:
                 self._names.setdefault(name, _Seen()).add(returns=returns)
             if seen.returning == _FEWEST and returns:
-                yield Rewrite(site_of(parts), "parameter-of-page", old=name, new=page)
-
-    def _open(self, parts: Parts) -> Iterator[tuple[str, str]]:
-        """Yield the parameters of a URL about which too little is known, and what is left without.
-
-        A parameter that stands there several times says nothing.
-        """
-        if not parts.query:
-            return
-        names = query.names(parts.query)
-        for name in names[:_PARAMETERS]:
-            of_name = self._names.get(name, _NOTHING)
-            in_vain = of_name.looked >= _IN_VAIN and of_name.returning < _SOME
-            if _is_way_back(name) and names.count(name) == 1 and not in_vain:
-                fields = zip(names, query.fields(parts.query), strict=True)
-                rest = "&".join([field for its, field in fields if its != name])
-                page = f"{parts.path}?{rest}" if rest else parts.path
-                seen = self._pages.get((name, page))
-                if seen is None or (seen.looked < _LOOKED_AT and seen.returning < _FEWEST):
-                    yield name, page
+                yield Rewrite(site, "parameter-of-page", old=name, new=page)
 
 
 @lru_cache(maxsize=1024)

@@ -156,7 +156,11 @@ class SiteMemory:
 
     def twin(self, name: str) -> KnownSite | None:
         """Return the site with "www." before a site's name, or without it, if it is known."""
-        return self._sites.get(name[4:] if name.startswith("www.") else f"www.{name}")
+        return self.at_hand(name[4:] if name.startswith("www.") else f"www.{name}")
+
+    def at_hand(self, name: str) -> KnownSite | None:
+        """Return what is remembered of a site; None if nothing is, whatever the archive knows."""
+        return self._sites.get(name)
 
     def add(self, site: KnownSite, fact: Fact, parts: Parts) -> tuple[str, ...]:
         """Add a fact to its site; return the URLs about which something new is known."""

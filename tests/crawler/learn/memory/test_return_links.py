@@ -13,8 +13,8 @@ def found(links: list[tuple[str, str]]) -> set[Rewrite]:
     """Return the rules that links with their pages are a reason to look at."""
     known, rules = ReturnLinks(), set[Rewrite]()
     for url, source in links:
-        if known.want(Parts.of(url)):
-            rules.update(known.add(Parts.of(url), Parts.of(source)))
+        if opened := known.open(Parts.of(url)):
+            rules.update(known.add(opened, Parts.of(source)))
     return rules
 
 
@@ -58,30 +58,30 @@ def test_the_other_fields_are_part_of_the_page() -> None:
 def test_a_parameter_that_never_names_the_page_is_not_looked_at_any_more() -> None:
     known = ReturnLinks()
     for n in range(32):
-        list(known.add(Parts.of(f"{H}/p{n}?ref=x"), Parts.of(f"{H}/")))
-    assert not known.want(Parts.of(f"{H}/p99?ref=x"))
-    assert known.want(Parts.of(f"{H}/p99?next=x"))
+        list(known.add(known.open(Parts.of(f"{H}/p{n}?ref=x")), Parts.of(f"{H}/")))
+    assert not known.open(Parts.of(f"{H}/p99?ref=x"))
+    assert known.open(Parts.of(f"{H}/p99?next=x"))
 
 
 @pytest.mark.parametrize("name", ["page", "id", "title", "of", "url", "topic", "q", ""])
 def test_a_parameter_that_may_be_about_the_linking_page_is_no_question(name: str) -> None:
     """Such as /comments?page=/a, which is nearly always the same: nobody has commented."""
-    assert not ReturnLinks().want(Parts.of(f"{H}/show?{name}=/a"))
+    assert not ReturnLinks().open(Parts.of(f"{H}/show?{name}=/a"))
 
 
 @pytest.mark.parametrize("name", ["next", "returnto", "ReturnUrl", "back_url", "came_from", "ref"])
 def test_a_parameter_about_a_way_back_is_a_question(name: str) -> None:
-    assert ReturnLinks().want(Parts.of(f"{H}/show?{name}=/a"))
+    assert ReturnLinks().open(Parts.of(f"{H}/show?{name}=/a"))
 
 
 def test_of_a_page_few_names_are_looked_at() -> None:
     known = ReturnLinks()
     for n in range(8):
-        assert known.want(Parts.of(f"{H}/view?ref={n}"))
-        list(known.add(Parts.of(f"{H}/view?ref={n}"), Parts.of(f"{H}/list")))
-    assert not known.want(Parts.of(f"{H}/view?ref=9"))
+        assert known.open(Parts.of(f"{H}/view?ref={n}"))
+        list(known.add(known.open(Parts.of(f"{H}/view?ref={n}")), Parts.of(f"{H}/list")))
+    assert not known.open(Parts.of(f"{H}/view?ref=9"))
 
 
 @pytest.mark.parametrize("url", ["/a", "/a?", "/a?next=1&next=2"])
 def test_without_a_parameter_of_its_own_there_is_nothing_to_know(url: str) -> None:
-    assert not ReturnLinks().want(Parts.of(H + url))
+    assert not ReturnLinks().open(Parts.of(H + url))
