@@ -90,7 +90,7 @@ class HostText:
         self._missing: dict[Sketch, None] = {}
         self._noise = Noise()
         self._changing = Changing()
-        self._measured_at = (0, 0)  # pairs and pages
+        self._measured_at = 0  # changes of the sample; -1 if there are other pairs since
         self._judged_at = 0  # pages, when the generation grew last
 
     def add(self, encoded: bytes) -> None:
@@ -104,6 +104,7 @@ class HostText:
         """Add two answers of one URL: what differs between them changes by itself."""
         if _keep(self._pairs, (min(one, other), max(one, other)), _PAIRS):
             self._noise = Noise.of(self._pairs)
+            self._measured_at = -1
             self.generation += 1
 
     def missing(self, sketch: Sketch) -> None:
@@ -213,7 +214,7 @@ class HostText:
 
     def _measured(self) -> Changing:
         """Return how many shingles change by themselves, with the template of today."""
-        now = len(self._pairs), self._pages.added
+        now = self._pages.changes
         if self._measured_at != now:
             self._changing = Changing.of(
                 [

@@ -26,11 +26,12 @@ class PageSample:
 
     Attributes:
         added: how many pages were added.
+        changes: how often the sample has changed.
     """
 
     def __init__(self) -> None:
         """Start without pages."""
-        self.added = 0
+        self.added = self.changes = 0
         self._heap: list[tuple[int, bytes]] = []  # the largest hash first: negative
         self._sampled: dict[bytes, _Page] = {}  # by its heading and shingles, encoded
         self._ends: list[int] = []  # up to which their sketches are complete, ascending
@@ -85,6 +86,7 @@ class PageSample:
         for shingle in shingles:
             self._with.setdefault(shingle, Counter())[heading] += 1
             self._times[shingle] += 1
+        self.changes += 1
         self._known.clear()
 
     def _discount(self, page: _Page) -> None:

@@ -150,16 +150,19 @@ class _Look:
 
     def at(self, url: str) -> None:
         """Look at a queued URL."""
-        for tally in self._active:
-            if tally.marks(url) and tally.result_of(url) is not None:
-                return  # if the other rule stays, it is not fetched
         for question in (*self._always, *self._by_names.get(names_in(url), ())):
             tally = question.tally
             result = tally.result_of(url) if tally.marks(url) else None
             # Nearly all URLs are changed by no rule, and no rule has made them of another one.
             if result is not None or url in tally.members or url in question.waiting:
+                if self._is_spared(url):
+                    return
                 self._ask(question, url, result)
         self._seen.add(url)
+
+    def _is_spared(self, url: str) -> bool:
+        """Return True if a URL is not fetched, as long as a rule is active."""
+        return any(tally.result_of(url) is not None for tally in self._active)
 
     def _ask(self, question: _Question, url: str, result: str | None) -> None:
         """Look at a URL for one rule.
@@ -171,7 +174,7 @@ class _Look:
         """
         tally, by_word, waiting, settled = question
         case = url if result is None else result
-        was_seen = case in self._seen  # then it is queued itself
+        was_seen = case in self._seen and not self._is_spared(case)  # then it is queued itself
         if url in self._asked or (was_seen and case in self._asked):
             settled.add(case)
         if case in settled:

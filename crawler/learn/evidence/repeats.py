@@ -16,6 +16,7 @@ _STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of th
 _SUPPORT = 3  # paths
 _MANY = 16  # paths
 _LOOKED = 16  # pages and rules looked at in vain, for each answer until the next look
+_LARGER = 64  # a site that has answered so often looks again after one more answer
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
 _AT_ONCE = 5  # pages that are asked twice
 
@@ -31,7 +32,8 @@ def to_repeat(site: KnownSite) -> list[str]:
     looked = count()
     pages = _to_repeat_in_doubt(site, looked) or _to_repeat_if_steady(site, looked)
     if not pages:
-        site.repeat_at = site.answers + (next(looked) + len(site.tallies)) // _LOOKED
+        pause = (next(looked) + len(site.tallies)) // _LOOKED
+        site.repeat_at = site.answers + max(pause, site.answers // _LARGER)
     for page in pages:
         site.repeated[page.url] = False
     return [page.url for page in pages]

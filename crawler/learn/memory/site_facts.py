@@ -202,21 +202,20 @@ class SiteFacts:
         """Yield other pages that one or a few rewrites could make equal to a page."""
         if fact.url == self._alone:
             return
-        found = {fact.url}
-        for url in self._worth_a_look(fact, parts):
-            if url not in found:
-                found.add(url)
+        near = dict.fromkeys(self._forms.near(parts))
+        near.pop(fact.url, None)
+        yield from near
+        for url in dict.fromkeys(self._further(fact, parts)):
+            # Another page under many forms is compared once.
+            if url not in near and url != fact.url and self._may_be_same(fact, self.facts[url]):
                 yield url
 
-    def _worth_a_look(self, fact: Fact, parts: Parts) -> Iterator[str]:
-        """Yield pages that are near a page, and others that have, or may have, the same content."""
-        yield from self._forms.near(parts)
-        others = [*self._forms.apart(parts), *self._forms.elsewhere(parts)]
+    def _further(self, fact: Fact, parts: Parts) -> Iterator[str]:
+        """Yield pages that are not near a page, and are worth a look if their content is."""
+        yield from self._forms.apart(parts)
+        yield from self._forms.elsewhere(parts)
         if (body := self._bodies.get(fact.digest)) is not None and self.is_telling(fact.digest):
-            others += [body] if isinstance(body, str) else body.pages[:_ALIKE]
-        for url in others:
-            if self._may_be_same(fact, self.facts[url]):
-                yield url
+            yield from (body,) if isinstance(body, str) else body.pages[:_ALIKE]
 
     def _may_be_same(self, one: Fact, other: Fact) -> bool:
         """Return True if two pages have the same content, or if more answers have to tell."""

@@ -217,6 +217,7 @@ class SiteView:
         self._site = site
         self._facts = site.known.facts
         self._references: dict[Sequence[str], Fact | None] = {}
+        self._compared: tuple[Fact, Fact, Comparison] | None = None  # the last two pages
 
     def fact(self, identity: str) -> Fact | None:
         """Return what became of a URL; None if that is not known."""
@@ -245,8 +246,11 @@ class SiteView:
         return self._site.known.canonicals.are_meant
 
     def compare(self, one: Fact, other: Fact) -> Comparison:
-        """Compare the content of two pages."""
-        return self._site.known.compare(one, other)
+        """Compare the content of two pages; the last comparison is often asked for again."""
+        last = self._compared
+        if last is None or last[0] is not one or last[1] is not other:
+            last = self._compared = one, other, self._site.known.compare(one, other)
+        return last[2]
 
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
