@@ -8,6 +8,7 @@ select, and has to be better than chance: of enough values, one meets no excepti
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -77,13 +78,20 @@ def _is_by_chance(by_value: Mapping[str, _Pages], field: str) -> bool:
 def _by_value(tally: RuleTally) -> dict[str, _Pages]:
     """Return what the pages say that have a rule's parameters, by the fields that they are in."""
     agree, disagree = Counter[str](), Counter[str]()
-    names = query.fields(tally.rewrite.old)
+    names = tally.rewrite.old
     for url in tally.results:
         stance = tally.stance(url)
-        if stance in FOR or stance is Stance.OTHER:
-            counted = agree if stance in FOR else disagree
-            text = url.partition("#")[0].partition("?")[2]
-            fields = [field for field in query.fields(text) if query.name(field) in names]
-            counted["&".join(sorted(fields, key=query.name))] += 1
+        if stance in FOR:
+            agree[_value_in(url, names)] += 1
+        elif stance is Stance.OTHER:
+            disagree[_value_in(url, names)] += 1
     values = sorted(agree.keys() | disagree.keys())
     return {value: _Pages(agree[value], disagree[value]) for value in values}
+
+
+@lru_cache(maxsize=8192)  # the same pages are looked at again and again
+def _value_in(url: str, names: str) -> str:
+    """Return the fields of a URL's query that have some names, which "&" separates."""
+    wanted, text = query.fields(names), url.partition("#")[0].partition("?")[2]
+    fields = [field for field in query.fields(text) if query.name(field) in wanted]
+    return "&".join(sorted(fields, key=query.name))

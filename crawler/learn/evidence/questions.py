@@ -19,6 +19,7 @@ _FIRST = 64  # questions that a site gets in any case ...
 _SHARE = 4  # ... and one more for so many answers
 _PATIENCE = 12  # answers; what was not answered meanwhile will not be
 _LOOK_AGAIN = 16  # answers, after the whole queue was looked at
+_LARGER = 32  # a site that has answered so often is looked at again after one more answer
 _LOOKS = 32  # at queued URLs, for each answer and each question that is found
 _DOUBLED = 3  # times, the pause between looks that find nothing, until a rule is new
 LOOKED_AT = 1_000  # queued URLs that are looked at at once
@@ -104,7 +105,8 @@ def choose(site: KnownSite, queued: Iterable[str], most: int) -> list[str]:
     found_nothing = not chosen and not site.looked
     pause = (number // (_LOOKS * (1 + len(chosen)))) << min(site.vain_looks, _DOUBLED)
     site.vain_looks = 0 if chosen else site.vain_looks + 1
-    site.look_at = site.answers + max(_LOOK_AGAIN if found_nothing else 0, pause)
+    least = max(_LOOK_AGAIN if found_nothing else 0, site.answers // _LARGER)
+    site.look_at = site.answers + max(least, pause)
     return chosen
 
 
