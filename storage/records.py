@@ -73,6 +73,7 @@ class Page(NamedTuple):
     sketch: bytes | None = None
 
 
+NOFOLLOW = "nofollow"  # the reason of links that are not followed, because their page says so
 NOT_A_PAGE = "not-a-page"  # the reason of links that do something else, and are no faults
 
 
@@ -89,7 +90,7 @@ class EarlierLinks(NamedTuple):
 class RefusedLink(NamedTuple):
     """A link that no crawl can fetch: it is counted, and gets no row."""
 
-    reason: str  # of the canonicalizer, of the URL filter, or `NOT_A_PAGE`
+    reason: str  # of the canonicalizer, of the URL filter, `NOFOLLOW` or `NOT_A_PAGE`
     link: str  # without a password
 
 

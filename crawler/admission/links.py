@@ -17,7 +17,7 @@ from canonry.crawler.fetch.response import Response
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Queued, RefusedLink
-from canonry.storage.records import NO_LINKS, NOT_A_PAGE, EarlierLinks
+from canonry.storage.records import NO_LINKS, NOFOLLOW, NOT_A_PAGE, EarlierLinks
 
 _AT_ONCE = 500  # links, before other hosts get their turn
 _WAITING = 512  # links of one page in memory, if they can be recorded before the page
@@ -93,7 +93,7 @@ class LinkFinder:
         else:
             followed, unfollowed = (*followed, *unfollowed), ()
         links: list[Candidate] = []
-        refused = [RefusedLink("nofollow", redact(link)) for link in unfollowed[: self._most]]
+        refused = [RefusedLink(NOFOLLOW, redact(link)) for link in unfollowed[: self._most]]
         unreadable = document.unreadable if document else ()
         refused += [RefusedLink("entity", redact(link)) for link in unreadable[: self._most]]
         base = document.base if document else response.url

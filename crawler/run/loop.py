@@ -10,6 +10,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
+from canonry.crawler.plurals import counted
 from canonry.crawler.run.queue.frontier import FrontierItem
 from canonry.crawler.run.queue.scheduler import AddressOf, Scheduler, no_address
 from canonry.crawler.run.queue.store_session import StoreSession
@@ -19,7 +20,7 @@ from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome, Queued, State, StoreError
 from canonry.storage.http_status import OK
-from canonry.storage.records import NOT_A_PAGE
+from canonry.storage.records import NOFOLLOW, NOT_A_PAGE
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _LISTS = frozenset({"text/plain", "text/xml", "application/xml"})
@@ -139,7 +140,13 @@ class Crawl:
             return
         kind = (seed.page and seed.page.content_type) or ""
         name = f"{redact(seed.queued.url)}, which is a seed and"
-        if _bare(kind) in _PAGES or not kind:
+        links = sum(link.reason == NOFOLLOW for link in seed.refused)
+        if links:
+            said = (
+                f"{name} a page, but {counted(links, 'link')} marked nofollow: "
+                "respect_nofollow = false in [crawl] of --config follows them."
+            )
+        elif _bare(kind) in _PAGES or not kind:
             said = f"{name} a page ({kind or None}): scripts may make its links."
         elif _bare(kind) in _LISTS or _bare(kind).endswith("+xml"):
             said = f"{name} {kind}: it names no URL."
@@ -189,11 +196,11 @@ class Crawl:
 
 
 def _leads_nowhere(outcome: Outcome) -> bool:
-    """Return True if a seed answered, and no URL was found in it."""
+    """Return True if a seed answered, and no URL was found in it that may be followed."""
     page = outcome.page
     if page is None or page.status != OK or outcome.queued.depth or outcome.hops:
         return False
-    refused = any(link.reason != NOT_A_PAGE for link in outcome.refused)
+    refused = any(link.reason not in {NOT_A_PAGE, NOFOLLOW} for link in outcome.refused)
     return not (outcome.links or outcome.known or refused)
 
 

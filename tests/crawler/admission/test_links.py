@@ -220,3 +220,16 @@ def test_links_that_lead_to_no_page_are_no_faults(tmp_path: Path) -> None:
     only_scripts = {"/": page("javascript:void(0)")}
     crawl(tmp_path / "b", site(only_scripts, Counter()), notices=notices)
     assert any("No link was found" in notice for notice in notices)
+
+
+def test_a_seed_whose_links_are_all_marked_nofollow_is_told(tmp_path: Path) -> None:
+    """As gitweb and cvsweb mark theirs; else the crawl ends after a page, and nothing says why."""
+    notices: list[str] = []
+    marked = b"".join(b'<a href="/%d" rel="nofollow">x</a>' % number for number in range(3))
+    closed = {"/": ok(marked, "Content-Type: text/html"), "/a": page()}
+    status, _ = crawl(tmp_path, site(closed, Counter()), notices=notices)
+    assert status["refused"][0]["reason"] == "nofollow"
+    [told] = notices
+    assert "3 links marked nofollow: respect_nofollow = false" in told
+    crawl(tmp_path / "b", site(closed | {"/": page("/a")}, Counter()), notices=notices)
+    assert notices == [told], "a page that a seed links to may well have no links"
