@@ -157,6 +157,7 @@ class Changing(NamedTuple):
 
 def differing_numbers(one: Sketch, other: Sketch) -> Iterator[tuple[int, int]]:
     """Yield the buckets of numbers that differ, and by how much, modulo 256."""
-    for at in range(NUMBERS):
-        if change := (one.numbers[at] - other.numbers[at]) % 256:
-            yield at, change
+    if one.numbers != other.numbers:
+        for at, (here, there) in enumerate(zip(one.numbers, other.numbers, strict=True)):
+            if here != there:
+                yield at, (here - there) % 256
