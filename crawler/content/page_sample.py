@@ -14,7 +14,6 @@ _SHARE = 0.1  # of the pages, or of the headings, that have a shingle of the tem
 _FEWEST_HEADINGS = 3
 _FEWEST_PAGES = 8
 _Page = tuple[int, tuple[int, ...], int]  # its heading, its shingles, the end of its sketch
-_NONE: Counter[int] = Counter()
 
 
 class PageSample:
@@ -37,7 +36,7 @@ class PageSample:
         self._ends: list[int] = []  # up to which their sketches are complete, ascending
         self._with: dict[int, Counter[int]] = {}  # by shingle, the headings of its pages
         self._times = Counter[int]()  # by shingle, how many pages have it
-        self._known: dict[int, bool] = {}  # which shingles are own ones, with the pages as they are
+        self._known: dict[int, bool] = {}  # which shingles are rare, with the pages as they are
 
     def add(self, encoded: bytes) -> None:
         """Add the encoded sketch of a page; most pages of a large host are not in the sample."""
@@ -66,18 +65,26 @@ class PageSample:
 
         A page tells that it lacks a shingle only in the range in which its sketch is complete.
         """
-        known = self._known
-        known.update([(one, self._is_own(one)) for one in shingles if one not in known])
-        return {shingle for shingle in shingles if known[shingle]}
+        if len(self._ends) < FEW_PAGES:
+            return set()
+        told, times = self._ends[-FEW_PAGES], self._times  # beyond, too few pages tell
+        return {
+            shingle
+            for shingle in shingles
+            if shingle <= told
+            and (times.get(shingle, 0) < _FEWEST_HEADINGS or self._is_rare(shingle))
+        }
 
-    def _is_own(self, shingle: int) -> bool:
-        """Return True if so few pages have a shingle that it belongs to no template."""
-        pages = len(self._ends) - bisect_left(self._ends, shingle)
-        return (
-            pages >= FEW_PAGES
-            and len(self._with.get(shingle, _NONE)) < max(_FEWEST_HEADINGS, _SHARE * pages)
-            and self._times.get(shingle, 0) < max(_FEWEST_PAGES, _SHARE * pages)
-        )
+    def _is_rare(self, shingle: int) -> bool:
+        """Return True if a shingle of several pages is in so few that it belongs to no template."""
+        found = self._known.get(shingle)
+        if found is None:
+            share = _SHARE * (len(self._ends) - bisect_left(self._ends, shingle))
+            found = self._known[shingle] = (
+                len(self._with[shingle]) < max(_FEWEST_HEADINGS, share)
+                and self._times[shingle] < max(_FEWEST_PAGES, share)
+            )
+        return found
 
     def _count(self, page: _Page) -> None:
         """Count a page of the sample."""
