@@ -4,7 +4,7 @@ Facts go to the assessor, which holds them against rules. The decider decides on
 rule, the learner which questions are worth a request.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from canonry.canon.learned import (
@@ -19,6 +19,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.learn.decider import Decider, Decisions
 from canonry.crawler.learn.evidence import questions, repeats
 from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.copies import likely_exceptions
 from canonry.crawler.learn.evidence.forgetting import recollect_active
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.evidence.verdicts import shown_by
@@ -173,6 +174,17 @@ class Learner:
             for rule, tally in tallies
             if tally is None or not tally.suspected
         ]
+
+    def likely_exceptions(self, site: str, rules: Sequence[TrackedRule]) -> dict[str, list[str]]:
+        """Return by the id of each rule identities that may well contradict it.
+
+        That takes as long as the site is large.
+
+        Args:
+            site: the site.
+            rules: which make one of its directories another.
+        """
+        return likely_exceptions(self._memory.site(site), rules)
 
     def place_in_queue(self, site: str) -> int:
         """Return how many queued URLs of a site are not worth a look, from the first on."""

@@ -27,7 +27,8 @@ class SecondTrials:
     def __init__(self) -> None:
         """Start without any."""
         self._released: dict[str, list[int]] = {}
-        self._exhausted: set[str] = set()  # ids of rules that hold nothing any more
+        self._exhausted: set[str] = set()  # ids of rules that hold nothing any more ...
+        self._rules: RulesInForce | None = None  # ... as long as these rules are in force
 
     def clear(self) -> None:
         """Forget what was released, as after a transaction that was rolled back."""
@@ -72,6 +73,9 @@ class SecondTrials:
             rules: of the sites that have answered.
             in_force: the rules that are in force now.
         """
+        if in_force is not self._rules:
+            self._rules = in_force
+            self._exhausted.clear()
         released: list[int] = []
         for rule in rules:
             if rule.state != "suspended":

@@ -219,6 +219,10 @@ class LearningSession:
             sooner += self._watch.release(
                 connection, site, answers[site], rules, self._in_force, now
             )
+            likely = self._learner.likely_exceptions
+            sooner += self._watch.sample_copies(
+                connection, site, answers[site], rules, self._in_force, likely, now
+            )
             rare = self._learner.to_sample(rules)
             sample = self._watch.sample(connection, site, answers[site], rare, self._in_force, now)
             sooner += sample.sooner

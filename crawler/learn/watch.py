@@ -6,23 +6,25 @@ a site may change.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
 from canonry.canon.learned import site_in, without_port
+from canonry.crawler.learn.evidence.copies import is_of_copies
 from canonry.crawler.learn.in_place import InPlace
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.second_trial import held_by
 from canonry.storage.learned import history
 from canonry.storage.learned.classes import release
-from canonry.storage.learned.held_names import HeldName, held_near
+from canonry.storage.learned.held_names import HeldName, held_among, held_near
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.rows.leases import queued_on
+from canonry.storage.seen.key_rows import rows_of_keys
 
 _EVERY = 50  # answers of a site, for each URL that is asked
 _MORE = 1_000  # answers of a site, after which one more URL is asked at once ...
@@ -30,7 +32,16 @@ _AT_ONCE = 4  # ... up to so many: that takes less than to ask them one by one
 _TRIED = 3  # rules, if one holds nothing at the place that is looked at
 _STRIDE = 0.6180339887498949  # multiples of the golden section spread evenly over the host
 _REMEMBERED = 65_536  # sites, and rules
+_LOOK_AGAIN = 16  # answers of a site, until it is looked at where its rules are likely to fail
+_LARGER = 32  # a site that has answered so often is looked at again after one more answer
+_NAMES = 1_000  # that are likely to contradict a rule, and may be held
+_LIKELY = 8  # URLs of each rule that are asked because of that
+_LOOKS = 8  # for each answer, if the first ones find nothing
+_SEVERAL = 2  # rules that make one directory another
 _ON_THEIR_WAY = 64  # URLs of a host that are requested next, or are requested already
+
+
+Likely: TypeAlias = Callable[[str, Sequence[TrackedRule]], Mapping[str, Sequence[str]]]
 
 
 @dataclass(slots=True)
@@ -41,6 +52,8 @@ class _Round:
     answers: int = 0  # since then
     before: int = 0  # answers until then
     unsampled: int = 0  # answers since a URL of a sample was asked
+    copied: int = 0  # answers while rules were active for copies of a directory ...
+    unlooked: int = 0  # ... and since it was looked at where they are likely to fail
     place: float = 0.0  # among the URLs of the host
 
     def next_place(self) -> float:
@@ -55,6 +68,9 @@ class _Sample:
 
     agreed: int  # paths, before the first was asked
     asked: int = 0
+    likely: int = 0  # URLs that were likely to contradict it
+    vain: int = 0  # looks that found nothing that it holds ...
+    rules: RulesInForce | None = None  # ... while these rules were in force
 
     def size(self, rule: TrackedRule) -> int:
         """Return how many paths were tested, those included that have not answered."""
@@ -140,13 +156,74 @@ class Watch:
                 in_place[one.row] = one.representative
             elif self._size(rule) < paid:
                 one = _held(connection, site, [rule], in_force, place)
-            self._samples[rule.id].asked += 1  # also in vain: what it holds may be elsewhere
+            self._sample_of(rule).asked += 1  # also in vain: what it holds may be elsewhere
             if one is not None:
                 found[one.row] = one
-        released = release(connection, found) if found else []
-        both = [found[row].representative for row in released if row not in in_place]
-        waiting = {row: in_place[row] for row in released if row in in_place}
-        return Sampled(released + both, self.in_place.add(connection, waiting))
+        paired = [one for one in found.values() if one.row not in in_place]
+        released = release(connection, in_place) if in_place else []
+        waiting = {row: in_place[row] for row in released}
+        sooner = released + _released_in_pairs(connection, paired, in_force)
+        return Sampled(sooner, self.in_place.add(connection, waiting))
+
+    def sample_copies(
+        self,
+        connection: Connection,
+        site: str,
+        answers: int,
+        rules: Iterable[TrackedRule],
+        in_force: RulesInForce,
+        likely: Likely,
+        now: float,
+    ) -> list[int]:
+        """Release more of what rules hold for copies of a directory; return the rows.
+
+        Of several directories that have the same pages, some are releases or branches: nearly the
+        same, but for what was changed. So their rules need a sample in any case, however small the
+        site is; and what differs between two of them is asked of the others, too.
+
+        Args:
+            connection: in a writing transaction.
+            site: the site.
+            answers: how many of its URLs have answered.
+            rules: that cover the site, or move others to it.
+            in_force: the rules that are in force now.
+            likely: returns by the ids of rules of a site identities that may contradict them; not
+                all of these are held.
+            now: seconds since 1970.
+        """
+        copies = [rule for rule in rules if is_of_copies(rule)]
+        if len(copies) < _SEVERAL:
+            return []
+        active, here = self._active(site, copies, now)
+        found: dict[int, HeldName] = {}
+        here.unlooked += answers
+        here.copied += answers
+        if here.unlooked >= max(_LOOK_AGAIN, here.copied // _LARGER):
+            here.unlooked = 0
+            left = [rule for rule in active if self._sample_of(rule).likely < _LIKELY]
+            names = likely(site, left) if left else {}
+            for rule in left:
+                sample = self._sample_of(rule)
+                held = held_among(connection, in_force.keys_of(names[rule.id][:_NAMES]))
+                some = held[: _LIKELY - sample.likely]
+                sample.likely += len(some)
+                found |= {one.row: one for one in some}
+        for rule in active:
+            sample = self._sample_of(rule)
+            if sample.rules is not in_force:  # it may hold what another one held
+                sample.rules, sample.vain = in_force, 0
+        for _ in range(_LOOKS * answers):
+            small = [rule for rule in active if self._tried(rule) < self._limits.sample]
+            if not small or len(found) >= answers:
+                break
+            rule = min(small, key=lambda rule: (self._tried(rule), rule.id))
+            one = _held(connection, site, [rule], in_force, here.next_place())
+            if one is None or one.row in found:
+                self._sample_of(rule).vain += 1
+            else:
+                self._sample_of(rule).asked += 1
+                found[one.row] = one
+        return _released_in_pairs(connection, list(found.values()), in_force)
 
     def _active(
         self, site: str, rules: Iterable[TrackedRule], now: float
@@ -156,11 +233,19 @@ class Watch:
 
     def _size(self, rule: TrackedRule) -> int:
         """Return how many paths of a rule were tested."""
+        return self._sample_of(rule).size(rule)
+
+    def _tried(self, rule: TrackedRule) -> int:
+        """Return how many paths of a rule were tested, or looked for in vain."""
+        return self._size(rule) + self._sample_of(rule).vain
+
+    def _sample_of(self, rule: TrackedRule) -> _Sample:
+        """Return how much of what a rule holds was asked."""
         if rule.id not in self._samples:
             self._samples[rule.id] = _Sample(rule.agree)
             if len(self._samples) > _REMEMBERED:
                 self._samples.popitem(last=False)
-        return self._samples[rule.id].size(rule)
+        return self._samples[rule.id]
 
     def _round(self, site: str, now: float) -> _Round:
         """Return how a site is watched."""
@@ -200,13 +285,36 @@ class Watch:
         due.sort(key=lambda rule: (rule.verified_at, rule.id))
         here.before += here.answers
         here.answers, here.since = 0, now
-        rows: dict[int, None] = {}
+        found: dict[int, HeldName] = {}
         for turn in range(most):
             first = turn % max(1, len(due))
             one = _held(connection, site, due[first:], in_force, here.next_place())
             if one is not None:
-                rows[one.row] = None
-        return release(connection, rows) if rows else []
+                found[one.row] = one
+        return _released(connection, found.values(), in_force)
+
+
+def _released(
+    connection: Connection, names: Iterable[HeldName], in_force: RulesInForce
+) -> list[int]:
+    """Release held names, and those between them and what represents them; return the rows.
+
+    Where several rules in turn make a name what represents it, each of them is tested by what it
+    makes of what the one before it has made. That is held as well.
+    """
+    rows = {one.row: None for one in names}
+    keys = [key for one in names for key in in_force.keys_on_the_way(one.url)]
+    rows |= dict.fromkeys(rows_of_keys(connection, keys).values())
+    return release(connection, rows) if rows else []
+
+
+def _released_in_pairs(
+    connection: Connection, names: Collection[HeldName], in_force: RulesInForce
+) -> list[int]:
+    """Do as `_released`; return the rows, also of what represents the names."""
+    released = _released(connection, names, in_force)
+    known = set(released)
+    return released + [one.representative for one in names if one.row in known]
 
 
 def _waiting(connection: Connection) -> Callable[[HeldName], bool]:

@@ -1,12 +1,13 @@
 """The URLs that learned rules hold, each with the URL that represents it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, func, literal_column, select
 
 from canonry.storage.learned.classes import LEARNED
 from canonry.storage.records import ORDINARY
+from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, hosts, urls
@@ -59,6 +60,16 @@ def held_on(connection: Connection, names: Collection[str]) -> Iterator[HeldName
         here = select(hosts.c.id).where(hosts.c.name.in_(part))
         found = _HELD.where(urls.c.host_id.in_(here)).order_by(urls.c.id.desc())
         yield from (HeldName(*row) for row in connection.execute(found))
+
+
+def held_among(connection: Connection, keys: Sequence[bytes]) -> list[HeldName]:
+    """Return the URLs that rules hold, of those with some keys."""
+    rows = list(rows_of_keys(connection, keys).values())
+    found: list[HeldName] = []
+    for part in chunks(rows):
+        here = connection.execute(_HELD.where(urls.c.id.in_(part)))
+        found += [HeldName(*row) for row in here]
+    return found
 
 
 def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldName]:
