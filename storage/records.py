@@ -13,7 +13,7 @@ ALIAS = 2  # a learned rule says that it is another name of a page
 ORDINARY = 0
 FIRST = -1  # the settings put it first
 QUESTION = -2  # its answer decides what a learned rule is worth
-TARGET = -4  # another URL has redirected to it
+TARGET = -4  # another URL has redirected to it, or it tests a rule: so no rule may hold it
 
 
 # Reasons for which people hold URLs, whatever the settings are.

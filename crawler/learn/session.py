@@ -39,7 +39,7 @@ from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import TrackedRule
-from canonry.storage.records import QUESTION, RecordedOutcome
+from canonry.storage.records import QUESTION, TARGET, RecordedOutcome
 from canonry.storage.rows import leases, urls
 
 _UNKNOWN = -1  # generation of rules
@@ -213,24 +213,25 @@ class LearningSession:
             for probe in self._asking.probes(connection, site, page, now)
         ]
         sooner += [row for site in sites for row in self._asking.questions(connection, site)]
-        sooner += published.sooner
+        tests = list(published.sooner)
         for site in sites:
             rules = self._rules_about([site])
-            sooner += self._watch.release(
+            tests += self._watch.release(
                 connection, site, answers[site], rules, self._in_force, now
             )
             likely = self._learner.likely_exceptions
-            sooner += self._watch.sample_copies(
+            tests += self._watch.sample_copies(
                 connection, site, answers[site], rules, self._in_force, likely, now
             )
             rare = self._learner.to_sample(rules)
             sample = self._watch.sample(connection, site, answers[site], rare, self._in_force, now)
-            sooner += sample.sooner
+            tests += sample.sooner
             later += sample.later
-        if sooner:
-            urls.promote(connection, sooner, QUESTION)
+        for rows, priority in (sooner, QUESTION), (tests, TARGET):
+            if rows:
+                urls.promote(connection, rows, priority)
         self.seconds += time.thread_time() - start
-        return Learned(tuple(later), tuple(probes), tuple(sooner))
+        return Learned(tuple(later), tuple(probes), (*tests, *sooner))
 
     def _observe(
         self, identity: str, recorded: RecordedOutcome, now: float

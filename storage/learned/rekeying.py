@@ -17,7 +17,7 @@ from canonry.storage.learned.classes import (
     release,
     rows_alive,
 )
-from canonry.storage.records import ALIAS, ORDINARY, QUESTION
+from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import transitions, url_tails
 from canonry.storage.sql.bulk import chunks, insert_rows, rows_of, stream_rows
@@ -131,8 +131,8 @@ def rekey(
     dead = answered - alive
 
     def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
-        if known.state == State.QUEUED:  # at the target of a redirect is the page
-            return known.priority > QUESTION and not is_verified(found)
+        if known.state == State.QUEUED:  # at a redirect's target is the page; tests are for others
+            return known.priority > TARGET and not is_verified(found)
         return known.state == State.HELD
 
     held: list[tuple[_KnownURL, int, Rewritten]] = []

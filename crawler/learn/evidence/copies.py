@@ -5,7 +5,8 @@ rule that makes one of them the other is nearly true, and a few random pages do 
 that differs between any two of them has been changed, and may differ between these, too.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.stances import FOR, Stance
@@ -15,6 +16,8 @@ _FAMILY = "path-prefix"
 _AUTHORITY = len("https://")  # it begins no later than here
 _DEEPEST = 8  # segments of a directory's path
 _DECIDED = FOR | {Stance.OTHER}
+_Name: TypeAlias = tuple[str, str]  # what comes before a directory's path in a URL, and after it
+_Pages: TypeAlias = dict[_Name, bytes]  # what pages of a directory say
 
 
 def is_of_copies(rule: TrackedRule) -> bool:
@@ -26,50 +29,68 @@ def is_of_copies(rule: TrackedRule) -> bool:
 
 
 def likely_exceptions(site: KnownSite, rules: Sequence[TrackedRule]) -> dict[str, list[str]]:
-    """Return by the id of each rule the URLs that it changes, and that may well contradict it.
+    """Return by the id of each rule the URLs of its directories that may well contradict it.
 
-    It is not known whether there are such URLs.
+    Of a page that was fetched in one, the name in the other is held. These are the names of pages
+    that differ between one of the rule's directories and another copy. First come those that
+    differ from the copy which is most like what the rule makes of its directory. It is not known
+    whether there are such URLs.
 
     Args:
         site: that the rules are about.
         rules: which make one directory another.
     """
-    changed = _changed(site)
+    copies = _copies(site)
     found: dict[str, list[str]] = {}
     for rule in rules:
+        old, new = rule.rewrite.old, rule.rewrite.new
+        names = dict.fromkeys([*_changed(copies, new, but=old), *_changed(copies, old, but=new)])
         tally = site.tallies.get(rule.rewrite)
-        urls = [f"{origin}{rule.rewrite.old}{rest}" for origin, rest in changed]
-        if tally is not None:
-            urls = [url for url in urls if tally.stance(url) not in _DECIDED]
-        found[rule.id] = urls
+        found[rule.id] = [
+            f"{origin}{directory}{rest}"
+            for origin, rest in names
+            if tally is None or tally.stance(f"{origin}{old}{rest}") not in _DECIDED
+            for directory in (old, new)
+        ]
     return found
 
 
-def _changed(site: KnownSite) -> list[tuple[str, str]]:
-    """Return the pages that differ between directories of a site which have some in common.
-
-    Each is what comes before its directory's path in a URL, and what comes after it.
-    """
-    copies = {
-        directory
+def _copies(site: KnownSite) -> dict[str, _Pages]:
+    """Return what is known of the directories of a site that have some pages in common."""
+    found: dict[str, _Pages] = {
+        directory: {}
         for said, tally in site.tallies.items()
         if said.family == _FAMILY and tally.totals().agree
         for directory in (said.old, said.new)
     }
-    contents: dict[tuple[str, str], set[bytes]] = {}
     for url, fact in site.known.facts.items():
         if fact.is_page:
-            for page in _places(url, copies):
-                contents.setdefault(page, set()).add(fact.sketch or fact.digest)
-    return [page for page, different in contents.items() if len(different) > 1]
+            for directory, name in _places(url, found):
+                found[directory][name] = fact.sketch or fact.digest
+    return found
 
 
-def _places(url: str, directories: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield where a URL lies in some directories: what comes before their paths, and after."""
+def _changed(copies: Mapping[str, _Pages], directory: str, but: str) -> list[_Name]:
+    """Return the names of pages that differ between a directory and its copies, but for one.
+
+    What differs from the most similar copy comes first.
+    """
+    own = copies.get(directory, {})
+    each: list[tuple[float, str, list[_Name]]] = []
+    for other, pages in copies.items():
+        common = [name for name in own if name in pages] if other not in {directory, but} else []
+        differing = [name for name in common if own[name] != pages[name]]
+        if differing:
+            each.append((len(differing) / len(common), other, differing))
+    return [name for _share, _other, names in sorted(each) for name in names]
+
+
+def _places(url: str, directories: Container[str]) -> Iterator[tuple[str, _Name]]:
+    """Yield in which of some directories a URL lies, with its name in each."""
     start = end = url.find("/", _AUTHORITY)
     for _ in range(_DEEPEST):
         if end < 0:
             return
         if url[start : end + 1] in directories:
-            yield url[:start], url[end + 1 :]
+            yield url[start : end + 1], (url[:start], url[end + 1 :])
         end = url.find("/", end + 1)

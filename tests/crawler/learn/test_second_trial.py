@@ -84,3 +84,26 @@ def test_what_another_rule_holds_meanwhile_has_not_answered(tmp_path: Path) -> N
         rule.trial_agree = 0
         assert len(trials.release(connection, [rule], in_force)) == 5, "so the trial goes on"
     store.close()
+
+
+def test_a_rule_that_held_nothing_is_tried_again_when_the_rules_have_changed(
+    tmp_path: Path,
+) -> None:
+    """What another rule held is its own when that one is revoked."""
+    store = open_store(tmp_path)
+    admit_names(store, 60)
+    trials = SecondTrials()
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        rule = rule_store.find(connection, SLASH.id)
+        rule.enter("suspended", 3.0)
+        rule_rows.put(connection, [rule])
+        in_force, _done = rule_store.publish(connection, [rule.rewrite], MAKE, 3.0)
+        held = "UPDATE url_rows SET state = {} WHERE state = {} AND tail LIKE '%/'"
+        connection.exec_driver_sql(held.format(1, 4))
+        assert trials.release(connection, [rule], in_force) == []
+        connection.exec_driver_sql(held.format(4, 1))
+        assert trials.release(connection, [rule], in_force) == [], "it is not looked at each time"
+        in_force, _done = rule_store.publish(connection, [REF.rewrite], MAKE, 4.0)
+        assert len(trials.release(connection, [rule], in_force)) == 5
+    store.close()

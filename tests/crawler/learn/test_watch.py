@@ -3,18 +3,21 @@
 from pathlib import Path
 
 from msgspec.structs import replace
-from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
+from support.stores import MAKE, admit_names, assert_counts_are_right, candidate, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.watch import Watch
+from canonry.storage import Store
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 H = "http://h.example"
 LIMITS = thresholds.load().verification
 SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
 REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
+TO_2 = LearnedRule(host="h.example", family="path-prefix", old="/v1/", new="/v2/")
+TO_3 = LearnedRule(host="h.example", family="path-prefix", old="/v2/", new="/v3/")
 
 
 def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
@@ -140,5 +143,54 @@ def test_where_canonical_links_speak_for_a_rule_names_are_asked_in_place_of_wait
             assert len(later) == len(rows)
             assert held.issuperset(rows), "what represents them is asked in its turn"
             assert most // 2 <= len(rows) <= most
+        assert_counts_are_right(connection)
+    store.close()
+
+
+def _admit_copies(store: Store, pages: int) -> None:
+    """Admit the same pages in three directories of h.example."""
+    for n in range(pages):
+        for release in ("1", "2", "3"):
+            name = candidate(f"{H}/v{release}/{n}")
+            store.admit([name._replace(source=1, depth=1)], 1.0)
+
+
+def test_rules_for_copies_have_samples_that_do_not_depend_on_the_size_of_the_site(
+    tmp_path: Path,
+) -> None:
+    """And a name is asked with all that rules in turn make of it, so that each is tested."""
+    store = open_store(tmp_path)
+    _admit_copies(store, 40)
+    watch = Watch(replace(LIMITS, sample=30, sample_share=0.0))
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [TO_2, TO_3], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [TO_2.rewrite], MAKE, 3.0)
+        rules = [rule_store.find(connection, rule.id) for rule in (TO_2, TO_3)]
+        for rule in rules:
+            rule.agree = 10
+        found = connection.exec_driver_sql("SELECT id, url FROM urls")
+        urls = dict(map(tuple, found))
+
+        def asked(answers: int, given: list[TrackedRule], likely: list[str]) -> list[str]:
+            found = {rule.id: likely for rule in given}
+            rows = watch.sample_copies(
+                connection, "h.example", answers, given, in_force, lambda _site, _rules: found, 4.0
+            )
+            return [urls[row].removeprefix(H) for row in rows]
+
+        assert asked(5, rules[:1], []) == [], "a single one may be an alias"
+        first = asked(1, rules, [])
+        assert sorted(name[:4] for name in first) in (
+            ["/v1/", "/v2/", "/v3/"],
+            ["/v2/", "/v3/"],
+        ), "the name, what the first rule makes of it, and what represents both"
+        assert len({name[4:] for name in first}) == 1
+        likely = [f"{H}/v1/39", f"{H}/v1/none"]
+        assert "/v1/39" in asked(16, rules, likely), "it comes at once"
+        everything = [name for _ in range(60) for name in asked(5, rules, [])]
+        assert len({name for name in everything if name.startswith("/v1/")}) <= 30
+        assert asked(5, rules, []) == [], "the samples are large enough"
+        rules[0].moved = rules[0].agree
+        assert asked(5, rules, []) == [], "it redirects"
         assert_counts_are_right(connection)
     store.close()

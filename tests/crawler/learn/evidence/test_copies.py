@@ -1,0 +1,77 @@
+"""Tests of copies of a directory: where they are likely to differ."""
+
+import pytest
+
+from canonry.canon.learned import Rewrite
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn.evidence.copies import is_of_copies
+from canonry.crawler.learn.learner import Learner
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.news import Answered, Moved
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+H = "http://h.example"
+FILES = 30
+
+
+def knows(contents: dict[str, dict[int, str]]) -> Learner:
+    """Return a learner that has met the files of some directories.
+
+    Args:
+        contents: by directory what those of its files say that were changed.
+    """
+    learner = Learner(thresholds.load(), registrable)
+    for n in range(FILES):
+        for directory, changed in contents.items():
+            said = changed.get(n, f"file {n}")
+            learner.observe(Answered(f"{H}{directory}{n}.txt", said.encode(), float(n)))
+            learner.decide(float(n))
+    return learner
+
+
+def rule_of(learner: Learner, old: str, new: str) -> TrackedRule:
+    """Return the rule that makes one directory another."""
+    wanted = Rewrite("h.example", "path-prefix", old=old, new=new)
+    return next(rule for rule in learner.rules("h.example") if rule.rewrite == wanted)
+
+
+def test_what_differs_between_two_copies_may_differ_between_others() -> None:
+    learner = knows({"/v1/": {}, "/v2/": {17: "changed"}})
+    learner.observe(Answered(f"{H}/v3/0.txt", b"file 0", 50.0))
+    rule = rule_of(learner, "/v1/", "/v3/")
+    assert rule.state != "active"
+    found = learner.likely_exceptions("h.example", [rule])
+    assert found == {rule.id: [f"{H}/v1/17.txt", f"{H}/v3/17.txt"]}, (
+        "and no others of its thirty files"
+    )
+
+
+def test_what_a_rule_has_met_already_is_no_question() -> None:
+    learner = knows({"/v1/": {}, "/v2/": {17: "changed"}, "/v3/": {17: "changed"}})
+    rule = rule_of(learner, "/v1/", "/v3/")
+    assert (rule.agree, rule.disagree) == (FILES - 1, 1)
+    assert learner.likely_exceptions("h.example", [rule]) == {rule.id: []}
+
+
+@pytest.mark.parametrize("changed", [{}, dict.fromkeys(range(FILES), "other")])
+def test_where_nothing_differs_or_all_does_there_is_nothing_to_look_for(
+    changed: dict[int, str],
+) -> None:
+    """Directories that have no page in common are no copies."""
+    each = {n: f"{said} {n}" for n, said in changed.items()}
+    learner = knows({"/v1/": {}, "/v2/": each})
+    learner.observe(Answered(f"{H}/v3/0.txt", b"file 0", 50.0))
+    rule = rule_of(learner, "/v1/", "/v3/")
+    assert learner.likely_exceptions("h.example", [rule]) == {rule.id: []}
+
+
+def test_a_directory_that_was_moved_is_no_copy() -> None:
+    learner = Learner(thresholds.load(), registrable)
+    for n in range(FILES):
+        learner.observe(Answered(f"{H}/new/{n}.txt", b"file %d" % n, float(n)))
+        learner.observe(Moved(f"{H}/old/{n}.txt", f"{H}/new/{n}.txt", float(n)))
+        learner.decide(float(n))
+    assert not is_of_copies(rule_of(learner, "/old/", "/new/"))
+    copied = knows({"/v1/": {}, "/v2/": {}})
+    [rule] = [r for r in copied.rules("h.example") if r.rewrite.family == "path-prefix"]
+    assert is_of_copies(rule)
