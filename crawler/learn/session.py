@@ -33,7 +33,7 @@ from canonry.crawler.learn.rules.rule_store import publish
 from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
 from canonry.crawler.learn.waiting_hops import WaitingHops
-from canonry.crawler.learn.watch import Watch
+from canonry.crawler.learn.watch import Sampled, Watch
 from canonry.crawler.plurals import agreement, counted
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
@@ -215,23 +215,31 @@ class LearningSession:
         sooner += [row for site in sites for row in self._asking.questions(connection, site)]
         tests = list(published.sooner)
         for site in sites:
-            rules = self._rules_about([site])
-            tests += self._watch.release(
-                connection, site, answers[site], rules, self._in_force, now
-            )
-            likely = self._learner.likely_exceptions
-            tests += self._watch.sample_copies(
-                connection, site, answers[site], rules, self._in_force, likely, now
-            )
-            rare = self._learner.to_sample(rules)
-            sample = self._watch.sample(connection, site, answers[site], rare, self._in_force, now)
+            sample = self._test(connection, site, answers[site], now)
             tests += sample.sooner
             later += sample.later
-        for rows, priority in (sooner, QUESTION), (tests, TARGET):
-            if rows:
-                urls.promote(connection, rows, priority)
+        urls.promote(connection, sooner, QUESTION)
+        urls.promote(connection, tests, TARGET)
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), tuple(probes), (*tests, *sooner))
+
+    def _test(self, connection: Connection, site: str, answers: int, now: float) -> Sampled:
+        """Release some of what the active rules of a site hold, to test them.
+
+        Args:
+            connection: in a writing transaction.
+            site: the site.
+            answers: how many of its URLs have answered.
+            now: seconds since 1970.
+        """
+        rules, likely = self._rules_about([site]), self._learner.likely_exceptions
+        found = self._watch.release(connection, site, answers, rules, self._in_force, now)
+        found += self._watch.sample_copies(
+            connection, site, answers, rules, self._in_force, likely, now
+        )
+        rare = self._learner.to_sample(rules)
+        sample = self._watch.sample(connection, site, answers, rare, self._in_force, now)
+        return sample._replace(sooner=found + sample.sooner)
 
     def _observe(
         self, identity: str, recorded: RecordedOutcome, now: float

@@ -212,7 +212,8 @@ def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
         rows: of URLs in any state; those that are not queued keep their priority.
         priority: `QUESTION` or `TARGET`.
     """
-    _PROMOTE.run_many(connection, [{"row": row, "to": priority} for row in rows])
+    if changes := [{"row": row, "to": priority} for row in rows]:
+        _PROMOTE.run_many(connection, changes)
 
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
