@@ -37,6 +37,7 @@ _LARGER = 32  # a site that has answered so often is looked at again after one m
 _NAMES = 1_000  # that are likely to contradict a rule, and may be held
 _LIKELY = 24  # URLs of each rule that are asked because of that
 _LOOKS = 8  # for each answer, if the first ones find nothing
+_VAIN = 16  # looks for what a rule holds that found nothing, until other rules are in force
 _SEVERAL = 2  # rules that make one directory another
 _ON_THEIR_WAY = 64  # URLs of a host that are requested next, or are requested already
 
@@ -213,10 +214,14 @@ class Watch:
             if sample.rules is not in_force:  # it may hold what another one held
                 sample.rules, sample.vain = in_force, 0
         for _ in range(_LOOKS * answers):
-            small = [rule for rule in active if self._tried(rule) < self._limits.sample]
+            small = [
+                rule
+                for rule in active
+                if self._size(rule) < self._limits.sample and self._sample_of(rule).vain < _VAIN
+            ]
             if not small or len(found) >= answers:
                 break
-            rule = min(small, key=lambda rule: (self._tried(rule), rule.id))
+            rule = min(small, key=lambda rule: (self._size(rule), rule.id))
             one = _held(connection, site, [rule], in_force, here.next_place())
             if one is None or one.row in found:
                 self._sample_of(rule).vain += 1
@@ -234,10 +239,6 @@ class Watch:
     def _size(self, rule: TrackedRule) -> int:
         """Return how many paths of a rule were tested."""
         return self._sample_of(rule).size(rule)
-
-    def _tried(self, rule: TrackedRule) -> int:
-        """Return how many paths of a rule were tested, or looked for in vain."""
-        return self._size(rule) + self._sample_of(rule).vain
 
     def _sample_of(self, rule: TrackedRule) -> _Sample:
         """Return how much of what a rule holds was asked."""
