@@ -14,6 +14,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 _FAMILY = "path-prefix"
 _AUTHORITY = len("https://")  # it begins no later than here
+_NEAR = 0.25  # the share of their common pages in which two copies differ, at most
 _DEEPEST = 8  # segments of a directory's path
 _DECIDED = FOR | {Stance.OTHER}
 _Name: TypeAlias = tuple[str, str]  # what comes before a directory's path in a URL, and after it
@@ -73,14 +74,14 @@ def _copies(site: KnownSite) -> dict[str, _Pages]:
 def _changed(copies: Mapping[str, _Pages], directory: str, but: str) -> list[_Name]:
     """Return the names of pages that differ between a directory and its copies, but for one.
 
-    What differs from the most similar copy comes first.
+    What differs from the most similar copy comes first. Where much differs, it is another work.
     """
     own = copies.get(directory, {})
     each: list[tuple[float, str, list[_Name]]] = []
     for other, pages in copies.items():
         common = [name for name in own if name in pages] if other not in {directory, but} else []
         differing = [name for name in common if own[name] != pages[name]]
-        if differing:
+        if 0 < len(differing) < _NEAR * len(common):
             each.append((len(differing) / len(common), other, differing))
     return [name for _share, _other, names in sorted(each) for name in names]
 
