@@ -215,16 +215,17 @@ class LearningSession:
         sooner += [row for site in sites for row in self._asking.questions(connection, site)]
         tests = list(published.sooner)
         for site in sites:
-            sample = self._test(connection, site, answers[site], now)
-            tests += sample.sooner
+            sample = self._sample(connection, site, answers[site], now)
+            sooner += sample.sooner
             later += sample.later
+            tests += sample.tests
         urls.promote(connection, sooner, QUESTION)
         urls.promote(connection, tests, TARGET)
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), tuple(probes), (*tests, *sooner))
 
-    def _test(self, connection: Connection, site: str, answers: int, now: float) -> Sampled:
-        """Release some of what the active rules of a site hold, to test them.
+    def _sample(self, connection: Connection, site: str, answers: int, now: float) -> Sampled:
+        """Release some of what the active rules of a site hold.
 
         Args:
             connection: in a writing transaction.
@@ -232,14 +233,13 @@ class LearningSession:
             answers: how many of its URLs have answered.
             now: seconds since 1970.
         """
-        rules, likely = self._rules_about([site]), self._learner.likely_exceptions
-        found = self._watch.release(connection, site, answers, rules, self._in_force, now)
-        found += self._watch.sample_copies(
-            connection, site, answers, rules, self._in_force, likely, now
-        )
+        rules, rules_now = self._rules_about([site]), self._in_force
+        single = self._watch.release(connection, site, answers, rules, rules_now, now)
+        likely = self._learner.likely_exceptions
+        tests = self._watch.sample_copies(connection, site, answers, rules, rules_now, likely, now)
         rare = self._learner.to_sample(rules)
-        sample = self._watch.sample(connection, site, answers, rare, self._in_force, now)
-        return sample._replace(sooner=found + sample.sooner)
+        sample = self._watch.sample(connection, site, answers, rare, rules_now, now)
+        return Sampled(single + sample.sooner, sample.later, tests)
 
     def _observe(
         self, identity: str, recorded: RecordedOutcome, now: float

@@ -84,10 +84,12 @@ class Sampled(NamedTuple):
     Attributes:
         sooner: rows that were released, and those that represent them and are to be asked as well.
         later: rows that were deferred, since other names are asked in their place.
+        tests: rows as in `sooner`, that no other rule may hold meanwhile.
     """
 
     sooner: list[int]
     later: list[int]
+    tests: Sequence[int] = ()
 
 
 class Watch:
