@@ -139,7 +139,9 @@ def test_where_canonical_links_speak_for_a_rule_names_are_asked_in_place_of_wait
         rule = rule_store.find(connection, SLASH.id)
         for by_word, most in ((False, 0), (True, 40)):
             pairs = [(rule, by_word)]
-            rows, later = watch.sample(connection, "h.example", 1_000, pairs, in_force, 10.0)
+            rows, later, _tests = watch.sample(
+                connection, "h.example", 1_000, pairs, in_force, 10.0
+            )
             assert len(later) == len(rows)
             assert held.issuperset(rows), "what represents them is asked in its turn"
             assert most // 2 <= len(rows) <= most
