@@ -5,7 +5,7 @@ paths that made it active tell little about rare exceptions. Then it is one URL 
 a site may change.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -70,8 +70,6 @@ class _Sample:
     agreed: int  # paths, before the first was asked
     asked: int = 0
     likely: int = 0  # URLs that were likely to contradict it
-    vain: int = 0  # looks that found nothing that it holds ...
-    rules: RulesInForce | None = None  # ... while these rules were in force
 
     def size(self, rule: TrackedRule) -> int:
         """Return how many paths were tested, those included that have not answered."""
@@ -108,6 +106,8 @@ class Watch:
         self._limits = limits
         self._rounds: OrderedDict[str, _Round] = OrderedDict()
         self._samples: OrderedDict[str, _Sample] = OrderedDict()  # by rule
+        self._rules: RulesInForce | None = None  # in force
+        self._vain = Counter[str]()  # looks for what a rule holds that found nothing, since then
         self.in_place = InPlace()
 
     def sample(
@@ -195,8 +195,11 @@ class Watch:
             now: seconds since 1970.
         """
         copies = [rule for rule in rules if is_of_copies(rule)]
-        if len(copies) < _SEVERAL:
+        if len(copies) < _SEVERAL or not self._limits.sample:
             return []
+        if in_force is not self._rules:  # a rule may hold what another one held
+            self._rules = in_force
+            self._vain.clear()
         active, here = self._active(site, copies, now)
         found: dict[int, HeldName] = {}
         here.unlooked += answers
@@ -211,22 +214,18 @@ class Watch:
                 some = held[: _LIKELY - sample.likely]
                 sample.likely += len(some)
                 found |= {one.row: one for one in some}
-        for rule in active:
-            sample = self._sample_of(rule)
-            if sample.rules is not in_force:  # it may hold what another one held
-                sample.rules, sample.vain = in_force, 0
         for _ in range(_LOOKS * answers):
             small = [
                 rule
                 for rule in active
-                if self._size(rule) < self._limits.sample and self._sample_of(rule).vain < _VAIN
+                if self._size(rule) < self._limits.sample and self._vain[rule.id] < _VAIN
             ]
             if not small or len(found) >= answers:
                 break
             rule = min(small, key=lambda rule: (self._size(rule), rule.id))
             one = _held(connection, site, [rule], in_force, here.next_place())
             if one is None or one.row in found:
-                self._sample_of(rule).vain += 1
+                self._vain[rule.id] += 1
             else:
                 self._sample_of(rule).asked += 1
                 found[one.row] = one
