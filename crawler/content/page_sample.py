@@ -80,9 +80,9 @@ class PageSample:
         found = self._known.get(shingle)
         if found is None:
             share = _SHARE * (len(self._ends) - bisect_left(self._ends, shingle))
-            found = self._known[shingle] = len(self._with[shingle]) < max(
-                _FEWEST_HEADINGS, share
-            ) and self._times[shingle] < max(_FEWEST_PAGES, share)
+            headings, pages = len(self._with[shingle]), self._times[shingle]
+            few_headings = headings < max(_FEWEST_HEADINGS, share)
+            found = self._known[shingle] = few_headings and pages < max(_FEWEST_PAGES, share)
         return found
 
     def _count(self, page: _Page) -> None:

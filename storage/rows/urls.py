@@ -212,8 +212,7 @@ def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
         rows: of URLs in any state; those that are not queued keep their priority.
         priority: `QUESTION` or `TARGET`.
     """
-    if changes := [{"row": row, "to": priority} for row in rows]:
-        _PROMOTE.run_many(connection, changes)
+    _PROMOTE.run_many(connection, [{"row": row, "to": priority} for row in rows])
 
 
 def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:

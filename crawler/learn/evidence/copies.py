@@ -9,14 +9,13 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.stances import FOR, Stance
+from canonry.crawler.learn.memory.stances import DECIDED
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _FAMILY = "path-prefix"
 _AUTHORITY = len("https://")  # it begins no later than here
 _NEAR = 0.25  # the share of their common pages in which two copies differ, at most
 _DEEPEST = 8  # segments of a directory's path
-_DECIDED = FOR | {Stance.OTHER}
 _Name: TypeAlias = tuple[str, str]  # what comes before a directory's path in a URL, and after it
 _Pages: TypeAlias = dict[_Name, bytes]  # what pages of a directory say
 
@@ -50,7 +49,7 @@ def likely_exceptions(site: KnownSite, rules: Sequence[TrackedRule]) -> dict[str
         found[rule.id] = [
             f"{origin}{directory}{rest}"
             for origin, rest in names
-            if tally is None or tally.stance(f"{origin}{old}{rest}") not in _DECIDED
+            if tally is None or tally.stance(f"{origin}{old}{rest}") not in DECIDED
             for directory in (old, new)
         ]
     return found

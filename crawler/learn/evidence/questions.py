@@ -10,7 +10,7 @@ from typing import NamedTuple
 from canonry.canon.learned import FAMILIES, Rewrite, names_before, names_in
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.stances import FOR, Stance
+from canonry.crawler.learn.memory.stances import DECIDED
 from canonry.crawler.learn.memory.tally import RuleTally
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
@@ -24,7 +24,6 @@ _LOOKS = 32  # at queued URLs, for each answer and each question that is found
 _DOUBLED = 3  # times, the pause between looks that find nothing, until a rule is new
 LOOKED_AT = 1_000  # queued URLs that are looked at at once
 _FURTHEST = 16 * LOOKED_AT  # in the queue
-_DECIDED = FOR | {Stance.OTHER}
 
 
 def is_open(site: KnownSite, tally: RuleTally) -> bool:
@@ -210,4 +209,4 @@ def is_by_word(tally: RuleTally) -> bool:
 
 def _is_decided(tally: RuleTally, members: Iterable[str]) -> bool:
     """Return True if one of the URLs says something already of which a rule makes the same."""
-    return any(tally.stance(url) in _DECIDED for url in members)
+    return any(tally.stance(url) in DECIDED for url in members)

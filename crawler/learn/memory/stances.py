@@ -23,6 +23,7 @@ class Stance(IntEnum):
 
 
 FOR = frozenset({Stance.MOVED, Stance.SAME, Stance.NAMED})
+DECIDED = FOR | {Stance.OTHER}  # a URL that says this is no question any more
 AGAINST = frozenset({Stance.OTHER, Stance.ALONE})  # ALONE only where the site redirects
 
 _NONE: Counter[Stance] = Counter()

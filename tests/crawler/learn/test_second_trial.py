@@ -2,16 +2,28 @@
 
 from pathlib import Path
 
+from sqlalchemy import Connection
 from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 H = "http://h.example"
 SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
 REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
+
+
+def suspended_slash(connection: Connection) -> tuple[TrackedRule, RulesInForce]:
+    """Import both rules, of which one is suspended; return it, and the rules in force."""
+    rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+    rule = rule_store.find(connection, SLASH.id)
+    rule.enter("suspended", 3.0)
+    rule_rows.put(connection, [rule])
+    return rule, rule_store.publish(connection, [rule.rewrite], MAKE, 3.0)[0]
 
 
 def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
@@ -21,11 +33,7 @@ def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
     admit_names(store, 40)
     trials = SecondTrials()
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
-        rule = rule_store.find(connection, SLASH.id)
-        rule.enter("suspended", 3.0)
-        rule_rows.put(connection, [rule])
-        in_force, _done = rule_store.publish(connection, [rule.rewrite], MAKE, 3.0)
+        rule, in_force = suspended_slash(connection)
 
         def released() -> list[int]:
             return trials.release(connection, [rule], in_force)
@@ -68,11 +76,7 @@ def test_what_another_rule_holds_meanwhile_has_not_answered(tmp_path: Path) -> N
     admit_names(store, 60)
     trials = SecondTrials()
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
-        rule = rule_store.find(connection, SLASH.id)
-        rule.enter("suspended", 3.0)
-        rule_rows.put(connection, [rule])
-        in_force, _done = rule_store.publish(connection, [rule.rewrite], MAKE, 3.0)
+        rule, in_force = suspended_slash(connection)
         asked = trials.release(connection, [rule], in_force)
         rule.trial_agree = 16
         asked += trials.release(connection, [rule], in_force)
@@ -94,11 +98,7 @@ def test_a_rule_that_held_nothing_is_tried_again_when_the_rules_have_changed(
     admit_names(store, 60)
     trials = SecondTrials()
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
-        rule = rule_store.find(connection, SLASH.id)
-        rule.enter("suspended", 3.0)
-        rule_rows.put(connection, [rule])
-        in_force, _done = rule_store.publish(connection, [rule.rewrite], MAKE, 3.0)
+        rule, in_force = suspended_slash(connection)
         held = "UPDATE url_rows SET state = {} WHERE state = {} AND tail LIKE '%/'"
         connection.exec_driver_sql(held.format(1, 4))
         assert trials.release(connection, [rule], in_force) == []
