@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from typing import ParamSpec, TextIO
 
 from canonry import __version__
 from canonry.canon import InvalidURL, PolicyError, RulesError
@@ -28,15 +28,16 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         begun = time.monotonic()
-        if sys.stdout is None:  # it was closed, as by ">&-"
-            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the end
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # it was closed, as by ">&-"
+                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
         try:
             code = command(*args, **kwargs)
             sys.stdout.flush()  # what cannot be written is told here, not when Python ends
         except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
             code = _told(error, USAGE)
         except BrokenPipeError:  # the reader has closed the pipe, as "head" does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _forget(sys.stdout)
             code = FAILED
         except (StoreError, InvalidURL, OSError) as error:
             code = _told(error, FAILED)
@@ -45,9 +46,18 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
             code = INTERRUPTED
         if LOUDNESS.verbose:
             _describe(code, time.monotonic() - begun)
+        try:
+            sys.stderr.flush()
+        except OSError:  # what nobody can read does not change the code
+            _forget(sys.stderr)
         sys.exit(code)
 
     return run
+
+
+def _forget(stream: TextIO) -> None:
+    """Let what a stream still holds go nowhere, so that Python does not fail when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _told(error: Exception, code: int) -> int:

@@ -63,7 +63,8 @@ class ProxyRoutes:
         if self.hides(host):
             return
         try:
-            await asyncio.wait_for(guard.resolve(host, port), self._longest)
+            async with asyncio.timeout(self._longest):
+                await guard.resolve(host, port)
         except AddressRefusedError:
             raise
         except OSError:  # time-outs are such errors, too

@@ -4,7 +4,8 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import IO, cast
 
 from rich.console import Console
 from rich.markup import escape
@@ -54,9 +55,31 @@ def displaying(console: Console) -> Iterator[None]:
 
 def _console(*, stderr: bool) -> Console:
     """Return a console; in a pipe, it is wide enough for tables of URLs unless COLUMNS is set."""
-    is_known = "COLUMNS" in os.environ or (sys.stderr if stderr else sys.stdout).isatty()
+    stream = cast("IO[str]", _Heedless(sys.stderr)) if stderr else sys.stdout
+    is_known = "COLUMNS" in os.environ or stream.isatty()
     width = None if is_known else _PIPE_WIDTH
-    return Console(stderr=stderr, soft_wrap=True, highlight=False, width=width)
+    return Console(file=stream, stderr=stderr, soft_wrap=True, highlight=False, width=width)
+
+
+class _Heedless:
+    """A stream for messages: those that it cannot take are lost, and the job goes on.
+
+    Its reader may have left, as "2>&1 | head" does, its terminal be closed, or its disk be full.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
 
 
 def notify(message: str) -> None:

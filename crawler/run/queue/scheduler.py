@@ -206,8 +206,9 @@ class Scheduler:
     async def _pause(self, seconds: float) -> None:
         """Wait for an event, at most for a time."""
         self._wake.clear()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), seconds)
+        with suppress(TimeoutError):  # `wait_for` of Python 3.11 may lose a cancellation
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
 
     async def _pause_until(self, moment: float | None) -> None:
         """Wait for an event or a moment, at most for the longest wait."""

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -108,6 +108,24 @@ def test_a_full_disk_is_told(folder: Path, line: str, capsys: pytest.CaptureFixt
         main(line.split())
     assert ended.value.code == 1
     assert capsys.readouterr().err.endswith("No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("where", ["/dev/full", None])
+def test_messages_that_cannot_be_written_do_not_end_a_command(
+    folder: Path,
+    where: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stderr", where and open(where, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+    with pytest.raises(SystemExit) as ended:
+        main(["dedup", "urls.txt", "-v"])
+    with suppress(OSError):
+        sys.stderr.close()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.splitlines() == ["http://a.example/1", "mailto:x@y"]
+    assert folder.exists()
 
 
 def test_every_exit_code_is_met(folder: Path) -> None:

@@ -242,6 +242,24 @@ def test_ctrl_c_loses_nothing_and_repeats_no_request(
     assert pages_of(tmp_path) == undisturbed
 
 
+def test_a_crawl_that_nobody_listens_to_stops_and_goes_on_as_others(
+    tmp_path: Path, undisturbed: set[tuple[str, int]]
+) -> None:
+    """The reader of its messages has left, as that of "2>&1 | head" does."""
+    with demo_site(pause=0.002) as served:
+        words = crawl_words(served)
+        with start(tmp_path, *words) as process:
+            wait_for(lambda: served.requests > 80)
+            process.stderr.close()
+            process.terminate()
+            assert process.wait(60) == 3
+        assert 0 < len(pages_of(tmp_path)) < len(undisturbed)
+        with start(tmp_path, *words) as process:
+            process.stderr.close()
+            assert process.wait(60) == 0
+    assert pages_of(tmp_path) == undisturbed
+
+
 def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
     """The server answers when the crawl has ended, or else after its time limit."""
     (tmp_path / "c.toml").write_text("[fetch]\ntimeout = 1000.0\n")
