@@ -13,7 +13,7 @@ from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.life.lifecycle import WITHDRAWN
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
-from canonry.crawler.learn.second_trial import held_by
+from canonry.crawler.learn.trials.held_urls import held_by
 from canonry.storage import known_url
 from canonry.storage.known_url import KnownContent
 from canonry.storage.learned import history, rule_rows

@@ -30,10 +30,10 @@ from canonry.crawler.learn.news import Answered, Moved
 from canonry.crawler.learn.rules.gate import reason_to_block
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rule_store import publish
-from canonry.crawler.learn.second_trial import SecondTrials
 from canonry.crawler.learn.store_archive import StoreArchive
+from canonry.crawler.learn.trials.occasion import Occasion
+from canonry.crawler.learn.trials.site_trials import SiteTrials
 from canonry.crawler.learn.waiting_hops import WaitingHops
-from canonry.crawler.learn.watch import Sampled, Watch
 from canonry.crawler.plurals import agreement, counted
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
@@ -83,8 +83,9 @@ class LearningSession:
         self._fitted_until = _UNKNOWN  # the generation up to which experience is not read again
         self._in_force = RulesInForce((), canonicalizer)
         self._waiting = WaitingHops()
-        self._second_trials = SecondTrials()
-        self._watch = Watch(thresholds.verification)
+        self._trials = SiteTrials(
+            thresholds.verification, self._learner.to_sample, self._learner.likely_exceptions
+        )
         self._gone = GoneNames()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
         self.seconds = 0.0  # of CPU time, spent on learning
@@ -120,8 +121,7 @@ class LearningSession:
     def forget(self) -> None:
         """Forget what came from a transaction that was rolled back."""
         self._learner.forget()
-        self._second_trials.clear()
-        self._watch.in_place.clear()
+        self._trials.clear()
         self._waiting.clear()
         self._gone.clear()
         self._generation = _UNKNOWN
@@ -200,7 +200,7 @@ class LearningSession:
         for moved in self._waiting.answered(connection, ends, now):
             self._learner.observe(moved)
         later = [a.replaces for r in recorded for a in r.admissions if a.replaces is not None]
-        settled = self._watch.in_place.settle(connection, recorded, self._in_force, now)
+        settled = self._trials.in_place.settle(connection, recorded, self._in_force, now)
         for moved in settled.moved:
             self._learner.observe(moved)
         later += settled.held
@@ -215,31 +215,17 @@ class LearningSession:
         sooner += [row for site in sites for row in self._asking.questions(connection, site)]
         tests = list(published.sooner)
         for site in sites:
-            sample = self._sample(connection, site, answers[site], now)
-            sooner += sample.sooner
-            later += sample.later
-            tests += sample.tests
+            rules = self._rules_about([site])
+            found = self._trials.release(
+                Occasion(connection, site, answers[site], rules, self._in_force, now)
+            )
+            sooner += found.sooner
+            later += found.later
+            tests += found.tests
         urls.promote(connection, sooner, QUESTION)
         urls.promote(connection, tests, TARGET)
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), tuple(probes), (*tests, *sooner))
-
-    def _sample(self, connection: Connection, site: str, answers: int, now: float) -> Sampled:
-        """Release some of what the active rules of a site hold.
-
-        Args:
-            connection: in a writing transaction.
-            site: the site.
-            answers: how many of its URLs have answered.
-            now: seconds since 1970.
-        """
-        rules, rules_now = self._rules_about([site]), self._in_force
-        single = self._watch.release(connection, site, answers, rules, rules_now, now)
-        likely = self._learner.likely_exceptions
-        tests = self._watch.sample_copies(connection, site, answers, rules, rules_now, likely, now)
-        rare = self._learner.to_sample(rules)
-        sample = self._watch.sample(connection, site, answers, rare, rules_now, now)
-        return Sampled(single + sample.sooner, sample.later, tests)
 
     def _observe(
         self, identity: str, recorded: RecordedOutcome, now: float
@@ -299,7 +285,7 @@ class LearningSession:
         """
         decisions = self._learner.decide(now)
         about = self._rules_about(sites)
-        undecided = self._second_trials.undecided(connection, about)
+        undecided = self._trials.second.undecided(connection, about)
         for rule in undecided:
             rule.enter("revoked", now)
         changed = []
@@ -333,7 +319,7 @@ class LearningSession:
                 )
         known = self._rules_about(sites) if changed else about
         rules = {rule.rewrite: rule for rule in (*decisions.changed, *known)}
-        tried = self._second_trials.release(connection, rules.values(), self._in_force)
+        tried = self._trials.second.release(connection, rules.values(), self._in_force)
         return Learned(tuple(later), (), tuple(tried))
 
     def _notify_of(self, change: StateChange) -> None:

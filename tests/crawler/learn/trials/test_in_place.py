@@ -6,10 +6,10 @@ import pytest
 from support.stores import MAKE, admit_names, assert_counts_are_right, candidate, open_store
 
 from canonry.canon import LearnedRule
-from canonry.crawler.learn.in_place import InPlace
 from canonry.crawler.learn.news import Moved
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
+from canonry.crawler.learn.trials.in_place import InPlace
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import classes
 from canonry.storage.sql.schema import urls

@@ -4,20 +4,20 @@ If a site changes after its last link was found, its rules predict nothing any m
 trial, a rule would hold its URLs for ever, even those that have become pages of their own.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 
 from sqlalchemy import Connection
 
 from canonry.crawler.learn.life.lifecycle import REHABILITATION
 from canonry.crawler.learn.rules.in_force import RulesInForce
+from canonry.crawler.learn.trials.held_urls import held_by
 from canonry.storage.learned import history
-from canonry.storage.learned.classes import Rewritten, release
-from canonry.storage.learned.held_names import HeldName, held_again, held_on, still_awaited
+from canonry.storage.learned.classes import release
+from canonry.storage.learned.held_names import held_again, held_on, still_awaited
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 5
-_SOME = 32  # held URLs at once, for which it is found what rules make of them
 _LOOKED_AT = 2_000  # URLs that the rule holds
 
 
@@ -97,27 +97,6 @@ class SecondTrials:
             asked += release(connection, chosen)
             released += chosen
         return released
-
-
-def held_by(
-    rule: TrackedRule, names: Iterable[HeldName], in_force: RulesInForce
-) -> Iterator[HeldName]:
-    """Yield the held URLs that a rule makes equal to those which represent them.
-
-    Mostly the first one will do, so at first it is one, and then many at once.
-    """
-    left, size = iter(names), 1
-    while some := list(islice(left, size)):
-        found = in_force.change_all_held([one.url for one in some])
-        for one, made in zip(some, found, strict=True):
-            if _uses(rule, made) or _uses(rule, in_force.rewrite_held(one.represented_by)):
-                yield one
-        size = _SOME
-
-
-def _uses(rule: TrackedRule, made: Rewritten | None) -> bool:
-    """Return True if a rule is one of those that changed a URL."""
-    return made is not None and rule.id in made.rules
 
 
 def _held_by(connection: Connection, rule: TrackedRule, in_force: RulesInForce) -> list[int]:

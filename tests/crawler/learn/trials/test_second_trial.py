@@ -8,7 +8,7 @@ from support.stores import MAKE, admit_names, assert_counts_are_right, open_stor
 from canonry.canon import LearnedRule
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.learn.second_trial import SecondTrials
+from canonry.crawler.learn.trials.second_trial import SecondTrials
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 

@@ -1,0 +1,113 @@
+"""The sample: some of what a rule holds is asked soon after it became active, all over the host.
+
+The few paths that made it active tell little about rare exceptions.
+"""
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from canonry.canon.learned import site_in, without_port
+from canonry.crawler.learn.life.thresholds import Verification
+from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
+from canonry.crawler.learn.trials.in_place import InPlace
+from canonry.crawler.learn.trials.occasion import Occasion
+from canonry.crawler.learn.trials.watched import Watched
+from canonry.storage.learned import history
+from canonry.storage.learned.classes import release
+from canonry.storage.learned.held_names import HeldName
+from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.rows.leases import queued_on
+
+_ON_THEIR_WAY = 64  # URLs of a host that are requested next, or are requested already
+
+
+class Sampled(NamedTuple):
+    """What follows from the choice of a sample.
+
+    Attributes:
+        sooner: rows that were released, and those that represent them and are to be asked as well.
+        later: rows that were deferred, since other names are asked in their place.
+    """
+
+    sooner: list[int]
+    later: list[int]
+
+
+def sample(
+    occasion: Occasion,
+    rules: Sequence[tuple[TrackedRule, bool]],
+    watched: Watched,
+    in_place: InPlace,
+    limits: Verification,
+) -> Sampled:
+    """Release a part of the samples of active rules that are not yet large enough.
+
+    With what represents them, they are compared soon. How many paths are tested before a rule
+    needs no more depends on how many URLs of the site are fetched. Where canonical links speak
+    for a rule, and a page still waits in the queue, a name of it is asked in its place: that
+    costs nothing, so it only depends on the rule's sample.
+
+    Args:
+        occasion: at which that may be due; its rules are not looked at.
+        rules: active ones of the site that need a sample, each with True if canonical links speak
+            for it.
+        watched: where it is noted.
+        in_place: gets the names that are asked in place of what represents them.
+        limits: how large the samples are.
+    """
+    by_word = {rule.id: is_by_word for rule, is_by_word in rules}
+    active = [rule for rule, _is_by_word in rules if rule.state == "active"]
+    here = watched.site(occasion.site, occasion.now)
+    here.unsampled += occasion.answers if active else 0
+    most, here.unsampled = divmod(here.unsampled, limits.sample_every)
+    if not most or all(watched.tested(rule) >= limits.sample for rule in active):
+        return Sampled([], [])
+    waiting = queued_on(occasion.connection, without_port(occasion.site))
+    largest = limits.sample / sqrt(len(active))
+    share = limits.sample_share * (waiting + here.before + here.answers)
+    paid = min(largest, share / len(active))
+    found: dict[int, HeldName] = {}
+    instead: dict[int, int] = {}
+    may_wait = _waiting(occasion.connection)
+    for _ in range(most):
+        small = [r for r in active if watched.tested(r) < (largest if by_word[r.id] else paid)]
+        if not small:
+            break
+        rule = min(small, key=lambda rule: (watched.tested(rule), rule.id))
+        place, one = here.next_place(), None
+        if by_word[rule.id]:
+            one = held_at(place, occasion, [rule], may_wait)
+        if one is not None:
+            instead[one.row] = one.representative
+        elif watched.tested(rule) < paid:
+            one = held_at(place, occasion, [rule])
+        watched.sample_of(rule).asked += 1  # also in vain: what it holds may be elsewhere
+        if one is not None:
+            found[one.row] = one
+    paired = [one for one in found.values() if one.row not in instead]
+    released = release(occasion.connection, instead) if instead else []
+    sooner = released + release_in_pairs(occasion, paired)
+    added = in_place.add(occasion.connection, {row: instead[row] for row in released})
+    return Sampled(sooner, added)
+
+
+def _waiting(connection: Connection) -> Callable[[HeldName], bool]:
+    """Return what tells whether the page that represents a name waits, and is not asked soon.
+
+    What is requested next may be on its way already; then the page would be fetched twice.
+    """
+    next_of: dict[str, frozenset[int]] = {}  # rows, by host
+
+    def may_wait(one: HeldName) -> bool:
+        if not one.may_wait:
+            return False
+        host = without_port(site_in(one.represented_by))
+        if host not in next_of:
+            first = history.queued_of(connection, host, _ON_THEIR_WAY, 0)
+            next_of[host] = frozenset(row for row, _url in first)
+        return one.representative not in next_of[host]
+
+    return may_wait

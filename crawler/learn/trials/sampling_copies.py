@@ -1,0 +1,112 @@
+"""The samples of copies: directories that are nearly the same are tested where they may differ."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from canonry.crawler.learn.evidence.copies import is_of_copies
+from canonry.crawler.learn.life.thresholds import Verification
+from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
+from canonry.crawler.learn.trials.occasion import Occasion
+from canonry.crawler.learn.trials.watched import Watched, WatchedSite
+from canonry.storage.learned.held_names import HeldName, held_among
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+if TYPE_CHECKING:
+    from canonry.crawler.learn.rules.in_force import RulesInForce
+
+_SEVERAL = 2  # rules that make one directory another
+_LOOK_AGAIN = 16  # answers of a site, until it is looked at where its rules are likely to fail
+_LARGER = 32  # a site that has answered so often is looked at again after one more answer
+_NAMES = 1_000  # that are likely to contradict a rule, and may be held
+_LIKELY = 24  # URLs of each rule that are asked because of that
+_LOOKS = 8  # for each answer, if the first ones find nothing
+_VAIN = 16  # looks for what a rule holds that found nothing, until other rules are in force
+
+Likely: TypeAlias = Callable[[str, Sequence[TrackedRule]], Mapping[str, Sequence[str]]]
+
+
+class CopiesSampler:
+    """Chooses what is asked of directories that are copies of each other.
+
+    Of several directories that have the same pages, some are releases or branches: nearly the
+    same, but for what was changed. So their rules need a sample in any case, however small the
+    site is; and what differs between two of them is asked of the others, too.
+    """
+
+    def __init__(self, limits: Verification, watched: Watched, likely: Likely) -> None:
+        """Start with no site.
+
+        Args:
+            limits: how large the samples are.
+            watched: where it is noted.
+            likely: returns by the ids of rules of a site identities that may contradict them; not
+                all of these are held.
+        """
+        self._limits = limits
+        self._watched = watched
+        self._likely = likely
+        self._rules: RulesInForce | None = None  # in force
+        self._vain = Counter[str]()  # looks for what a rule holds that found nothing, since then
+
+    def release(self, occasion: Occasion) -> list[int]:
+        """Release more of what rules hold for copies of a directory; return the rows.
+
+        Args:
+            occasion: at which that may be due.
+        """
+        copies = [rule for rule in occasion.rules if is_of_copies(rule)]
+        if len(copies) < _SEVERAL or not self._limits.sample:
+            return []
+        if occasion.in_force is not self._rules:  # a rule may hold what another one held
+            self._rules = occasion.in_force
+            self._vain.clear()
+        active = [rule for rule in copies if rule.state == "active"]
+        here = self._watched.site(occasion.site, occasion.now)
+        found: dict[int, HeldName] = {}
+        here.unlooked += occasion.answers
+        here.copied += occasion.answers
+        if here.unlooked >= max(_LOOK_AGAIN, here.copied // _LARGER):
+            here.unlooked = 0
+            found |= self._likely_ones(occasion, active)
+        self._add_any(found, occasion, active, here)
+        return release_in_pairs(occasion, list(found.values()))
+
+    def _likely_ones(
+        self, occasion: Occasion, active: Sequence[TrackedRule]
+    ) -> dict[int, HeldName]:
+        """Return held URLs that may well contradict the rules that hold them, by row."""
+        found: dict[int, HeldName] = {}
+        left = [rule for rule in active if self._watched.sample_of(rule).likely < _LIKELY]
+        names = self._likely(occasion.site, left) if left else {}
+        for rule in left:
+            sample = self._watched.sample_of(rule)
+            keys = occasion.in_force.keys_of(names[rule.id][:_NAMES])
+            some = held_among(occasion.connection, keys)[: _LIKELY - sample.likely]
+            sample.likely += len(some)
+            found |= {one.row: one for one in some}
+        return found
+
+    def _add_any(
+        self,
+        found: dict[int, HeldName],
+        occasion: Occasion,
+        active: Sequence[TrackedRule],
+        here: WatchedSite,
+    ) -> None:
+        """Add held URLs from all over the host, until there is one for each answer."""
+        for _ in range(_LOOKS * occasion.answers):
+            small = [
+                rule
+                for rule in active
+                if self._watched.tested(rule) < self._limits.sample and self._vain[rule.id] < _VAIN
+            ]
+            if not small or len(found) >= occasion.answers:
+                break
+            rule = min(small, key=lambda rule: (self._watched.tested(rule), rule.id))
+            one = held_at(here.next_place(), occasion, [rule])
+            if one is None or one.row in found:
+                self._vain[rule.id] += 1
+            else:
+                self._watched.sample_of(rule).asked += 1
+                found[one.row] = one

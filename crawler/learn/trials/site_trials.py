@@ -1,0 +1,72 @@
+"""The trials of a site's rules, one after the other, whenever URLs of it have answered."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from canonry.crawler.learn.life.thresholds import Verification
+from canonry.crawler.learn.trials.in_place import InPlace
+from canonry.crawler.learn.trials.occasion import Occasion
+from canonry.crawler.learn.trials.sampling import sample
+from canonry.crawler.learn.trials.sampling_copies import CopiesSampler, Likely
+from canonry.crawler.learn.trials.second_trial import SecondTrials
+from canonry.crawler.learn.trials.watched import Watched
+from canonry.crawler.learn.trials.watching import watch
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+Sampleable: TypeAlias = Callable[[Sequence[TrackedRule]], Sequence[tuple[TrackedRule, bool]]]
+
+
+class Released(NamedTuple):
+    """What was released to be asked, and what need not be asked soon because of that.
+
+    Attributes:
+        sooner: rows that were released, and those that represent them and are to be asked as well.
+        later: rows that were deferred, since other names are asked in their place.
+        tests: rows as in `sooner`, that no other rule may hold meanwhile.
+    """
+
+    sooner: list[int]
+    later: list[int]
+    tests: list[int]
+
+
+class SiteTrials:
+    """Chooses which held URLs are asked: samples soon, then one for so many answers of a site.
+
+    Attributes:
+        second: those of suspended rules.
+        in_place: names that are asked in place of what represents them.
+    """
+
+    def __init__(self, limits: Verification, sampleable: Sampleable, likely: Likely) -> None:
+        """Start with no site.
+
+        Args:
+            limits: how large the samples are.
+            sampleable: returns which of some rules need a sample, each with True if canonical links
+                speak for it.
+            likely: as `CopiesSampler` says.
+        """
+        self._limits = limits
+        self._sampleable = sampleable
+        self._watched = Watched()
+        self._copies = CopiesSampler(limits, self._watched, likely)
+        self.second = SecondTrials()
+        self.in_place = InPlace()
+
+    def clear(self) -> None:
+        """Forget what was released, as after a transaction that was rolled back."""
+        self.second.clear()
+        self.in_place.clear()
+
+    def release(self, occasion: Occasion) -> Released:
+        """Release some of what the active rules of a site hold.
+
+        Args:
+            occasion: at which that may be due.
+        """
+        single = watch(occasion, self._watched)
+        tests = self._copies.release(occasion)
+        rules = self._sampleable(occasion.rules)
+        sampled = sample(occasion, rules, self._watched, self.in_place, self._limits)
+        return Released(single + sampled.sooner, sampled.later, tests)

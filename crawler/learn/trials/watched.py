@@ -1,0 +1,71 @@
+"""What is remembered of the trials: how each site is watched, and how much each rule was tested."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+_STRIDE = 0.6180339887498949  # multiples of the golden section spread evenly over the host
+_REMEMBERED = 65_536  # sites, and rules
+
+
+@dataclass(slots=True)
+class WatchedSite:
+    """How a site is watched."""
+
+    since: float  # seconds since 1970, when a held URL was last asked only because of the time
+    answers: int = 0  # since then
+    before: int = 0  # answers until then
+    unsampled: int = 0  # answers since a URL of a sample was asked
+    copied: int = 0  # answers while rules were active for copies of a directory ...
+    unlooked: int = 0  # ... and since it was looked at where they are likely to fail
+    place: float = 0.0  # among the URLs of the host
+
+    def next_place(self) -> float:
+        """Return another place, far from the latest ones."""
+        self.place = (self.place + _STRIDE) % 1
+        return self.place
+
+
+@dataclass(slots=True)
+class Sample:
+    """How much of what a rule holds was asked."""
+
+    agreed: int  # paths, before the first was asked
+    asked: int = 0
+    likely: int = 0  # URLs that were likely to contradict it
+
+
+class Watched:
+    """The sites and the rules of a crawl, the latest ones only."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._sites: OrderedDict[str, WatchedSite] = OrderedDict()
+        self._samples: OrderedDict[str, Sample] = OrderedDict()  # by rule
+
+    def site(self, site: str, now: float) -> WatchedSite:
+        """Return how a site is watched.
+
+        Args:
+            site: the site.
+            now: seconds since 1970.
+        """
+        found = self._sites.setdefault(site, WatchedSite(now))
+        self._sites.move_to_end(site)
+        if len(self._sites) > _REMEMBERED:
+            self._sites.popitem(last=False)
+        return found
+
+    def sample_of(self, rule: TrackedRule) -> Sample:
+        """Return how much of what a rule holds was asked."""
+        if rule.id not in self._samples:
+            self._samples[rule.id] = Sample(rule.agree)
+            if len(self._samples) > _REMEMBERED:
+                self._samples.popitem(last=False)
+        return self._samples[rule.id]
+
+    def tested(self, rule: TrackedRule) -> int:
+        """Return how many paths of a rule were tested, also those that have not answered yet."""
+        sample = self.sample_of(rule)
+        return max(rule.agree, sample.agreed + sample.asked)

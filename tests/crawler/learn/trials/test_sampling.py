@@ -1,0 +1,96 @@
+"""The sample: some of what a rule holds is asked soon after it became active."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
+
+from canonry.canon import LearnedRule
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.learn.trials.in_place import InPlace
+from canonry.crawler.learn.trials.occasion import Occasion
+from canonry.crawler.learn.trials.sampling import sample
+from canonry.crawler.learn.trials.watched import Watched
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+LIMITS = thresholds.load().verification
+SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
+REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
+
+
+def test_a_sample_of_what_a_rule_holds_is_asked_soon(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 300)
+    limits = replace(LIMITS, sample=40, sample_share=0.1, sample_every=2)
+    watched, in_place = Watched(), InPlace()
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        held = set(connection.exec_driver_sql("SELECT id FROM urls WHERE state <> 0").scalars())
+        rule = rule_store.find(connection, SLASH.id)
+        rule.agree = 10
+
+        def asked(answers: int, given: TrackedRule = rule) -> list[int]:
+            occasion = Occasion(connection, "h.example", answers, [given], in_force, 10.0)
+            found = sample(occasion, [(given, False)], watched, in_place, limits)
+            assert not found.later
+            return found.sooner
+
+        assert asked(1) == []
+        first = asked(1)
+        assert len(first) == 2, "a URL, and the one that represents it"
+        assert len(held.intersection(first)) == 1
+        rows = [row for _ in range(200) for row in asked(2)]
+        sampled = held.intersection(first + rows)
+        queued = connection.exec_driver_sql("SELECT pending FROM hosts").scalar()
+        assert 20 <= len(sampled) <= 0.1 * queued - 10 + 1, "less the paths that agreed before"
+        assert max(sampled) - min(sampled) > 0.7 * (max(held) - min(held)), "from all over it"
+        rule.agree = 40
+        assert asked(100) == [], "it is large enough"
+        rule.enter("suspended", 41.0)
+        assert asked(100) == []
+        assert_counts_are_right(connection)
+    store.close()
+
+
+def test_samples_are_smaller_where_several_rules_share_a_host(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 300)
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
+
+        def asked(number: int, size: int, share: float) -> int:
+            limits = replace(LIMITS, sample=size, sample_share=share, sample_every=1)
+            pairs = [(rule, False) for rule in rules[:number]]
+            occasion = Occasion(connection, "h.example", 1_000, rules, in_force, 10.0)
+            return len(sample(occasion, pairs, Watched(), InPlace(), limits).sooner) // 2
+
+        assert asked(1, 40, 1.0) <= 40
+        assert 40 < asked(2, 40, 1.0) <= 2 * 29, "each has 40 / sqrt(2)"
+        assert 0 < asked(2, 1_000, 0.05) <= asked(1, 1_000, 0.05), "together they have the share"
+    store.close()
+
+
+def test_where_canonical_links_speak_for_a_rule_names_are_asked_in_place_of_waiting_pages(
+    tmp_path: Path,
+) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 200)
+    limits = replace(LIMITS, sample=40, sample_share=0.0, sample_every=1)
+    watched, in_place = Watched(), InPlace()
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        held = set(connection.exec_driver_sql("SELECT id FROM urls WHERE state <> 0").scalars())
+        rule = rule_store.find(connection, SLASH.id)
+        for by_word, most in ((False, 0), (True, 40)):
+            occasion = Occasion(connection, "h.example", 1_000, [rule], in_force, 10.0)
+            rows, later = sample(occasion, [(rule, by_word)], watched, in_place, limits)
+            assert len(later) == len(rows)
+            assert held.issuperset(rows), "what represents them is asked in its turn"
+            assert most // 2 <= len(rows) <= most
+        assert_counts_are_right(connection)
+    store.close()

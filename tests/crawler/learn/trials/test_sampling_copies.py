@@ -1,0 +1,70 @@
+"""The samples of copies: what differs between releases is asked of each of them."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+from support.stores import MAKE, assert_counts_are_right, candidate, open_store
+
+from canonry.canon import LearnedRule
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.learn.trials.occasion import Occasion
+from canonry.crawler.learn.trials.sampling_copies import CopiesSampler
+from canonry.crawler.learn.trials.watched import Watched
+from canonry.storage import Store
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+H = "http://h.example"
+LIMITS = thresholds.load().verification
+TO_2 = LearnedRule(host="h.example", family="path-prefix", old="/v1/", new="/v2/")
+TO_3 = LearnedRule(host="h.example", family="path-prefix", old="/v2/", new="/v3/")
+
+
+def _admit_copies(store: Store, pages: int) -> None:
+    """Admit the same pages in three directories of h.example."""
+    for n in range(pages):
+        for release in ("1", "2", "3"):
+            name = candidate(f"{H}/v{release}/{n}")
+            store.admit([name._replace(source=1, depth=1)], 1.0)
+
+
+def test_rules_for_copies_have_samples_that_do_not_depend_on_the_size_of_the_site(
+    tmp_path: Path,
+) -> None:
+    """And a name is asked with all that rules in turn make of it, so that each is tested."""
+    store = open_store(tmp_path)
+    _admit_copies(store, 40)
+    limits = replace(LIMITS, sample=30, sample_share=0.0)
+    likely: list[str] = []
+    sampler = CopiesSampler(
+        limits, Watched(), lambda _site, rules: {rule.id: likely for rule in rules}
+    )
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [TO_2, TO_3], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [TO_2.rewrite], MAKE, 3.0)
+        rules = [rule_store.find(connection, rule.id) for rule in (TO_2, TO_3)]
+        for rule in rules:
+            rule.agree = 10
+        found = connection.exec_driver_sql("SELECT id, url FROM urls")
+        urls = dict(map(tuple, found))
+
+        def asked(answers: int, given: list[TrackedRule] = rules) -> list[str]:
+            occasion = Occasion(connection, "h.example", answers, given, in_force, 4.0)
+            return [urls[row].removeprefix(H) for row in sampler.release(occasion)]
+
+        assert asked(5, rules[:1]) == [], "a single one may be an alias"
+        first = asked(1)
+        assert sorted(name[:4] for name in first) in (
+            ["/v1/", "/v2/", "/v3/"],
+            ["/v2/", "/v3/"],
+        ), "the name, what the first rule makes of it, and what represents both"
+        assert len({name[4:] for name in first}) == 1
+        likely += [f"{H}/v1/39", f"{H}/v1/none"]
+        assert "/v1/39" in asked(16), "it comes at once"
+        everything = [name for _ in range(60) for name in asked(5)]
+        assert len({name for name in everything if name.startswith("/v1/")}) <= 30
+        assert asked(5) == [], "the samples are large enough"
+        rules[0].moved = rules[0].agree
+        assert asked(5) == [], "it redirects"
+        assert_counts_are_right(connection)
+    store.close()

@@ -1,0 +1,65 @@
+"""The watch: active rules are verified now and then on what they hold."""
+
+from pathlib import Path
+
+from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
+
+from canonry.canon import LearnedRule
+from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.learn.trials.occasion import Occasion
+from canonry.crawler.learn.trials.watched import Watched
+from canonry.crawler.learn.trials.watching import watch
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
+REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
+
+
+def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 100)
+    watched = Watched()
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
+
+        def released(answers: int, now: float, given: list[TrackedRule] = rules) -> list[int]:
+            occasion = Occasion(connection, "h.example", answers, given, in_force, now)
+            return watch(occasion, watched)
+
+        assert released(49, 10.0) == []
+        rows = []
+        for turn in range(1, 9):
+            [row] = released(50, 10.0 + turn)
+            rows.append(row)
+            rules[turn % 2].verified_at = 10.5 + turn  # which it asked is not told
+        assert len(set(rows)) == 8
+        assert max(rows) - min(rows) > 150, "from all over the host"
+        query = "SELECT url FROM urls WHERE state = 0 AND priority = 0"
+        queued = set(connection.exec_driver_sql(query).scalars())
+        assert any(url.endswith("/") for url in queued)
+        assert any("ref" in url for url in queued), "all rules have their turns"
+        for rule in rules:
+            rule.verified_at = 30.0
+        assert released(50, 40.0) == [], "both were just verified"
+        rules[0].enter("suspended", 41.0)
+        rules[1].enter("revoked", 41.0)
+        assert released(500, 42.0) == []
+        assert_counts_are_right(connection)
+    store.close()
+
+
+def test_on_a_site_with_many_answers_a_few_are_asked_at_once(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 100)
+    watched = Watched()
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
+        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
+        occasion = Occasion(connection, "h.example", 50, rules, in_force, 10.0)
+        found = [len(watch(occasion._replace(now=10.0 + n), watched)) for n in range(48)]
+        assert found == [1] * 20 + [0, 2] * 10 + [0, 0, 3] + [0, 0, 3] + [0, 0]
+        assert_counts_are_right(connection)
+    store.close()
