@@ -289,12 +289,14 @@ class LearningSession:
         for rule in undecided:
             rule.enter("revoked", now)
         changed = []
+        in_force = self._in_force
         ended = [StateChange(rule, "suspended") for rule in undecided]
         for change in (*decisions.state_changes, *ended):
             rule = change.rule
-            if rule.state == "active" and not self._passes_gate(connection, rule, now):
+            if rule.state == "active" and not self._passes_gate(connection, rule, in_force, now):
                 rule.enter("probation", now)
             elif rule.state == "active" or change.before in IN_FORCE:
+                in_force = in_force.with_changes([rule.as_learned()])  # the gate of the next one
                 changed.append(rule.rewrite)
                 self._notify_of(change)
         saved = {rule.rewrite: rule for rule in (*decisions.changed, *undecided)}
@@ -330,12 +332,14 @@ class LearningSession:
             f"{describe(rule.rewrite)}; {agreement(rule.agree, rule.disagree)}"
         )
 
-    def _passes_gate(self, connection: Connection, rule: TrackedRule, now: float) -> bool:
+    def _passes_gate(
+        self, connection: Connection, rule: TrackedRule, in_force: RulesInForce, now: float
+    ) -> bool:
         """Return True if a rule may become active; if not, notify people of the reason, once."""
         reason = reason_to_block(
             connection,
             rule,
-            self._in_force,
+            in_force,
             self._canonicalizer,
             self._thresholds.gate,
             now,

@@ -5,7 +5,7 @@ rule that makes one of them the other is nearly true, and a few random pages do 
 that differs between any two of them has been changed, and may differ between these, too.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from canonry.crawler.learn.memory.known_site import KnownSite
@@ -20,12 +20,17 @@ _Name: TypeAlias = tuple[str, str]  # what comes before a directory's path in a 
 _Pages: TypeAlias = dict[_Name, bytes]  # what pages of a directory say
 
 
-def is_of_copies(rule: TrackedRule) -> bool:
-    """Return True if a rule makes one directory another because their pages are the same.
+def of_copies(rules: Iterable[TrackedRule]) -> list[TrackedRule]:
+    """Return the rules that make one directory another because their pages are the same.
 
-    Not if the site itself says so, by redirects or canonical links.
+    Not those of which the site itself says so, by redirects or canonical links. And not a single
+    one that only drops the last segments of a directory, as of ``/index.php/``: that is an alias.
     """
-    return rule.rewrite.family == _FAMILY and 2 * rule.moved < rule.agree
+    found = [
+        rule for rule in rules if rule.rewrite.family == _FAMILY and 2 * rule.moved < rule.agree
+    ]
+    is_alias = len(found) == 1 and found[0].rewrite.old.startswith(found[0].rewrite.new)
+    return [] if is_alias else found
 
 
 def likely_exceptions(site: KnownSite, rules: Sequence[TrackedRule]) -> dict[str, list[str]]:

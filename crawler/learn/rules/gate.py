@@ -49,10 +49,8 @@ def reason_to_block(
     """
     said = rule.rewrite
     family = FAMILIES[said.family]
-    if family.can_chain and find_circle(
-        [*(other.rewrite for other in in_force.active.active), said]
-    ):
-        return "it would form a circle with the active rules"
+    if family.can_chain and find_circle([*(other.rewrite for other in in_force.known), said]):
+        return "it would form a circle with rules that are active or suspended"
     same = rule_rows.number_activated(connection, said.family, now - _DAY)
     if same >= gate.hosts_a_day:
         return f"{same:,} hosts have learned such a rule within a day"
@@ -132,7 +130,7 @@ def _of_other_rules(connection: Connection, rule: TrackedRule, limits: Threshold
         return (
             f"of the whole host, {agreement(whole.agree, whole.disagree, ' and')} "
             f"(rule {whole.id}): without the parts where most disagree, all parts together need a "
-            f"bound of {limits.alone:.2f}, and of {limits.doubted:.2f} if any path disagrees"
+            f"bound of {limits.alone:g}, and of {limits.doubted:g} if any path disagrees"
         )
     return None
 

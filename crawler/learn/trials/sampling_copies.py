@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from canonry.crawler.learn.evidence.copies import is_of_copies
+from canonry.crawler.learn.evidence.copies import of_copies
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
 from canonry.crawler.learn.trials.occasion import Occasion
@@ -15,13 +15,12 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 if TYPE_CHECKING:
     from canonry.crawler.learn.rules.in_force import RulesInForce
 
-_SEVERAL = 2  # rules that make one directory another
 _LOOK_AGAIN = 16  # answers of a site, until it is looked at where its rules are likely to fail
 _LARGER = 32  # a site that has answered so often is looked at again after one more answer
 _NAMES = 1_000  # that are likely to contradict a rule, and may be held
 _LIKELY = 24  # URLs of each rule that are asked because of that
 _LOOKS = 8  # for each answer, if the first ones find nothing
-_VAIN = 16  # looks for what a rule holds that found nothing, until other rules are in force
+_VAIN = 16  # looks in turn that found nothing a rule holds, until other rules are in force
 
 Likely: TypeAlias = Callable[[str, Sequence[TrackedRule]], Mapping[str, Sequence[str]]]
 
@@ -47,7 +46,7 @@ class CopiesSampler:
         self._watched = watched
         self._likely = likely
         self._rules: RulesInForce | None = None  # in force
-        self._vain = Counter[str]()  # looks for what a rule holds that found nothing, since then
+        self._vain = Counter[str]()  # looks in turn that found nothing of a rule, since then
 
     def release(self, occasion: Occasion) -> list[int]:
         """Release more of what rules hold for copies of a directory; return the rows.
@@ -55,8 +54,8 @@ class CopiesSampler:
         Args:
             occasion: at which that may be due.
         """
-        copies = [rule for rule in occasion.rules if is_of_copies(rule)]
-        if len(copies) < _SEVERAL or not self._limits.sample:
+        copies = of_copies(occasion.rules)
+        if not copies or not self._limits.sample:
             return []
         if occasion.in_force is not self._rules:  # a rule may hold what another one held
             self._rules = occasion.in_force
@@ -108,5 +107,6 @@ class CopiesSampler:
             if one is None or one.row in found:
                 self._vain[rule.id] += 1
             else:
+                self._vain[rule.id] = 0
                 self._watched.sample_of(rule).asked += 1
                 found[one.row] = one

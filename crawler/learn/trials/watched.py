@@ -2,10 +2,12 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from canonry.storage.learned.tracked_rule import TrackedRule
 
-_STRIDE = 0.6180339887498949  # multiples of the golden section spread evenly over the host
+_STRIDE = 0.6180339887498949  # multiples of the golden section spread evenly over the host, ...
+_SCATTER = 1 / 16  # ... but with gaps of 8, 13, 21: what comes every seven pages may be missed
 _REMEMBERED = 65_536  # sites, and rules
 
 
@@ -19,12 +21,13 @@ class WatchedSite:
     unsampled: int = 0  # answers since a URL of a sample was asked
     copied: int = 0  # answers while rules were active for copies of a directory ...
     unlooked: int = 0  # ... and since it was looked at where they are likely to fail
-    place: float = 0.0  # among the URLs of the host
+    places: int = 0  # that were looked at
 
     def next_place(self) -> float:
-        """Return another place, far from the latest ones."""
-        self.place = (self.place + _STRIDE) % 1
-        return self.place
+        """Return another place among the URLs of the host, far from the latest ones."""
+        self.places += 1
+        by_chance = int.from_bytes(blake2b(b"%d" % self.places, digest_size=4).digest()) / 2**32
+        return (self.places * _STRIDE + by_chance * _SCATTER) % 1
 
 
 @dataclass(slots=True)

@@ -159,6 +159,31 @@ def test_a_rule_that_would_form_a_circle_is_blocked(tmp_path: Path) -> None:
     crawl.store.close()
 
 
+def test_of_two_rules_that_form_a_circle_and_are_proven_at_once_one_is_active(
+    tmp_path: Path,
+) -> None:
+    """Each of two directories with the same pages may be made the other."""
+    crawl = Crawl(tmp_path)
+    names = ["latest/a/", "stable/a/index.html"]  # the longer one is made the other
+    names += [f"{directory}/{n}" for n in range(60) for directory in ("latest", "stable")]
+    for start in range(0, len(names), 30):
+        outcomes = []
+        for name in names[start : start + 30]:
+            said = name.partition("/")[2].removesuffix("index.html").encode().ljust(16)
+            page = Page(200, 0.1, "text/html", 1, said, None, None, 0)
+            queued = Queued(crawl.row(f"{H}/{name}"), f"{H}/{name}", 1, 0, 0)
+            outcomes.append(Outcome(queued, State.FETCHED, page=page))
+        with crawl.store.transaction() as connection:
+            recorded = crawl.store.record_in(connection, outcomes, crawl.now + start)
+            crawl.session.learn(connection, recorded, crawl.now + start)
+    with crawl.store.transaction() as connection:
+        found = [r.state for r in rule_store.rules_in(connection) if r.family == "path-prefix"]
+    assert sorted(found) == ["active", "probation"]
+    [told] = [line for line in crawl.said if "form a circle" in line]
+    assert "is held back" in told
+    crawl.store.close()
+
+
 def test_evidence_survives_a_restart(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     learn_slashes(crawl, 5)

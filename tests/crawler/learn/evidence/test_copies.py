@@ -4,7 +4,7 @@ import pytest
 
 from canonry.canon.learned import Rewrite
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.evidence.copies import is_of_copies
+from canonry.crawler.learn.evidence.copies import of_copies
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.news import Answered, Moved
@@ -71,7 +71,14 @@ def test_a_directory_that_was_moved_is_no_copy() -> None:
         learner.observe(Answered(f"{H}/new/{n}.txt", b"file %d" % n, float(n)))
         learner.observe(Moved(f"{H}/old/{n}.txt", f"{H}/new/{n}.txt", float(n)))
         learner.decide(float(n))
-    assert not is_of_copies(rule_of(learner, "/old/", "/new/"))
+    assert of_copies([rule_of(learner, "/old/", "/new/")]) == []
     copied = knows({"/v1/": {}, "/v2/": {}})
     [rule] = [r for r in copied.rules("h.example") if r.rewrite.family == "path-prefix"]
-    assert is_of_copies(rule)
+    assert of_copies([rule]) == [rule]
+
+
+def test_a_single_directory_that_is_left_out_is_an_alias_but_not_one_of_several() -> None:
+    learner = knows({"/docs/": {}, "/docs/index.php/": {}, "/docs/1.0/": {}})
+    rules = [rule_of(learner, f"/docs/{name}/", "/docs/") for name in ("index.php", "1.0")]
+    assert of_copies(rules[:1]) == []
+    assert of_copies(rules) == rules

@@ -10,6 +10,7 @@ from support.stores import MAKE, candidate, open_store
 
 from canonry.canon.learned import Rewrite, RuleState
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.rules.gate import reason_held_back, reason_to_block
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned import history, rule_rows
@@ -94,6 +95,22 @@ def test_a_rule_that_moves_a_whole_site_may_change_all_of_it(
     new = "" if family == "scheme-upgrade" else to.partition("//")[2]
     said = Rewrite("h.example", family, new=new)
     assert reason(tmp_path, said, (f"{H}/{n}" for n in range(300))) is None
+
+
+@pytest.mark.parametrize("state", IN_FORCE)
+def test_a_rule_waits_for_one_in_force_that_says_the_reverse(
+    tmp_path: Path, state: RuleState
+) -> None:
+    """What a suspended rule holds is held by what it said."""
+    said = Rewrite("h.example", "path-prefix", old="/stable/", new="/latest/")
+    reverse = TrackedRule(replace(said, old="/latest/", new="/stable/"), state)
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        in_force = RulesInForce([reverse.as_learned()], MAKE)
+        gate = thresholds.load().gate
+        found = reason_to_block(connection, TrackedRule(said), in_force, MAKE, gate, 0.0)
+    store.close()
+    assert found == "it would form a circle with rules that are active or suspended"
 
 
 def proven(said: Rewrite, disagree: int = 0, state: RuleState = "probation") -> TrackedRule:
