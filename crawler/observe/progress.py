@@ -25,6 +25,7 @@ class Progress:
     bytes: int = 0  # of decoded bodies
     waited: float = 0.0  # total response time in seconds
     learning: float = 0.0  # seconds of CPU time, in the writer thread
+    learning_failed: int = 0  # workers whose learning failed, and was switched off
     queued: int = 0  # URLs queued in the store
 
     @property

@@ -110,6 +110,7 @@ class Recorder:
         self.progress.hosts = self._scheduler.hosts
         self.progress.queued = self._store_session.queued
         self.progress.learning = self._store_session.learning_seconds
+        self.progress.learning_failed = self._store_session.learning_failed
 
     def _count(self, outcome: Outcome, admissions: Sequence[Admission], new: int) -> None:
         """Add a recorded outcome to the progress."""

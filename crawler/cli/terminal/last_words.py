@@ -61,6 +61,8 @@ def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Ite
         yield f"canonry: the seed {seed.url}{way} gave no page: {because(seed)}{hint}"
     if len(result.failed_seeds) > _MOST:
         yield f"canonry: {len(result.failed_seeds) - _MOST:,} more seeds gave no page"
+    if result.progress.learning_failed:
+        yield "canonry: learning failed in this run; nothing was learned after the message about it"
     if not result.finished:
         yield "Interrupted; the same command resumes."
         return

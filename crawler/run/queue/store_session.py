@@ -89,6 +89,7 @@ class StoreSession:
         self.queued = 0  # URLs in the store, as of the last call
         self.fetched = 0  # pages there; other workers add to both, too
         self.learning_seconds = 0.0  # of CPU time
+        self.learning_failed = 0  # 1 once it was switched off
 
     async def lease(
         self, now: float, limit: int, loaded: dict[str, frozenset[int]], pace: Pace
@@ -253,6 +254,7 @@ class StoreSession:
                 f"Learning failed and is switched off for this run; please report this:\n{trace}"
             )
             self._learning = self._store.rules = None
+            self.learning_failed = 1
             return record()
 
     def _record_links(self, links: Sequence[Candidate], now: float) -> Recorded:

@@ -223,7 +223,7 @@ def test_a_fault_of_learning_ends_the_learning_but_not_the_crawl(tmp_path: Path)
     site = Site()
     with served(site) as raw:
         done = subprocess.run(
-            [sys.executable, "-c", fault, *words(raw)],
+            [sys.executable, "-c", fault, *words(raw), "--json"],
             cwd=tmp_path,
             capture_output=True,
             timeout=60,
@@ -232,6 +232,8 @@ def test_a_fault_of_learning_ends_the_learning_but_not_the_crawl(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(b"Learning failed and is switched off for this run") == 1
     assert b"planted" in done.stderr
+    assert json.loads(done.stdout)["run"]["learning_failed"] == 1
+    assert done.stderr.splitlines()[-1].startswith(b"canonry: learning failed in this run")
     assert site.pages == everything()
     assert max(site.asked.values()) == 1
 

@@ -18,6 +18,7 @@ class Session:
 
     queued = 0
     learning_seconds = 0.0
+    learning_failed = 0
 
     def __init__(self, arriving: int) -> None:
         self.recorder: Recorder
