@@ -24,7 +24,6 @@ COUNTERS = (
     ("canonry_bytes", "Bytes of decoded bodies", "bytes"),
     ("canonry_response_seconds", "Total response time in seconds", "waited"),
     ("canonry_learning_seconds", "CPU time spent on learning, in seconds", "learning"),
-    ("canonry_learning_failures", "Workers whose learning was switched off", "learning_failed"),
 )
 GAUGES = (
     ("canonry_requests_in_flight", "Requests in flight", "in_flight"),

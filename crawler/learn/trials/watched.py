@@ -31,7 +31,7 @@ class WatchedSite:
 
 
 @dataclass(slots=True)
-class Sample:
+class Tested:
     """How much of what a rule holds was asked."""
 
     agreed: int  # paths, before the first was asked
@@ -45,7 +45,7 @@ class Watched:
     def __init__(self) -> None:
         """Start without any."""
         self._sites: OrderedDict[str, WatchedSite] = OrderedDict()
-        self._samples: OrderedDict[str, Sample] = OrderedDict()  # by rule
+        self._samples: OrderedDict[str, Tested] = OrderedDict()  # by rule
 
     def site(self, site: str, now: float) -> WatchedSite:
         """Return how a site is watched.
@@ -60,10 +60,10 @@ class Watched:
             self._sites.popitem(last=False)
         return found
 
-    def sample_of(self, rule: TrackedRule) -> Sample:
+    def sample_of(self, rule: TrackedRule) -> Tested:
         """Return how much of what a rule holds was asked."""
         if rule.id not in self._samples:
-            self._samples[rule.id] = Sample(rule.agree)
+            self._samples[rule.id] = Tested(rule.agree)
             if len(self._samples) > _REMEMBERED:
                 self._samples.popitem(last=False)
         return self._samples[rule.id]

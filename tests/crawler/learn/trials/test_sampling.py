@@ -70,7 +70,10 @@ def test_samples_are_smaller_where_several_rules_share_a_host(tmp_path: Path) ->
 
         assert asked(1, 40, 1.0) <= 40
         assert 40 < asked(2, 40, 1.0) <= 2 * 29, "each has 40 / sqrt(2)"
-        assert 0 < asked(2, 1_000, 0.05) <= asked(1, 1_000, 0.05), "together they have the share"
+        queued = connection.exec_driver_sql("SELECT pending FROM hosts").scalar()
+        for number in (1, 2):  # each part is rounded up, and some names come with one on the way
+            most = 0.05 * queued + 2 * number
+            assert most / 2 < asked(number, 1_000, 0.05) <= most, "together they have the share"
     store.close()
 
 
