@@ -52,8 +52,8 @@ def sample(
 
     Args:
         occasion: at which that may be due; its rules are not looked at.
-        rules: active ones of the site that need a sample, each with True if canonical links speak
-            for it.
+        rules: of the site that need a sample once they are active, each with True if canonical
+            links speak for it.
         watched: where it is noted.
         in_place: gets the names that are asked in place of what represents them.
         limits: how large the samples are.

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from support.stored_rules import REF, put_in_force
 from support.stores import MAKE, admit_names, assert_counts_are_right, candidate, open_store
 
-from canonry.canon import LearnedRule
 from canonry.crawler.learn.news import Moved
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
@@ -15,7 +15,6 @@ from canonry.storage.learned import classes
 from canonry.storage.sql.schema import urls
 
 H = "http://h.example"
-REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
 
 
 def row_of(store: Store, url: str) -> int:
@@ -45,8 +44,7 @@ def asked_in_place(folder: Path) -> tuple[Store, InPlace, RulesInForce]:
     admit_names(store, 3)
     in_place = InPlace()
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [REF], MAKE, 2.0)
-        in_force, _done = rule_store.publish(connection, [REF.rewrite], MAKE, 3.0)
+        _rules, in_force = put_in_force(connection, REF)
     name, own = row_of(store, f"{H}/p1?ref=1"), row_of(store, f"{H}/p1")
     with store.transaction() as connection:
         assert classes.release(connection, [name]) == [name]

@@ -1,13 +1,13 @@
 """The sample: some of what a rule holds is asked soon after it became active."""
 
+from math import ceil
 from pathlib import Path
 
 from msgspec.structs import replace
-from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
+from support.stored_rules import REF, SLASH, put_in_force
+from support.stores import admit_names, assert_counts_are_right, open_store
 
-from canonry.canon import LearnedRule
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.trials.in_place import InPlace
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.sampling import sample
@@ -15,8 +15,6 @@ from canonry.crawler.learn.trials.watched import Watched
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 LIMITS = thresholds.load().verification
-SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
-REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
 
 
 def test_a_sample_of_what_a_rule_holds_is_asked_soon(tmp_path: Path) -> None:
@@ -25,10 +23,8 @@ def test_a_sample_of_what_a_rule_holds_is_asked_soon(tmp_path: Path) -> None:
     limits = replace(LIMITS, sample=40, sample_share=0.1, sample_every=2)
     watched, in_place = Watched(), InPlace()
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
-        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        [rule, _other], in_force = put_in_force(connection, SLASH, REF)
         held = set(connection.exec_driver_sql("SELECT id FROM urls WHERE state <> 0").scalars())
-        rule = rule_store.find(connection, SLASH.id)
         rule.agree = 10
 
         def asked(answers: int, given: TrackedRule = rule) -> list[int]:
@@ -58,22 +54,24 @@ def test_samples_are_smaller_where_several_rules_share_a_host(tmp_path: Path) ->
     store = open_store(tmp_path)
     admit_names(store, 300)
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
-        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
-        rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
+        rules, in_force = put_in_force(connection, SLASH, REF)
 
-        def asked(number: int, size: int, share: float) -> int:
+        def asked(number: int, size: int, share: float) -> tuple[int, int]:
             limits = replace(LIMITS, sample=size, sample_share=share, sample_every=1)
             pairs = [(rule, False) for rule in rules[:number]]
             occasion = Occasion(connection, "h.example", 1_000, rules, in_force, 10.0)
-            return len(sample(occasion, pairs, Watched(), InPlace(), limits).sooner) // 2
+            watched = Watched()
+            released = len(sample(occasion, pairs, watched, InPlace(), limits).sooner) // 2
+            tests = sum(watched.sample_of(rule).asked for rule, _is_by_word in pairs)
+            return released, tests
 
-        assert asked(1, 40, 1.0) <= 40
-        assert 40 < asked(2, 40, 1.0) <= 2 * 29, "each has 40 / sqrt(2)"
-        queued = connection.exec_driver_sql("SELECT pending FROM hosts").scalar()
-        for number in (1, 2):  # each part is rounded up, and some names come with one on the way
-            most = 0.05 * queued + 2 * number
-            assert most / 2 < asked(number, 1_000, 0.05) <= most, "together they have the share"
+        assert asked(1, 40, 1.0)[0] <= 40
+        assert 40 < asked(2, 40, 1.0)[0] <= 2 * 29, "each has 40 / sqrt(2)"
+        for number in (1, 2):
+            queued = connection.exec_driver_sql("SELECT pending FROM hosts").scalar()
+            released, tests = asked(number, 1_000, 0.05)
+            assert released > 0
+            assert tests == number * ceil(0.05 * queued / number), "together they have the share"
     store.close()
 
 
@@ -85,10 +83,8 @@ def test_where_canonical_links_speak_for_a_rule_names_are_asked_in_place_of_wait
     limits = replace(LIMITS, sample=40, sample_share=0.0, sample_every=1)
     watched, in_place = Watched(), InPlace()
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [SLASH], MAKE, 2.0)
-        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
+        [rule], in_force = put_in_force(connection, SLASH)
         held = set(connection.exec_driver_sql("SELECT id FROM urls WHERE state <> 0").scalars())
-        rule = rule_store.find(connection, SLASH.id)
         for by_word, most in ((False, 0), (True, 40)):
             occasion = Occasion(connection, "h.example", 1_000, [rule], in_force, 10.0)
             rows, later = sample(occasion, [(rule, by_word)], watched, in_place, limits)

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from msgspec.structs import replace
-from support.stores import MAKE, assert_counts_are_right, candidate, open_store
+from support.stored_rules import put_in_force
+from support.stores import assert_counts_are_right, candidate, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.sampling_copies import CopiesSampler
 from canonry.crawler.learn.trials.watched import Watched
@@ -39,9 +39,7 @@ def test_rules_for_copies_have_samples_that_do_not_depend_on_the_size_of_the_sit
         limits, Watched(), lambda _site, rules: {rule.id: likely for rule in rules}
     )
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [TO_2, TO_3], MAKE, 2.0)
-        in_force, _done = rule_store.publish(connection, [TO_2.rewrite], MAKE, 3.0)
-        rules = [rule_store.find(connection, rule.id) for rule in (TO_2, TO_3)]
+        rules, in_force = put_in_force(connection, TO_2, TO_3)
         for rule in rules:
             rule.agree = 10
         found = connection.exec_driver_sql("SELECT id, url FROM urls")

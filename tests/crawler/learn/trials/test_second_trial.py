@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from sqlalchemy import Connection
+from support.stored_rules import REF, SLASH
 from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
 
-from canonry.canon import LearnedRule
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.trials.second_trial import SecondTrials
@@ -13,8 +13,6 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 H = "http://h.example"
-SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
-REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
 
 
 def suspended_slash(connection: Connection) -> tuple[TrackedRule, RulesInForce]:

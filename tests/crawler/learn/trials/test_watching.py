@@ -2,17 +2,13 @@
 
 from pathlib import Path
 
-from support.stores import MAKE, admit_names, assert_counts_are_right, open_store
+from support.stored_rules import REF, SLASH, put_in_force
+from support.stores import admit_names, assert_counts_are_right, open_store
 
-from canonry.canon import LearnedRule
-from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.watched import Watched
 from canonry.crawler.learn.trials.watching import watch
 from canonry.storage.learned.tracked_rule import TrackedRule
-
-SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
-REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")
 
 
 def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
@@ -20,9 +16,7 @@ def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
     admit_names(store, 100)
     watched = Watched()
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
-        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
-        rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
+        rules, in_force = put_in_force(connection, SLASH, REF)
 
         def released(answers: int, now: float, given: list[TrackedRule] = rules) -> list[int]:
             occasion = Occasion(connection, "h.example", answers, given, in_force, now)
@@ -55,9 +49,7 @@ def test_on_a_site_with_many_answers_a_few_are_asked_at_once(tmp_path: Path) -> 
     admit_names(store, 100)
     watched = Watched()
     with store.transaction() as connection:
-        rule_store.import_rules(connection, [SLASH, REF], MAKE, 2.0)
-        in_force, _done = rule_store.publish(connection, [SLASH.rewrite], MAKE, 3.0)
-        rules = [rule_store.find(connection, rule.id) for rule in (SLASH, REF)]
+        rules, in_force = put_in_force(connection, SLASH, REF)
         occasion = Occasion(connection, "h.example", 50, rules, in_force, 10.0)
         found = [len(watch(occasion._replace(now=10.0 + n), watched)) for n in range(48)]
         assert found == [1] * 20 + [0, 2] * 10 + [0, 0, 3] + [0, 0, 3] + [0, 0]
