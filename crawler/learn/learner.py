@@ -19,7 +19,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.learn.decider import Decider, Decisions
 from canonry.crawler.learn.evidence import questions, repeats
 from canonry.crawler.learn.evidence.assessor import Assessor
-from canonry.crawler.learn.evidence.copies import likely_exceptions
+from canonry.crawler.learn.evidence.copies import likely_exceptions, of_copies
 from canonry.crawler.learn.evidence.forgetting import recollect_active
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.evidence.verdicts import shown_by
@@ -174,6 +174,10 @@ class Learner:
             for rule, tally in tallies
             if tally is None or not tally.suspected
         ]
+
+    def copies(self, site: str, rules: Iterable[TrackedRule]) -> list[TrackedRule]:
+        """Return which rules of a site make one directory another that is nearly the same."""
+        return of_copies(self._memory.site(site), rules)
 
     def likely_exceptions(self, site: str, rules: Sequence[TrackedRule]) -> dict[str, list[str]]:
         """Return by the id of each rule identities that may well contradict it.

@@ -83,9 +83,7 @@ class LearningSession:
         self._fitted_until = _UNKNOWN  # the generation up to which experience is not read again
         self._in_force = RulesInForce((), canonicalizer)
         self._waiting = WaitingHops()
-        self._trials = SiteTrials(
-            thresholds.verification, self._learner.to_sample, self._learner.likely_exceptions
-        )
+        self._trials = SiteTrials(thresholds.verification, self._learner)
         self._gone = GoneNames()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
         self.seconds = 0.0  # of CPU time, spent on learning

@@ -48,6 +48,13 @@ _SELECT = select(*(rules.c[name] for name in _COLUMNS))
 # Built once: building a statement takes longer than running it.
 _ids: BindParameter[str] = bindparam("ids", expanding=True)
 _DELETE_EVIDENCE = delete(evidence).where(evidence.c.rule_id.in_(_ids))
+_WITHDRAW = Prepared(
+    delete(evidence).where(
+        evidence.c.rule_id == bindparam("rule"),
+        evidence.c.agrees == bindparam("side"),
+        evidence.c.url == bindparam("name"),
+    )
+)
 _GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # in each transaction
 _SET_SPARED = Prepared(
     update(rules).where(rules.c.id == bindparam("rule")).values(spared=bindparam("number"))
@@ -222,10 +229,17 @@ def _samples(connection: Connection, ids: Iterable[str]) -> dict[str, list[Sampl
 
 
 def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
-    """Save rules and their new samples, without passwords; `add_spared` alone counts fetches."""
+    """Save rules and their samples, without passwords; `add_spared` alone counts fetches."""
     changed = list(given)
     if changed:
         _put(connection.dialect.name).run_many(connection, [_encode(rule) for rule in changed])
+    withdrawn = [
+        {"rule": rule.id, "side": int(sample.agrees), "name": redact(sample.url)}
+        for rule in changed
+        for sample in rule.withdrawn
+    ]
+    if withdrawn:
+        _WITHDRAW.run_many(connection, withdrawn)
     samples = [
         {
             "rule_id": rule.id,
@@ -240,6 +254,7 @@ def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
         connection.execute(insert(evidence), samples)
     for rule in changed:
         rule.unsaved.clear()
+        rule.withdrawn.clear()
 
 
 @cache

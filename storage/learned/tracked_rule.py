@@ -52,6 +52,7 @@ class TrackedRule:
     samples: list[tuple[str, str]] = field(default_factory=list)
     against: list[tuple[str, str]] = field(default_factory=list)
     unsaved: list[Sample] = field(default_factory=list)  # not yet in the store
+    withdrawn: list[Sample] = field(default_factory=list)  # still in the store
     given: Counts = field(
         default_factory=Counts
     )  # evidence that rests on facts which are not at hand
@@ -101,6 +102,17 @@ class TrackedRule:
         if len(samples) < SAMPLES and (url, found) not in samples:
             samples.append((url, found))
             self.unsaved.append(Sample(agrees, url, found))
+
+    def withdraw_sample(self, url: str, *, agrees: bool) -> None:
+        """Forget a piece of evidence: more is known of the URL, and it says that no more."""
+        samples = self.samples if agrees else self.against
+        for pair in [pair for pair in samples if pair[0] == url]:
+            samples.remove(pair)
+            sample = Sample(agrees, *pair)
+            if sample in self.unsaved:
+                self.unsaved.remove(sample)
+            else:
+                self.withdrawn.append(sample)
 
     def enter(self, state: RuleState, now: float) -> None:
         """Enter a state, and start to count its trial."""

@@ -14,7 +14,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
-from canonry.crawler.learn.evidence.rule_book import RuleBook, lies_in
+from canonry.crawler.learn.evidence.rule_book import RuleBook, lies_in, part_of
 from canonry.crawler.learn.evidence.verdicts import (
     beside,
     counted_path,
@@ -298,19 +298,30 @@ class Assessor:
                 more, against = rule.update(tally.totals(part), at, predicted=is_new)
                 if more > 0 and stance in FOR:
                     rule.add_sample(url, found, agrees=True)
-                if against > 0 and stance in AGAINST:
-                    rule.add_sample(url, found, agrees=False)
-                elif against > 0:
-                    self._add_contrary(rule, tally, part)
+                elif more < 0:
+                    rule.withdraw_sample(url, agrees=True)
+                if against:
+                    self._show_contrary(rule, tally, url, found, is_more=against > 0)
                 self._book.mark_changed(rule)
 
-    def _add_contrary(self, rule: TrackedRule, tally: RuleTally, part: str) -> None:
-        """Name what speaks against a rule, and counts only since something speaks for it."""
-        at_hand = (url for url in tally.counted_against() if lies_in(url, part))
-        for url in islice(at_hand, SAMPLES):
-            name = site_in(url)
-            view = self._memory.view(name, self._memory.site(name))
-            rule.add_sample(url, verdict(view, tally, url).found, agrees=False)
+    def _show_contrary(
+        self, rule: TrackedRule, tally: RuleTally, url: str, found: str, *, is_more: bool
+    ) -> None:
+        """Let a rule name what speaks against it, after a URL has changed how much that is.
+
+        It may be other URLs, which count only since this one speaks for the rule.
+        """
+        if not is_more:
+            rule.withdraw_sample(url, agrees=False)
+        elif tally.stance(url) in AGAINST:
+            rule.add_sample(url, found, agrees=False)
+        else:
+            part = part_of(rule.rewrite)
+            at_hand = (one for one in tally.counted_against() if lies_in(one, part))
+            for one in islice(at_hand, SAMPLES):
+                name = site_in(one)
+                view = self._memory.view(name, self._memory.site(name))
+                rule.add_sample(one, verdict(view, tally, one).found, agrees=False)
 
 
 def _at(view: SiteView, url: str) -> float:

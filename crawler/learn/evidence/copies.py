@@ -6,9 +6,11 @@ that differs between any two of them has been changed, and may differ between th
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.stances import DECIDED
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -17,20 +19,35 @@ _AUTHORITY = len("https://")  # it begins no later than here
 _NEAR = 0.25  # the share of their common pages in which two copies differ, at most
 _DEEPEST = 8  # segments of a directory's path
 _Name: TypeAlias = tuple[str, str]  # what comes before a directory's path in a URL, and after it
-_Pages: TypeAlias = dict[_Name, bytes]  # what pages of a directory say
 
 
-def of_copies(rules: Iterable[TrackedRule]) -> list[TrackedRule]:
-    """Return the rules that make one directory another because their pages are the same.
+class _Page(NamedTuple):
+    """What a page says: all of it, and its words without the numbers."""
 
-    Not those of which the site itself says so, by redirects or canonical links. And not a single
-    one that only drops the last segments of a directory, as of ``/index.php/``: that is an alias.
+    everything: bytes
+    words: int | bytes
+
+
+_Pages: TypeAlias = dict[_Name, _Page]  # of a directory
+
+
+def of_copies(site: KnownSite, rules: Iterable[TrackedRule]) -> list[TrackedRule]:
+    """Return the rules that make one directory another, and whose pages are mostly the same.
+
+    Not those of which only redirects or canonical links say so. And not a single one that only
+    drops the last segments of a directory, as of ``/index.php/``: that is an alias.
     """
-    found = [
-        rule for rule in rules if rule.rewrite.family == _FAMILY and 2 * rule.moved < rule.agree
-    ]
+    found = [rule for rule in rules if rule.rewrite.family == _FAMILY and _are_same(site, rule)]
     is_alias = len(found) == 1 and found[0].rewrite.old.startswith(found[0].rewrite.new)
     return [] if is_alias else found
+
+
+def _are_same(site: KnownSite, rule: TrackedRule) -> bool:
+    """Return True if content speaks for most of what a rule says, alone or beside links."""
+    tally = site.tallies.get(rule.rewrite)
+    if tally is None:
+        return 2 * rule.moved < rule.agree
+    return 2 * tally.worded_alike > tally.totals().agree
 
 
 def likely_exceptions(site: KnownSite, rules: Sequence[TrackedRule]) -> dict[str, list[str]]:
@@ -71,20 +88,30 @@ def _copies(site: KnownSite) -> dict[str, _Pages]:
     for url, fact in site.known.facts.items():
         if fact.is_page:
             for directory, name in _places(url, found):
-                found[directory][name] = fact.sketch or fact.digest
+                found[directory][name] = _page(fact)
     return found
+
+
+def _page(fact: Fact) -> _Page:
+    """Return what a page says."""
+    if fact.sketch is None:
+        return _Page(fact.digest, fact.digest)
+    return _Page(fact.sketch, Sketch.decode(fact.sketch).text)
 
 
 def _changed(copies: Mapping[str, _Pages], directory: str, but: str) -> list[_Name]:
     """Return the names of pages that differ between a directory and its copies, but for one.
 
-    What differs from the most similar copy comes first. Where much differs, it is another work.
+    What differs from the most similar copy comes first. Where the numbers of most pages differ, as
+    where each shows its release, only words count. Where those of many do, it is another work.
     """
     own = copies.get(directory, {})
     each: list[tuple[float, str, list[_Name]]] = []
     for other, pages in copies.items():
         common = [name for name in own if name in pages] if other not in {directory, but} else []
-        differing = [name for name in common if own[name] != pages[name]]
+        differing = [name for name in common if own[name].everything != pages[name].everything]
+        if len(differing) >= _NEAR * len(common):
+            differing = [name for name in common if own[name].words != pages[name].words]
         if 0 < len(differing) < _NEAR * len(common):
             each.append((len(differing) / len(common), other, differing))
     return [name for _share, _other, names in sorted(each) for name in names]

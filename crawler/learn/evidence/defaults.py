@@ -78,13 +78,13 @@ def _is_by_chance(by_value: Mapping[str, _Pages], field: str) -> bool:
 def _by_value(tally: RuleTally) -> dict[str, _Pages]:
     """Return what the pages say that have a rule's parameters, by the fields that they are in."""
     agree, disagree = Counter[str](), Counter[str]()
-    names = tally.rewrite.old
+    names, against = tally.rewrite.old, tally.against() - {Stance.ALONE}
     for url in tally.results:
         stance = tally.stance(url)
-        if stance in FOR:
-            agree[_value_in(url, names)] += 1
-        elif stance is Stance.OTHER:
+        if stance in against:
             disagree[_value_in(url, names)] += 1
+        elif stance in FOR:
+            agree[_value_in(url, names)] += 1
     values = sorted(agree.keys() | disagree.keys())
     return {value: _Pages(agree[value], disagree[value]) for value in values}
 

@@ -12,7 +12,7 @@ from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import rewrites_from
 from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.site_facts import Changed, Fact
 from canonry.crawler.learn.memory.stances import Stance
 from canonry.crawler.learn.memory.tally import Judgement, RuleTally
 
@@ -21,6 +21,11 @@ _OF_PARAMETERS = frozenset(
     {"parameter-irrelevant", "parameter-group", "parameter-default", "parameter-of-page"}
 )
 _NOTHING = Judgement(Stance.NOTHING)
+_NAMED = {
+    Changed.NOTHING: Stance.NAMED,
+    Changed.NUMBERS: Stance.RENUMBERED,
+    Changed.WORDS: Stance.REWORDED,
+}
 
 
 class Facts(Protocol):
@@ -44,6 +49,10 @@ class Facts(Protocol):
 
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
+        ...
+
+    def changed(self, one: Fact, other: Fact) -> Changed:
+        """Return what differs between two pages of a site on which nothing changes by itself."""
         ...
 
     @property
@@ -163,8 +172,7 @@ def beside(facts: Facts, tally: RuleTally, url: str) -> Difference:
 def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgement:
     """Return what a page says by its content, and by its canonical link."""
     if _names(facts, rewrite, fact):
-        others = facts.are_others(fact, page)
-        return Judgement(Stance.OTHER if others else Stance.NAMED, page.url)
+        return Judgement(_of_named(facts, fact, page), page.url)
     if _keeps(facts, rewrite, fact) and not _are_one(facts, fact, page):
         return Judgement(Stance.OTHER, fact.url)
     said = facts.compare(fact, page)
@@ -172,6 +180,16 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
         return _NOTHING
     stance = {True: Stance.SAME, False: Stance.OTHER, None: Stance.NOTHING}[said.same]
     return Judgement(stance, page.url, said.difference)
+
+
+def _of_named(facts: Facts, fact: Fact, page: Fact) -> Stance:
+    """Return what a page says that names the other one by its canonical link."""
+    if facts.are_others(fact, page):
+        return Stance.OTHER
+    changed = facts.changed(fact, page)
+    if changed is Changed.NOTHING and facts.compare(fact, page).same:
+        return Stance.NAMED_SAME
+    return _NAMED[changed]
 
 
 def _names(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from typing import Self
 
 import msgspec
@@ -46,6 +47,14 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     def is_page(self) -> bool:
         """Return True if it answered 200."""
         return self.target is None and not self.missing
+
+
+class Changed(Enum):
+    """What differs between two pages, on a site where nothing changes by itself."""
+
+    NOTHING = auto()
+    NUMBERS = auto()
+    WORDS = auto()
 
 
 def reference_of(facts: Iterable[Fact | None]) -> Fact | None:
@@ -242,6 +251,15 @@ class SiteFacts:
             Sketch.decode(one.sketch), Sketch.decode(other.sketch)
         )
 
+    def changed(self, one: Fact, other: Fact) -> Changed:
+        """Return what differs between two pages; nothing if that may change by itself."""
+        if one.sketch is None or other.sketch is None or one.digest == other.digest:
+            return Changed.NOTHING
+        here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
+        if _words(here) == _words(there) or not self._show_others(one.sketch, other.sketch):
+            return Changed.NOTHING
+        return Changed.NUMBERS if here.text == there.text else Changed.WORDS
+
     def is_same(self, one: Fact, other: Fact) -> bool | None:
         """Return True if two pages have the same content, None if that cannot be known."""
         return self.compare(one, other).same
@@ -258,12 +276,20 @@ class SiteFacts:
         here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
         found = self.text.compare(here, there)
         # Other words, or numbers, are another page, too, if its own are too few for a comparison.
-        differ = (here.text, here.numbers) != (there.text, there.numbers)
-        if found.same is None and (found.in_doubt or differ):
-            kind = self.kinds.of(one.sketch)
-            steady = kind.shows_others and kind is self.kinds.of(other.sketch)
+        if found.same is None and (found.in_doubt or _words(here) != _words(there)):
+            steady = self._show_others(one.sketch, other.sketch)
             return Comparison(same=False) if steady else found
         return found
+
+    def _show_others(self, one: bytes, other: bytes) -> bool:
+        """Return True if pages of one kind are others if they differ: so many are the same."""
+        kind = self.kinds.of(one)
+        return kind.shows_others and kind is self.kinds.of(other)
+
+
+def _words(page: Sketch) -> tuple[int, bytes]:
+    """Return what tells whether any word or number of two pages differs."""
+    return page.text, page.numbers
 
 
 def _name(path: str) -> str:

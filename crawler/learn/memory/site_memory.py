@@ -15,7 +15,7 @@ from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.archive import Archive
 from canonry.crawler.learn.memory.known_site import GONE, KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact, reference_of
+from canonry.crawler.learn.memory.site_facts import Changed, Fact, reference_of
 from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.storage.learned.history import PastHop
 
@@ -255,3 +255,7 @@ class SiteView:
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
         return self._site.known.are_others(one, other)
+
+    def changed(self, one: Fact, other: Fact) -> Changed:
+        """Return what differs between two pages of a site on which nothing changes by itself."""
+        return self._site.known.changed(one, other)

@@ -20,11 +20,16 @@ class Stance(IntEnum):
     ALONE = 4  # it is a page, and no other of its class is known, or whether that is the same
     REVERSED = 5  # the URL that the rule makes of it redirects back
     NAMED = 6  # for it: a confirmed canonical link, to a page that is no other
+    NAMED_SAME = 7  # for it: a confirmed canonical link, and the same content
+    RENUMBERED = 8  # a confirmed canonical link, to a page whose numbers are others
+    REWORDED = 9  # a confirmed canonical link, to a page whose words are others, here and there
 
 
-FOR = frozenset({Stance.MOVED, Stance.SAME, Stance.NAMED})
+BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})
+FOR = frozenset({Stance.MOVED, Stance.SAME, *BY_LINK})  # but for `StanceCounts.against`
 DECIDED = FOR | {Stance.OTHER}  # a URL that says this is no question any more
-AGAINST = frozenset({Stance.OTHER, Stance.ALONE})  # ALONE only where the site redirects
+# Some of these only now and then:
+AGAINST = frozenset({Stance.OTHER, Stance.ALONE, Stance.RENUMBERED, Stance.REWORDED})
 
 _NONE: Counter[Stance] = Counter()
 
@@ -73,11 +78,24 @@ class StanceCounts:
         """Return how many paths of the whole site say something."""
         return self._by_part.get("", _NONE).get(stance, 0)
 
-    def redirects(self, part: str = "") -> bool:
-        """Return True if more speaks for the rule by redirects than by content."""
+    def against(self, part: str = "") -> frozenset[Stance]:
+        """Return what counts against the rule.
+
+        Where the site redirects, that is a page that answers. Where most pages have the words, or
+        also the numbers, of those that they name, it is one that has others: if it were another
+        frame, as of printer pages, all would differ.
+        """
         count = self._by_part.get(part, _NONE).get
+        found = {Stance.OTHER}
         moved = count(Stance.MOVED, 0)
-        return moved > 0 and moved >= count(Stance.NAMED, 0) + count(Stance.SAME, 0)
+        if moved > 0 and moved >= sum(count(stance, 0) for stance in FOR) - moved:
+            found.add(Stance.ALONE)
+        same, numbers = count(Stance.NAMED_SAME, 0), count(Stance.RENUMBERED, 0)
+        if same > numbers:
+            found.add(Stance.RENUMBERED)
+        if same + numbers > count(Stance.REWORDED, 0):
+            found.add(Stance.REWORDED)
+        return frozenset(found)
 
     def evidence(self, part: str = "") -> Counts:
         """Return the evidence of the whole site, or of a part of it."""
@@ -88,12 +106,11 @@ class StanceCounts:
 
     def _evidence_of(self, part: str) -> Counts:
         count = self._by_part.get(part, _NONE).get
-        moved, named = count(Stance.MOVED, 0), count(Stance.NAMED, 0)
-        answered = named + count(Stance.SAME, 0)
-        disagree = count(Stance.OTHER, 0)
-        if self.redirects(part):  # the site redirects: a page that answers says otherwise
-            disagree += count(Stance.ALONE, 0)
-        return Counts(moved + answered, disagree, moved + named, count(Stance.REVERSED, 0))
+        against = self.against(part)
+        agree = sum(count(stance, 0) for stance in FOR - against)
+        disagree = sum(count(stance, 0) for stance in against)
+        own_word = agree - count(Stance.SAME, 0)
+        return Counts(agree, disagree, own_word, count(Stance.REVERSED, 0))
 
     def directories(self) -> list[str]:
         """Return the parts of the site in which paths say something: their first directories."""

@@ -5,7 +5,7 @@ not matter in which order facts arrive, and a verdict that changes is taken back
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -15,13 +15,13 @@ from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Diffe
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.learn.memory.compact_set import CompactSet
 from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.stances import FOR, Stance, StanceCounts
+from canonry.crawler.learn.memory.stances import BY_LINK, FOR, Stance, StanceCounts
 from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
 _FIELDS = 16  # different ones, of a rule; where so many agree, any other value does, too
 _CLASS = 16  # URLs of which a rewrite makes the same; more are not compared
-_STANCE = 7  # the bits that hold one
+_STANCE = 15  # the bits that hold one
 _STANCES = tuple(Stance)
 _SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
 
@@ -212,18 +212,23 @@ class RuleTally:
         """Return what a URL says."""
         return _STANCES[self._verdicts.get(url, 0) & _STANCE]
 
+    def against(self) -> frozenset[Stance]:
+        """Return what counts against the rule."""
+        return self._counts.against()
+
     def contrary(self) -> list[str]:
         """Return the URLs that speak against the rule by where they lead, or by their content."""
-        if not self._counts.number(Stance.OTHER):
-            return []
-        return [url for url, said in self._verdicts.items() if said & _STANCE == Stance.OTHER]
+        return self._that_say(self.against() - {Stance.ALONE})
 
     def counted_against(self) -> list[str]:
         """Return the URLs that count against the rule; those first that contradict it."""
-        alone = []
-        if self._counts.redirects():
-            alone = [url for url, said in self._verdicts.items() if said & _STANCE == Stance.ALONE]
-        return self.contrary() + alone
+        return self.contrary() + self._that_say(self.against() & {Stance.ALONE})
+
+    def _that_say(self, stances: Collection[Stance]) -> list[str]:
+        """Return the URLs with one of some verdicts."""
+        if not any(map(self._counts.number, stances)):
+            return []
+        return [url for url, said in self._verdicts.items() if said & _STANCE in stances]
 
     def totals(self, part: str = "") -> Counts:
         """Return the evidence of the whole site, or of one first segment of its paths."""
@@ -232,7 +237,13 @@ class RuleTally:
     @property
     def named(self) -> int:
         """How many paths a confirmed canonical link speaks for."""
-        return self._counts.number(Stance.NAMED)
+        return sum(map(self._counts.number, BY_LINK - self.against()))
+
+    @property
+    def worded_alike(self) -> int:
+        """How many paths speak for the rule by the same words."""
+        each = {Stance.SAME, Stance.NAMED_SAME, Stance.RENUMBERED} - self.against()
+        return sum(map(self._counts.number, each))
 
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts: the first directories of paths."""

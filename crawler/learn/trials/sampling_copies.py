@@ -1,10 +1,9 @@
 """The samples of copies: directories that are nearly the same are tested where they may differ."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from canonry.crawler.learn.evidence.copies import of_copies
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
 from canonry.crawler.learn.trials.occasion import Occasion
@@ -22,7 +21,19 @@ _LIKELY = 24  # URLs of each rule that are asked because of that
 _LOOKS = 8  # for each answer, if the first ones find nothing
 _VAIN = 16  # looks in turn that found nothing a rule holds, until other rules are in force
 
-Likely: TypeAlias = Callable[[str, Sequence[TrackedRule]], Mapping[str, Sequence[str]]]
+
+class Copies(Protocol):
+    """What is known of directories that are copies of each other."""
+
+    def copies(self, site: str, rules: Sequence[TrackedRule]) -> Sequence[TrackedRule]:
+        """Return which rules of a site make one directory another that is nearly the same."""
+        ...
+
+    def likely_exceptions(
+        self, site: str, rules: Sequence[TrackedRule]
+    ) -> Mapping[str, Sequence[str]]:
+        """Return by the id of each rule identities that may contradict it; not all are held."""
+        ...
 
 
 class CopiesSampler:
@@ -33,28 +44,27 @@ class CopiesSampler:
     site is; and what differs between two of them is asked of the others, too.
     """
 
-    def __init__(self, limits: Verification, watched: Watched, likely: Likely) -> None:
+    def __init__(self, limits: Verification, watched: Watched, known: Copies) -> None:
         """Start with no site.
 
         Args:
             limits: how large the samples are.
             watched: where it is noted.
-            likely: returns by the ids of rules of a site identities that may contradict them; not
-                all of these are held.
+            known: what is known of copies.
         """
         self._limits = limits
         self._watched = watched
-        self._likely = likely
+        self._known = known
         self._rules: RulesInForce | None = None  # in force
         self._vain = Counter[str]()  # looks in turn that found nothing of a rule, since then
 
-    def release(self, occasion: Occasion) -> list[int]:
+    def release(self, occasion: Occasion, copies: Sequence[TrackedRule]) -> list[int]:
         """Release more of what rules hold for copies of a directory; return the rows.
 
         Args:
             occasion: at which that may be due.
+            copies: those of its rules that are about copies.
         """
-        copies = of_copies(occasion.rules)
         if not copies or not self._limits.sample:
             return []
         if occasion.in_force is not self._rules:  # a rule may hold what another one held
@@ -77,7 +87,7 @@ class CopiesSampler:
         """Return held URLs that may well contradict the rules that hold them, by row."""
         found: dict[int, HeldName] = {}
         left = [rule for rule in active if self._watched.sample_of(rule).likely < _LIKELY]
-        names = self._likely(occasion.site, left) if left else {}
+        names = self._known.likely_exceptions(occasion.site, left) if left else {}
         for rule in left:
             sample = self._watched.sample_of(rule)
             keys = occasion.in_force.keys_of(names[rule.id][:_NAMES])

@@ -1,19 +1,25 @@
 """The trials of a site's rules, one after the other, whenever URLs of it have answered."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.trials.in_place import InPlace
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.sampling import sample
-from canonry.crawler.learn.trials.sampling_copies import CopiesSampler, Likely
+from canonry.crawler.learn.trials.sampling_copies import Copies, CopiesSampler
 from canonry.crawler.learn.trials.second_trial import SecondTrials
 from canonry.crawler.learn.trials.watched import Watched
 from canonry.crawler.learn.trials.watching import watch
 from canonry.storage.learned.tracked_rule import TrackedRule
 
-Sampleable: TypeAlias = Callable[[Sequence[TrackedRule]], Sequence[tuple[TrackedRule, bool]]]
+
+class Evidence(Copies, Protocol):
+    """What is known of rules."""
+
+    def to_sample(self, rules: Sequence[TrackedRule]) -> Sequence[tuple[TrackedRule, bool]]:
+        """Return which rules need a sample, each with True if canonical links speak for it."""
+        ...
 
 
 class Released(NamedTuple):
@@ -38,19 +44,17 @@ class SiteTrials:
         in_place: names that are asked in place of what represents them.
     """
 
-    def __init__(self, limits: Verification, sampleable: Sampleable, likely: Likely) -> None:
+    def __init__(self, limits: Verification, evidence: Evidence) -> None:
         """Start with no site.
 
         Args:
             limits: how large the samples are.
-            sampleable: returns which of some rules need a sample, each with True if canonical links
-                speak for it.
-            likely: as `CopiesSampler` says.
+            evidence: what is known of the rules.
         """
         self._limits = limits
-        self._sampleable = sampleable
+        self._evidence = evidence
         self._watched = Watched()
-        self._copies = CopiesSampler(limits, self._watched, likely)
+        self._copies = CopiesSampler(limits, self._watched, evidence)
         self.second = SecondTrials()
         self.in_place = InPlace()
 
@@ -66,7 +70,14 @@ class SiteTrials:
             occasion: at which that may be due.
         """
         single = watch(occasion, self._watched)
-        tests = self._copies.release(occasion)
-        rules = self._sampleable(occasion.rules)
+        copies = self._evidence.copies(occasion.site, occasion.rules)
+        tests = self._copies.release(occasion, copies)
+        paired = {
+            rule.id for rule in copies
+        }  # a link that names a page does not say it is the same
+        rules = [
+            (rule, is_by_word and rule.id not in paired)
+            for rule, is_by_word in self._evidence.to_sample(occasion.rules)
+        ]
         sampled = sample(occasion, rules, self._watched, self.in_place, self._limits)
         return Released(single + sampled.sooner, sampled.later, tests)

@@ -1,10 +1,12 @@
 """Tests of copies of a directory: where they are likely to differ."""
 
+from collections.abc import Callable
+
 import pytest
 
 from canonry.canon.learned import Rewrite
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.evidence.copies import of_copies
+from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.news import Answered, Moved
@@ -26,6 +28,31 @@ def knows(contents: dict[str, dict[int, str]]) -> Learner:
             said = changed.get(n, f"file {n}")
             learner.observe(Answered(f"{H}{directory}{n}.txt", said.encode(), float(n)))
             learner.decide(float(n))
+    return learner
+
+
+def knows_named(old: Callable[[int, str], str]) -> Learner:
+    """Return a learner that has met pages of a release, whose links all name the stable ones.
+
+    Args:
+        old: makes of a number and the text of a stable page what the release says.
+    """
+    learner = Learner(thresholds.load(), registrable)
+    for n in range(FILES):
+        title, text = (
+            f"<title>Page {n}</title>",
+            "Release 2 " + "".join(f" w{n}x{i}" for i in range(40)),
+        )
+        for directory, said in (("/stable/", text), ("/v1/", old(n, text))):
+            page = (title + said).encode()
+            at, is_stable = float(n), directory == "/stable/"
+            sketch = encoded_sketch(page, "text/html")
+            url = f"{H}{directory}{n}.html"
+            learner.observe(Answered(url, page, at, sketch=sketch, names_itself=is_stable))
+        for copy in ("/a/", "/b/"):  # pages that are the same to the byte: nothing changes
+            learner.observe(Answered(f"{H}{copy}{n}.html", page, at, sketch=sketch))
+        learner.observe(Moved(f"{H}/v1/{n}.html", f"{H}/stable/{n}.html", at, "canonical"))
+        learner.decide(at)
     return learner
 
 
@@ -71,14 +98,39 @@ def test_a_directory_that_was_moved_is_no_copy() -> None:
         learner.observe(Answered(f"{H}/new/{n}.txt", b"file %d" % n, float(n)))
         learner.observe(Moved(f"{H}/old/{n}.txt", f"{H}/new/{n}.txt", float(n)))
         learner.decide(float(n))
-    assert of_copies([rule_of(learner, "/old/", "/new/")]) == []
+    assert learner.copies("h.example", [rule_of(learner, "/old/", "/new/")]) == []
     copied = knows({"/v1/": {}, "/v2/": {}})
     [rule] = [r for r in copied.rules("h.example") if r.rewrite.family == "path-prefix"]
-    assert of_copies([rule]) == [rule]
+    assert copied.copies("h.example", [rule]) == [rule]
 
 
 def test_a_single_directory_that_is_left_out_is_an_alias_but_not_one_of_several() -> None:
     learner = knows({"/docs/": {}, "/docs/index.php/": {}, "/docs/1.0/": {}})
     rules = [rule_of(learner, f"/docs/{name}/", "/docs/") for name in ("index.php", "1.0")]
-    assert of_copies(rules[:1]) == []
-    assert of_copies(rules) == rules
+    assert learner.copies("h.example", rules[:1]) == []
+    assert learner.copies("h.example", rules) == rules
+
+
+@pytest.mark.parametrize(
+    ("frame", "change"), [("Release 2", " more"), ("Release 2", " 7"), ("Release 1", " more")]
+)
+def test_of_releases_whose_links_name_the_stable_one_what_has_changed_counts_against_that(
+    frame: str, change: str
+) -> None:
+    learner = knows_named(
+        lambda n, text: text.replace("Release 2", frame) + change * (n in {20, 25})
+    )
+    rule = rule_of(learner, "/v1/", "/stable/")
+    assert (rule.agree, rule.disagree, rule.moved) == (FILES - 2, 2, FILES - 2)
+    assert rule.state == "suspended"
+    assert learner.copies("h.example", [rule]) == [rule], "they are to be tested by content"
+    shown = [url for url, _found in rule.against]
+    assert shown == [f"{H}/v1/20.html", f"{H}/v1/25.html"]
+
+
+def test_of_printer_pages_whose_frame_differs_the_link_alone_tells() -> None:
+    learner = knows_named(lambda n, text: "<p>From the press" + text + " more" * (n < 5))
+    rule = rule_of(learner, "/v1/", "/stable/")
+    assert (rule.agree, rule.disagree, rule.moved) == (FILES, 0, FILES)
+    assert rule.state == "active"
+    assert learner.copies("h.example", [rule]) == []
