@@ -6,9 +6,9 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import site_in, without_port
-from canonry.crawler.learn.evidence.probes import Probe, again, beside
-from canonry.crawler.learn.evidence.questions import LOOKED_AT
 from canonry.crawler.learn.learner import Learner
+from canonry.crawler.learn.questions.choosing import LOOKED_AT
+from canonry.crawler.learn.questions.probes import Probe, again, beside
 from canonry.crawler.learn.rules.rewriting import identities
 from canonry.storage.learned import history
 

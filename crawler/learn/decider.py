@@ -7,7 +7,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from canonry.canon.learned import RuleState
-from canonry.crawler.learn.evidence import repeats
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.defaults import is_by_chance, open_defaults
 from canonry.crawler.learn.evidence.domains import extend_to_domain
@@ -18,6 +17,7 @@ from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import SiteMemory
+from canonry.crawler.learn.questions import repeats
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 

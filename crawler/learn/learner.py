@@ -17,9 +17,7 @@ from canonry.canon.learned import (
 )
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.decider import Decider, Decisions
-from canonry.crawler.learn.evidence import questions, repeats
 from canonry.crawler.learn.evidence.assessor import Assessor
-from canonry.crawler.learn.evidence.copies import likely_exceptions, of_copies
 from canonry.crawler.learn.evidence.forgetting import recollect_active
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.evidence.verdicts import shown_by
@@ -32,6 +30,8 @@ from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.site_memory import FACTS, SiteMemory
 from canonry.crawler.learn.news import Answered, Moved
+from canonry.crawler.learn.questions import choosing, repeats
+from canonry.crawler.learn.questions.copies import likely_exceptions, of_copies
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
@@ -146,7 +146,7 @@ class Learner:
 
     def room_for_questions(self, site: str) -> int:
         """Return how many URLs of a site may be asked sooner, because they would decide a rule."""
-        return questions.room(self._memory.site(site))
+        return choosing.room(self._memory.site(site))
 
     def is_worth_asking(self, named: Moved) -> bool:
         """Return True if the target of a canonical link is to be asked sooner, to confirm it."""
@@ -154,7 +154,7 @@ class Learner:
         if named.target in there.known.facts or named.target in there.asked:
             return False  # it has answered, or another page has named it
         site = self._memory.site(site_in(named.source))
-        if not questions.is_worth_asking(site, shown_by(named.source, named.target)):
+        if not choosing.is_worth_asking(site, shown_by(named.source, named.target)):
             return False
         there.asked.add(named.target)
         return True
@@ -170,7 +170,7 @@ class Learner:
         """
         tallies = [(rule, self._book.tally_of(rule)) for rule in rules if not rule.hsts]
         return [
-            (rule, tally is not None and questions.is_by_word(tally))
+            (rule, tally is not None and choosing.is_by_word(tally))
             for rule, tally in tallies
             if tally is None or not tally.suspected
         ]
@@ -202,7 +202,7 @@ class Learner:
             queued: identities, in the order of the queue, after those that `place_in_queue` says.
             most: how many.
         """
-        return questions.choose(self._memory.site(site), queued, most)
+        return choosing.choose(self._memory.site(site), queued, most)
 
     def pages_to_repeat(self, site: str) -> list[str]:
         """Return pages to fetch again, to see what changes by itself; none if none is needed."""

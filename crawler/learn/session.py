@@ -18,7 +18,6 @@ from canonry.canon.learned import describe, site_in
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.asking import Asking
 from canonry.crawler.learn.decider import StateChange
-from canonry.crawler.learn.evidence.probes import Probe
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.gone_names import GoneNames
@@ -27,6 +26,7 @@ from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import FACTS
 from canonry.crawler.learn.news import Answered, Moved
+from canonry.crawler.learn.questions.probes import Probe
 from canonry.crawler.learn.rules.gate import reason_to_block
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rule_store import publish

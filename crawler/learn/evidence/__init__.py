@@ -1,1 +1,1 @@
-"""Evidence: what facts say for and against rules, and which questions would decide."""
+"""Evidence: what facts say for rules, and against them."""

@@ -14,7 +14,7 @@ from canonry.crawler.learn.trials.watching import watch
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
-class Evidence(Copies, Protocol):
+class TrialEvidence(Copies, Protocol):
     """What is known of rules."""
 
     def to_sample(self, rules: Sequence[TrackedRule]) -> Sequence[tuple[TrackedRule, bool]]:
@@ -44,7 +44,7 @@ class SiteTrials:
         in_place: names that are asked in place of what represents them.
     """
 
-    def __init__(self, limits: Verification, evidence: Evidence) -> None:
+    def __init__(self, limits: Verification, evidence: TrialEvidence) -> None:
         """Start with no site.
 
         Args:

@@ -9,10 +9,10 @@ from support.stores import MAKE, candidate, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.inquiry.ask import ask
-from canonry.crawler.learn.evidence.probes import beside
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import FACTS
+from canonry.crawler.learn.questions.probes import beside
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store

@@ -3,10 +3,10 @@
 import random
 
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.evidence.questions import LOOKED_AT
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.news import Answered, Moved
+from canonry.crawler.learn.questions.choosing import LOOKED_AT
 
 H = "http://h.example"
 
