@@ -10,7 +10,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.verdicts import counted_path, verdict
 from canonry.crawler.learn.memory.archive import Archive
-from canonry.crawler.learn.memory.site_facts import Changed, Fact, SiteFacts, reference_of
+from canonry.crawler.learn.memory.site_facts import ChangedText, Fact, SiteFacts, reference_of
 from canonry.crawler.learn.memory.stances import Stance
 from canonry.crawler.learn.memory.tally import RuleTally
 
@@ -113,6 +113,6 @@ class _Past:
         """Return True if the content of two pages clearly differs."""
         return self._known.are_others(one, other)
 
-    def changed(self, one: Fact, other: Fact) -> Changed:
+    def changed(self, one: Fact, other: Fact) -> ChangedText:
         """Return what differs between two pages of a site on which nothing changes by itself."""
         return self._known.changed(one, other)

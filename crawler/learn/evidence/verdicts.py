@@ -12,7 +12,7 @@ from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import rewrites_from
 from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.site_facts import Changed, Fact
+from canonry.crawler.learn.memory.site_facts import ChangedText, Fact
 from canonry.crawler.learn.memory.stances import Stance
 from canonry.crawler.learn.memory.tally import Judgement, RuleTally
 
@@ -22,9 +22,9 @@ _OF_PARAMETERS = frozenset(
 )
 _NOTHING = Judgement(Stance.NOTHING)
 _NAMED = {
-    Changed.NOTHING: Stance.NAMED,
-    Changed.NUMBERS: Stance.RENUMBERED,
-    Changed.WORDS: Stance.REWORDED,
+    ChangedText.NOTHING: Stance.NAMED,
+    ChangedText.NUMBERS: Stance.RENUMBERED,
+    ChangedText.WORDS: Stance.REWORDED,
 }
 
 
@@ -51,7 +51,7 @@ class Facts(Protocol):
         """Return True if the content of two pages clearly differs."""
         ...
 
-    def changed(self, one: Fact, other: Fact) -> Changed:
+    def changed(self, one: Fact, other: Fact) -> ChangedText:
         """Return what differs between two pages of a site on which nothing changes by itself."""
         ...
 
@@ -187,7 +187,7 @@ def _of_named(facts: Facts, fact: Fact, page: Fact) -> Stance:
     if facts.are_others(fact, page):
         return Stance.OTHER
     changed = facts.changed(fact, page)
-    if changed is Changed.NOTHING and facts.compare(fact, page).same:
+    if changed is ChangedText.NOTHING and facts.compare(fact, page).same:
         return Stance.NAMED_SAME
     return _NAMED[changed]
 

@@ -49,7 +49,7 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
         return self.target is None and not self.missing
 
 
-class Changed(Enum):
+class ChangedText(Enum):
     """What differs between two pages, on a site where nothing changes by itself."""
 
     NOTHING = auto()
@@ -251,14 +251,14 @@ class SiteFacts:
             Sketch.decode(one.sketch), Sketch.decode(other.sketch)
         )
 
-    def changed(self, one: Fact, other: Fact) -> Changed:
+    def changed(self, one: Fact, other: Fact) -> ChangedText:
         """Return what differs between two pages; nothing if that may change by itself."""
         if one.sketch is None or other.sketch is None or one.digest == other.digest:
-            return Changed.NOTHING
+            return ChangedText.NOTHING
         here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
         if _words(here) == _words(there) or not self._show_others(one.sketch, other.sketch):
-            return Changed.NOTHING
-        return Changed.NUMBERS if here.text == there.text else Changed.WORDS
+            return ChangedText.NOTHING
+        return ChangedText.NUMBERS if here.text == there.text else ChangedText.WORDS
 
     def is_same(self, one: Fact, other: Fact) -> bool | None:
         """Return True if two pages have the same content, None if that cannot be known."""

@@ -15,7 +15,7 @@ from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.archive import Archive
 from canonry.crawler.learn.memory.known_site import GONE, KnownSite
-from canonry.crawler.learn.memory.site_facts import Changed, Fact, reference_of
+from canonry.crawler.learn.memory.site_facts import ChangedText, Fact, reference_of
 from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.storage.learned.history import PastHop
 
@@ -256,6 +256,6 @@ class SiteView:
         """Return True if the content of two pages clearly differs."""
         return self._site.known.are_others(one, other)
 
-    def changed(self, one: Fact, other: Fact) -> Changed:
+    def changed(self, one: Fact, other: Fact) -> ChangedText:
         """Return what differs between two pages of a site on which nothing changes by itself."""
         return self._site.known.changed(one, other)
