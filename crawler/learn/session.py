@@ -302,13 +302,9 @@ class LearningSession:
         rule_rows.delete_candidates(connection, [rule.id for rule in decisions.removed])
         later: list[int] = []
         if changed:
+            verified = partial(self._is_verified, now)
             self._in_force, done = publish(
-                connection,
-                changed,
-                self._canonicalizer,
-                now,
-                partial(self._is_verified, now),
-                self._in_force,
+                connection, changed, self._canonicalizer, now, verified, in_force
             )
             self._generation = rule_rows.generation(connection)
             later = [*done.held, *done.deferred]

@@ -46,7 +46,7 @@ def publish(
     canonicalizer: Canonicalizer,
     now: float,
     is_verified: Callable[[RulesInForce, Rewritten], bool] = lambda _rules, _rewritten: False,
-    before: RulesInForce | None = None,
+    known: RulesInForce | None = None,
 ) -> tuple[RulesInForce, Rekeyed]:
     """Apply rules whose state was saved in this transaction to the known URLs.
 
@@ -56,17 +56,13 @@ def publish(
         canonicalizer: makes identities, without learned rules.
         now: seconds since 1970.
         is_verified: returns True for URLs to fetch although rules could spare them.
-        before: the rules that were in force, if they are known.
+        known: the rules that are in force now, if they are at hand.
 
     Returns:
         The rules that are in force now, and what became of the known URLs.
     """
     rewrites = list(changed)
-    if before is None:
-        in_force = RulesInForce.load(connection, canonicalizer)
-    else:
-        new = rule_rows.with_ids(connection, {rewrite.id for rewrite in rewrites})
-        in_force = before.with_changes(rule.as_learned() for rule in new)
+    in_force = known or RulesInForce.load(connection, canonicalizer)
     names: set[str] = set()
     for rewrite in rewrites:
         names |= in_force.hosts_of(connection, rewrite)
