@@ -103,6 +103,12 @@ class TrackedRule:
             samples.append((url, found))
             self.unsaved.append(Sample(agrees, url, found))
 
+    def shows_enough(self, *, agrees: bool) -> bool:
+        """Return True if evidence is named, or there is none to name."""
+        return bool(self.samples if agrees else self.against) or not (
+            self.agree if agrees else self.disagree
+        )
+
     def withdraw_sample(self, url: str, *, agrees: bool) -> None:
         """Forget a piece of evidence: more is known of the URL, and it says that no more."""
         samples = self.samples if agrees else self.against

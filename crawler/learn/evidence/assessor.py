@@ -26,7 +26,7 @@ from canonry.crawler.learn.life.verification import first_directory
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.site_memory import SiteMemory, SiteView
-from canonry.crawler.learn.memory.stances import AGAINST, FOR, Stance
+from canonry.crawler.learn.memory.stances import FOR, Stance
 from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
 from canonry.storage.learned.tracked_rule import SAMPLES, TrackedRule
 
@@ -296,32 +296,37 @@ class Assessor:
                 if at is None:
                     at = max(_at(view, url), _at(view, found))
                 more, against = rule.update(tally.totals(part), at, predicted=is_new)
-                if more > 0 and stance in FOR:
-                    rule.add_sample(url, found, agrees=True)
-                elif more < 0:
-                    rule.withdraw_sample(url, agrees=True)
+                if more:
+                    self._show(rule, tally, url, found, agrees=True, is_more=more > 0)
                 if against:
-                    self._show_contrary(rule, tally, url, found, is_more=against > 0)
+                    self._show(rule, tally, url, found, agrees=False, is_more=against > 0)
                 self._book.mark_changed(rule)
 
-    def _show_contrary(
-        self, rule: TrackedRule, tally: RuleTally, url: str, found: str, *, is_more: bool
+    def _show(
+        self,
+        rule: TrackedRule,
+        tally: RuleTally,
+        url: str,
+        found: str,
+        *,
+        agrees: bool,
+        is_more: bool,
     ) -> None:
-        """Let a rule name what speaks against it, after a URL has changed how much that is.
+        """Let a rule name what speaks for it, or against it, after a URL has changed how much.
 
-        It may be other URLs, which count only since this one speaks for the rule.
+        It may be other URLs, which count only since this one says what it does.
         """
-        if not is_more:
-            rule.withdraw_sample(url, agrees=False)
-        elif tally.stance(url) in AGAINST:
-            rule.add_sample(url, found, agrees=False)
-        else:
-            part = part_of(rule.rewrite)
-            at_hand = (one for one in tally.counted_against() if lies_in(one, part))
+        part = part_of(rule.rewrite)
+        if is_more and tally.counts(url, part, agrees=agrees):
+            rule.add_sample(url, found, agrees=agrees)
+        elif not is_more:
+            rule.withdraw_sample(url, agrees=agrees)
+        if not rule.shows_enough(agrees=agrees):
+            at_hand = (one for one in tally.that_count(part, agrees=agrees) if lies_in(one, part))
             for one in islice(at_hand, SAMPLES):
                 name = site_in(one)
                 view = self._memory.view(name, self._memory.site(name))
-                rule.add_sample(one, verdict(view, tally, one).found, agrees=False)
+                rule.add_sample(one, verdict(view, tally, one).found, agrees=agrees)
 
 
 def _at(view: SiteView, url: str) -> float:

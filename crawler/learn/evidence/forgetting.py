@@ -60,7 +60,7 @@ def hold_against_all(
     site.recalled.update(tally.rewrite for tally in new)
     for tally, past in zip(new, recollect(memory.archive, site.known, new), strict=True):
         tally.remember_all(past)
-        against = list(islice(past.counted_against(), SAMPLES))
+        against = list(islice(past.that_count(agrees=False), SAMPLES))
         for rewrite, rule in site.rules.items():
             if replace(rewrite, below="/") == tally.rewrite:
                 book.recount(rule)

@@ -28,8 +28,6 @@ class Stance(IntEnum):
 BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})
 FOR = frozenset({Stance.MOVED, Stance.SAME, *BY_LINK})  # but for `StanceCounts.against`
 DECIDED = FOR | {Stance.OTHER}  # a URL that says this is no question any more
-# Some of these only now and then:
-AGAINST = frozenset({Stance.OTHER, Stance.ALONE, Stance.RENUMBERED, Stance.REWORDED})
 
 _NONE: Counter[Stance] = Counter()
 

@@ -212,17 +212,30 @@ class RuleTally:
         """Return what a URL says."""
         return _STANCES[self._verdicts.get(url, 0) & _STANCE]
 
-    def against(self) -> frozenset[Stance]:
-        """Return what counts against the rule."""
-        return self._counts.against()
+    def against(self, part: str = "") -> frozenset[Stance]:
+        """Return what counts against the rule, on the whole site or in a part of it."""
+        return self._counts.against(part)
 
     def contrary(self) -> list[str]:
         """Return the URLs that speak against the rule by where they lead, or by their content."""
         return self._that_say(self.against() - {Stance.ALONE})
 
-    def counted_against(self) -> list[str]:
-        """Return the URLs that count against the rule; those first that contradict it."""
-        return self.contrary() + self._that_say(self.against() & {Stance.ALONE})
+    def that_count(self, part: str = "", *, agrees: bool) -> list[str]:
+        """Return the URLs that count for the rule, or against it; those first that contradict it.
+
+        Args:
+            part: of the site, or "" for all of it, by which is decided what counts.
+            agrees: True for those that count for it.
+        """
+        against = self.against(part)
+        if agrees:
+            return self._that_say(FOR - against)
+        return self._that_say(against - {Stance.ALONE}) + self._that_say(against & {Stance.ALONE})
+
+    def counts(self, url: str, part: str, *, agrees: bool) -> bool:
+        """Return True if a URL counts for the rule, or against it; as `that_count` says."""
+        against, stance = self.against(part), self.stance(url)
+        return stance in (FOR - against if agrees else against)
 
     def _that_say(self, stances: Collection[Stance]) -> list[str]:
         """Return the URLs with one of some verdicts."""
