@@ -9,6 +9,7 @@ from support.records import Records
 from support.strategies import share, tries
 
 from canonry.crawler.admission.scope import registrable
+from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound
@@ -21,8 +22,8 @@ _REFUTED = 16  # paths against a rule: it may not be looked at again
 News = Moved | Answered
 
 # How a site treats one name of a resource: as the resource, or as something else.
-_TREATS = ("same", "same", "same", "same", "redirect", "other", "missing", "elsewhere",
-           "canonical", "canonical", "itself", "kept")  # fmt: skip
+_TREATS = ("same", "same", "same", "same", "redirect", "other", "missing", "elsewhere", "canonical",
+           "canonical", "itself", "kept", "named", "reworded", "renumbered")  # fmt: skip
 _NAMES = ("/", "?ref=1", "?ref=2", "?ref=1&id=3", ";sid=a", "/index.html", "//x")
 
 
@@ -39,6 +40,18 @@ def _answers(resource: int, name: str, treated: str, at: float) -> list[News]:
         "elsewhere": [Moved(url, f"https://{SITE}/moved", at)],
         "canonical": [
             Answered(url, body + b"!", at),
+            Moved(url, main, at, "canonical"),
+        ],
+        "named": [
+            Answered(url, body, at),
+            Moved(url, main, at, "canonical"),
+        ],
+        "reworded": [
+            Answered(url, body + b" more", at),
+            Moved(url, main, at, "canonical"),
+        ],
+        "renumbered": [
+            Answered(url, body + b" 7", at),
             Moved(url, main, at, "canonical"),
         ],
         "itself": [Answered(url, body, at, names_itself=True)],
@@ -65,7 +78,19 @@ def outcomes(draw: st.DrawFn) -> list[News]:
             treated = rng.choice(_TREATS) if rng.random() < rare else habit
             if rng.random() < 0.9:
                 news += _answers(resource, name, treated, 2.0)
-    return news
+    return [_as_text(one) for one in news] if draw(st.booleans()) else news
+
+
+def _as_text(news: News) -> News:
+    """Return an answer with the sketch of a text: a word for the resource, and what its body says.
+
+    Without a sketch it is not known which words differ.
+    """
+    if not isinstance(news, Answered) or news.missing:
+        return news
+    resource = news.digest.split(b" ")[0].rstrip(b"!")
+    page = b"<title>w%s</title> %s %s" % (b"x" * len(resource), b"y" * 3, news.digest)
+    return news._replace(sketch=encoded_sketch(page, "text/html"))
 
 
 def learn(news: Sequence[News], step: int, most_facts: int = FACTS) -> Learner:
