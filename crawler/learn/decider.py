@@ -8,7 +8,11 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import RuleState
 from canonry.crawler.learn.evidence.assessor import Assessor
-from canonry.crawler.learn.evidence.defaults import is_by_chance, open_defaults
+from canonry.crawler.learn.evidence.defaults import (
+    depends_on_value,
+    is_by_chance,
+    open_defaults,
+)
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
 from canonry.crawler.learn.evidence.groups import has_one_that_selects
@@ -19,6 +23,9 @@ from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import SiteMemory
 from canonry.crawler.learn.questions import repeats
 from canonry.storage.learned.tracked_rule import TrackedRule
+
+_UNDECIDED = 0.5  # paths of which it is not known what they say, for each that agrees, at most
+_FEW_UNDECIDED = 4  # of fewer nothing follows
 
 
 class StateChange(NamedTuple):
@@ -80,7 +87,8 @@ class Decider:
         for rule in changed:
             if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
                 self._book.open_parts(rule)
-            if rule.disagree and (tally := self._book.tally_of(rule)) is not None:
+            tally = self._book.tally_of(rule)
+            if tally is not None and (rule.disagree or tally.undecided):
                 open_defaults(self._memory.site(rule.rewrite.host), tally, self._assessor)
         for change in changes:
             if change.rule.state == "active":
@@ -125,7 +133,11 @@ class Decider:
         if state != "active":
             return state
         in_part = rule.rewrite.below != "/"
-        if (in_part and self._has_exceptions(rule)) or self._has_one_that_selects(rule):
+        if (
+            (in_part and self._has_exceptions(rule))
+            or self._has_one_that_selects(rule)
+            or self._is_undecided(rule)
+        ):
             return "suspended" if rule.state == "active" else rule.state
         if self._is_covered(rule) or self._is_doubtful(rule):
             return rule.state
@@ -181,6 +193,19 @@ class Decider:
             and group.rewrite not in known
             and self._has_one_that_selects(group)
         ]
+
+    def _is_undecided(self, rule: TrackedRule) -> bool:
+        """Return True if of too many pages it is not known whether they are what a rule says.
+
+        So it is where so much changes by itself that no page can be another one for certain. What
+        counts then are those that are the same, as the first page of a list; they prove nothing.
+        """
+        tally = self._book.tally_of(rule)
+        by_content = rule.agree > rule.moved
+        if not by_content or tally is None or tally.undecided < _FEW_UNDECIDED:
+            return False
+        most = _UNDECIDED * tally.totals().agree
+        return tally.undecided > most or (rule.state != "active" and depends_on_value(tally))
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
         """Return True if the evidence of an inactive rule is too little, or only seems enough.

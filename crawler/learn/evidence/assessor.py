@@ -26,7 +26,7 @@ from canonry.crawler.learn.life.verification import first_directory
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.site_memory import SiteMemory, SiteView
-from canonry.crawler.learn.memory.stances import FOR, Stance
+from canonry.crawler.learn.memory.stances import ANSWERS, FOR, Stance
 from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
 from canonry.storage.learned.tracked_rule import SAMPLES, TrackedRule
 
@@ -277,7 +277,7 @@ class Assessor:
         tally.remember(url, said, beside(view, tally, url))
         stance, found = said.stance, said.found
         is_compared = found not in {"", url}
-        is_open = stance in {Stance.NOTHING, Stance.ALONE}
+        is_open = stance is Stance.NOTHING or stance in ANSWERS
         in_doubt = is_compared and is_open and len(tally.doubts) < DOUBTS
         if tally.stance(url) is stance and not in_doubt:
             return

@@ -19,13 +19,14 @@ from canonry.crawler.content.differences import chance_of_so_many
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.verdicts import of_all_values
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.stances import FOR, Stance
+from canonry.crawler.learn.memory.stances import ANSWERS, FOR, Stance
 from canonry.crawler.learn.memory.tally import RuleTally
 
 _OF_ALL_VALUES = ("parameter-irrelevant", "parameter-group")
 _SUPPORT = 3  # pages with a value, before a rule about it is looked for
 _MOST = 4  # values of one parameter
 _CHANCE = 0.001  # that a value does no better than the others
+_RARE = 0.01  # that no page with a value agrees, if they are as those with others
 _LOOK_AGAIN = 8  # pages with the parameter, for each answer until the next look
 
 
@@ -58,35 +59,74 @@ def is_by_chance(site: KnownSite, rewrite: Rewrite) -> bool:
     return tally is None or _is_by_chance(_by_value(tally), rewrite.old)
 
 
+def depends_on_value(tally: RuleTally) -> bool:
+    """Return True if no page agrees that has one value of a parameter, and others do, not by luck.
+
+    Where much changes by itself, no page may be another one for certain. Then of a list, its first
+    page agrees, and of the others nothing is known.
+    """
+    if tally.rewrite.family not in _OF_ALL_VALUES:
+        return False
+    by_value = _by_value(tally)
+    total = _Pages(*map(sum, zip(*by_value.values(), strict=True))) if by_value else _NO_PAGES
+    return any(
+        not here.agree
+        and here.do_not
+        and total.agree
+        and len(by_value)
+        * chance_of_so_many(
+            here.do_not, here.do_not, total.do_not - here.do_not, total.all - here.do_not
+        )
+        < _RARE
+        for here in by_value.values()
+    )
+
+
 class _Pages(NamedTuple):
-    """How many pages agree that a parameter selects nothing, and how many disagree."""
+    """How many pages agree that a parameter selects nothing, disagree, and say neither."""
 
     agree: int
     disagree: int
+    undecided: int
+
+    @property
+    def do_not(self) -> int:
+        """How many do not agree."""
+        return self.disagree + self.undecided
+
+    @property
+    def all(self) -> int:
+        """How many were compared."""
+        return sum(self)
+
+
+_NO_PAGES = _Pages(0, 0, 0)
 
 
 def _is_by_chance(by_value: Mapping[str, _Pages], field: str) -> bool:
     """Return True if what speaks against a parameter may be missing at one value by chance."""
-    here = by_value.get(field, _Pages(0, 0))
-    against = sum(pages.disagree for pages in by_value.values()) - here.disagree
-    others = sum(map(sum, by_value.values())) - sum(here)
-    if not sum(here) or not against:
+    here = by_value.get(field, _NO_PAGES)
+    against = sum(pages.do_not for pages in by_value.values()) - here.do_not
+    others = sum(pages.all for pages in by_value.values()) - here.all
+    if not here.all or not against:
         return True
-    return chance_of_so_many(against, others, here.disagree, sum(here)) > _CHANCE
+    return chance_of_so_many(against, others, here.do_not, here.all) > _CHANCE
 
 
 def _by_value(tally: RuleTally) -> dict[str, _Pages]:
     """Return what the pages say that have a rule's parameters, by the fields that they are in."""
-    agree, disagree = Counter[str](), Counter[str]()
-    names, against = tally.rewrite.old, tally.against() - {Stance.ALONE}
+    agree, disagree, undecided = Counter[str](), Counter[str](), Counter[str]()
+    names, against = tally.rewrite.old, tally.against() - ANSWERS
     for url in tally.results:
         stance = tally.stance(url)
         if stance in against:
             disagree[_value_in(url, names)] += 1
         elif stance in FOR:
             agree[_value_in(url, names)] += 1
-    values = sorted(agree.keys() | disagree.keys())
-    return {value: _Pages(agree[value], disagree[value]) for value in values}
+        elif stance is Stance.IN_DOUBT:
+            undecided[_value_in(url, names)] += 1
+    values = sorted(agree.keys() | disagree.keys() | undecided.keys())
+    return {value: _Pages(agree[value], disagree[value], undecided[value]) for value in values}
 
 
 @lru_cache(maxsize=8192)  # the same pages are looked at again and again

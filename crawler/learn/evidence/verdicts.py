@@ -138,9 +138,7 @@ def _of_pair(facts: Facts, rewrite: Rewrite, fact: Fact, other: Fact) -> Judgeme
         return _NOTHING
     said = _compared(facts, rewrite, fact, page)
     if said.stance is Stance.NOTHING and fact.digest != page.digest:
-        return said._replace(
-            stance=Stance.ALONE, found=page.url
-        )  # in doubt, but no redirect either
+        return said._replace(stance=Stance.IN_DOUBT, found=page.url)  # but no redirect either
     return said
 
 
@@ -148,7 +146,10 @@ def _of_page(facts: Facts, tally: RuleTally, fact: Fact, result: str) -> Judgeme
     """Return what a page says if nothing is known of the URL that the rule makes of it."""
     reference = facts.reference(tally.members.get(result, ()))
     if reference is not None and reference.url != fact.url:
-        return _compared(facts, tally.rewrite, fact, reference)
+        said = _compared(facts, tally.rewrite, fact, reference)
+        if said.stance is Stance.NOTHING and fact.digest != reference.digest:
+            return said._replace(stance=Stance.IN_DOUBT, found=reference.url)
+        return said
     if _names(facts, tally.rewrite, fact):
         return Judgement(Stance.NAMED, result)
     stance = Stance.OTHER if _keeps(facts, tally.rewrite, fact) else Stance.ALONE

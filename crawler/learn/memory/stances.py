@@ -23,10 +23,12 @@ class Stance(IntEnum):
     NAMED_SAME = 7  # for it: a confirmed canonical link, and the same content
     RENUMBERED = 8  # a confirmed canonical link, to a page whose numbers are others
     REWORDED = 9  # a confirmed canonical link, to a page whose words are others, here and there
+    IN_DOUBT = 10  # it is a page like ALONE, and compared with another; neither same nor other
 
 
 BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})
 FOR = frozenset({Stance.MOVED, Stance.SAME, *BY_LINK})  # but for `StanceCounts.against`
+ANSWERS = frozenset({Stance.ALONE, Stance.IN_DOUBT})  # against it, where the site redirects
 DECIDED = FOR | {Stance.OTHER}  # a URL that says this is no question any more
 
 _NONE: Counter[Stance] = Counter()
@@ -87,7 +89,7 @@ class StanceCounts:
         found = {Stance.OTHER}
         moved = count(Stance.MOVED, 0)
         if moved > 0 and moved >= sum(count(stance, 0) for stance in FOR) - moved:
-            found.add(Stance.ALONE)
+            found |= ANSWERS
         same, numbers = count(Stance.NAMED_SAME, 0), count(Stance.RENUMBERED, 0)
         if same > numbers:
             found.add(Stance.RENUMBERED)

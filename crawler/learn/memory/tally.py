@@ -15,7 +15,7 @@ from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Diffe
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.learn.memory.compact_set import CompactSet
 from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.stances import BY_LINK, FOR, Stance, StanceCounts
+from canonry.crawler.learn.memory.stances import ANSWERS, BY_LINK, FOR, Stance, StanceCounts
 from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
@@ -218,7 +218,7 @@ class RuleTally:
 
     def contrary(self) -> list[str]:
         """Return the URLs that speak against the rule by where they lead, or by their content."""
-        return self._that_say(self.against() - {Stance.ALONE})
+        return self._that_say(self.against() - ANSWERS)
 
     def that_count(self, part: str = "", *, agrees: bool) -> list[str]:
         """Return the URLs that count for the rule, or against it; those first that contradict it.
@@ -230,7 +230,7 @@ class RuleTally:
         against = self.against(part)
         if agrees:
             return self._that_say(FOR - against)
-        return self._that_say(against - {Stance.ALONE}) + self._that_say(against & {Stance.ALONE})
+        return self._that_say(against - ANSWERS) + self._that_say(against & ANSWERS)
 
     def counts(self, url: str, part: str, *, agrees: bool) -> bool:
         """Return True if a URL counts for the rule, or against it; as `that_count` says."""
@@ -257,6 +257,11 @@ class RuleTally:
         """How many paths speak for the rule by the same words."""
         each = {Stance.SAME, Stance.NAMED_SAME, Stance.RENUMBERED} - self.against()
         return sum(map(self._counts.number, each))
+
+    @property
+    def undecided(self) -> int:
+        """How many paths have a page that was compared, and may be the same as the other or not."""
+        return self._counts.number(Stance.IN_DOUBT)
 
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts: the first directories of paths."""
