@@ -16,6 +16,7 @@ from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.learned import rules_file
 from canonry.canon.learned.families import FAMILIES, ORDER
 from canonry.canon.learned.learned_rule import LearnedRule, RulesError
+from canonry.canon.learned.marks import names_before
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.sites import site_in, site_of
 from canonry.canon.learned.validate import fault, find_circle
@@ -76,12 +77,13 @@ class RuleStep(NamedTuple):
     apply: Callable[[Parts, Rewrite], Parts]
     below: str
     moves_host: bool
+    names: frozenset[str] | None  # of all parameters of a URL that the rule changes; None: any
 
     @classmethod
     def of(cls, rule: LearnedRule) -> "RuleStep":
         """Look up what a rule does."""
-        family = FAMILIES[rule.family]
-        return cls(rule, family.mark(rule), family.apply, rule.below, family.moves_host)
+        family, names = FAMILIES[rule.family], names_before(rule)
+        return cls(rule, family.mark(rule), family.apply, rule.below, family.moves_host, names)
 
 
 class RuleSet:
@@ -265,7 +267,7 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
     text, parts = identity, Parts.of(identity)
     for _ in range(_ROUNDS):
         start = len(changes)
-        for rule, mark, apply, below, moves_host in steps:
+        for rule, mark, apply, below, moves_host, _names in steps:
             if not mark(text):
                 continue
             after = apply(parts, rule)

@@ -1,12 +1,13 @@
 """Rewriting: what learned rules make of many URLs at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from canonry.canon import Canonical, Canonicalizer
-from canonry.canon.learned import RuleSet, RuleStep, follow, site_in
+from canonry.canon.learned import LearnedRule, RuleSet, RuleStep, follow, names_in, site_in
 from canonry.canon.syntax import Parts
 from canonry.storage.learned.classes import Rewritten
 
+_FEW = 3  # rules about parameters of a site: fewer are looked at one by one
 _AUTHORITY = len("https://")  # it begins no later than here
 
 
@@ -48,7 +49,7 @@ def rewrite_many(
     texts = plain.copy()
     used: dict[int, tuple[str, ...]] = {}  # ids of rules, by the place of the URL
     for start, places in by_start(plain).items():
-        _apply(rules.steps_on(site_in(start)), places, texts, used)
+        _apply(_StepsByNames(rules.steps_on(site_in(start))), places, texts, used)
     forms = _forms(canonicalizer, [texts[place] for place in used])
     doubtful = _that_may_change(rules, [form.identity for form in forms])
     found: list[Rewritten | None] = [None] * len(urls)
@@ -60,41 +61,93 @@ def rewrite_many(
     return found
 
 
+class _StepsByNames:
+    """The steps of a site, by the names of the parameters of the URLs that they may change.
+
+    A site may have dozens of rules about parameters, and each is for URLs with certain names.
+    """
+
+    def __init__(self, steps: Iterable[RuleStep]) -> None:
+        self._steps = list(enumerate(steps))
+        self._by_names: dict[frozenset[str], list[tuple[int, RuleStep]]] = {}
+        named = sum(step.names is not None for _place, step in self._steps)
+        self._others = self._with(frozenset()) if named > _FEW else self._steps
+
+    def of(self, text: str) -> list[tuple[int, RuleStep]]:
+        """Return the steps that may change an identity, each with its place in their order."""
+        if len(self._others) == len(self._steps) or "?" not in text:
+            return self._others
+        names = names_in(text)
+        found = self._by_names.get(names)
+        if found is None:
+            found = self._by_names[names] = self._with(names)
+        return found
+
+    def _with(self, names: frozenset[str]) -> list[tuple[int, RuleStep]]:
+        """Return the steps that may change identities whose parameters have some names."""
+        return [one for one in self._steps if one[1].names in {None, names}]
+
+
 def _apply(
-    steps: Iterable[RuleStep], places: list[int], texts: list[str], used: dict[int, tuple[str, ...]]
+    steps: _StepsByNames, places: Iterable[int], texts: list[str], used: dict[int, tuple[str, ...]]
 ) -> None:
     """Apply each of some rules once to identities of a site.
 
     Args:
-        steps: what the rules do, in their order.
+        steps: what the rules do.
         places: of the identities.
         texts: by place the identities; they are replaced by what the rules make of them.
         used: receives by place the ids of the rules that have changed it.
     """
-    split: dict[int, Parts] = {}
-    for rule, mark, apply, below, moves_host in steps:
-        name = (rule.id,)
-        moved = set[int]()
-        for place in [place for place in places if mark(texts[place])]:
-            parts = split.get(place) or Parts.of(texts[place])
+    for place in _that_have_marks(steps, places, texts):
+        parts = Parts.of(texts[place])
+        ids: list[str] = []
+        left = 0
+        while step := _next_that_changes(steps, left, texts[place], parts):
+            left, rule, parts, is_moved = step
+            texts[place] = str(parts)
+            ids.append(rule.id)
+            if is_moved:
+                break
+        if ids:
+            used[place] = tuple(ids)
+
+
+def _next_that_changes(
+    steps: _StepsByNames, left: int, text: str, parts: Parts
+) -> tuple[int, LearnedRule, Parts, bool] | None:
+    """Return what the next step does that changes an identity; None if none of those left does.
+
+    Returns:
+        Where the steps after it begin; its rule; what that makes of the identity; and True if this
+        is of another host.
+    """
+    for place, (rule, mark, apply, below, moves_host, _names) in steps.of(text):
+        if place >= left and mark(text):
             after = apply(parts, rule)
             if after is not parts and parts.path.startswith(below):
-                texts[place] = str(after)
-                used[place] = used[place] + name if place in split else name
-                split[place] = after
-                if moves_host:
-                    moved.add(place)
-        if moved:
-            places = [place for place in places if place not in moved]
+                return place + 1, rule, after, moves_host
+    return None
+
+
+def _that_have_marks(
+    steps: _StepsByNames, places: Iterable[int], texts: Sequence[str]
+) -> Iterator[int]:
+    """Yield the places of identities that a step may change; steps change none of the others."""
+    for place in places:
+        text = texts[place]
+        for _number, step in steps.of(text):
+            if step.mark(text):
+                yield place
+                break
 
 
 def _that_may_change(rules: RuleSet, made: Sequence[str]) -> set[int]:
     """Return the places of identities that rules may change; they change none of the others."""
     found: set[int] = set()
     for start, places in by_start(made).items():
-        for step in rules.steps_on(site_in(start)):
-            mark = step.mark
-            found.update([place for place in places if mark(made[place])])
+        steps = _StepsByNames(rules.steps_on(site_in(start)))
+        found.update(_that_have_marks(steps, places, made))
     return found
 
 
