@@ -24,8 +24,11 @@ from canonry.crawler.learn.memory.site_memory import SiteMemory
 from canonry.crawler.learn.questions import repeats
 from canonry.storage.learned.tracked_rule import TrackedRule
 
-_UNDECIDED = 0.5  # paths of which it is not known what they say, for each that agrees, at most
-_FEW_UNDECIDED = 4  # of fewer nothing follows
+# Paths of which it is not known what they say, for each that agrees: with more, a rule does not
+# become active, and an active one is suspended. Of a few nothing follows.
+_MOST_UNDECIDED = 0.5
+_TOO_MANY_UNDECIDED = 1.0
+_FEW_UNDECIDED = 4
 
 
 class StateChange(NamedTuple):
@@ -128,7 +131,7 @@ class Decider:
         """Return the state that a rule's evidence puts it in."""
         family = rule.rewrite.family
         state = next_state(rule, self._thresholds.family[family], self.priors[family])
-        if state == "revoked" and rule.state == "suspended" and self._may_be_noise(rule):
+        if state == "revoked" and rule.state == "suspended" and self.may_be_noise(rule):
             return "suspended"
         if state != "active":
             return state
@@ -143,10 +146,10 @@ class Decider:
             return rule.state
         return state
 
-    def _may_be_noise(self, rule: TrackedRule) -> bool:
+    def may_be_noise(self, rule: TrackedRule) -> bool:
         """Return True if what speaks against a rule may change by itself, and a repeat will tell.
 
-        Until then the second trial goes on; if it ends first, that decides.
+        Until then the second trial goes on.
         """
         tally = self._book.tally_of(rule)
         site = self._memory.site(rule.rewrite.host)
@@ -204,8 +207,10 @@ class Decider:
         by_content = rule.agree > rule.moved
         if not by_content or tally is None or tally.undecided < _FEW_UNDECIDED:
             return False
-        most = _UNDECIDED * tally.totals().agree
-        return tally.undecided > most or (rule.state != "active" and depends_on_value(tally))
+        agree = tally.totals().agree
+        if rule.state == "active":
+            return tally.undecided > _TOO_MANY_UNDECIDED * agree
+        return tally.undecided > _MOST_UNDECIDED * agree or depends_on_value(tally)
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
         """Return True if the evidence of an inactive rule is too little, or only seems enough.

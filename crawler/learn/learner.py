@@ -229,6 +229,10 @@ class Learner:
         """
         return self._decider.decide(now)
 
+    def may_be_noise(self, rule: TrackedRule) -> bool:
+        """Return True if pages that were asked twice will tell whether a rule has failed."""
+        return self._decider.may_be_noise(rule)
+
     def is_verified(
         self, rules: Iterable[LearnedRule], identity: str, now: float, source: str = ""
     ) -> bool:

@@ -283,7 +283,11 @@ class LearningSession:
         """
         decisions = self._learner.decide(now)
         about = self._rules_about(sites)
-        undecided = self._trials.second.undecided(connection, about)
+        undecided = [
+            rule
+            for rule in self._trials.second.undecided(connection, about)
+            if not self._learner.may_be_noise(rule)
+        ]
         for rule in undecided:
             rule.enter("revoked", now)
         changed = []

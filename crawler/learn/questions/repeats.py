@@ -25,7 +25,9 @@ def to_repeat(site: KnownSite) -> list[str]:
     """Return pages to fetch once more, to see what changes by itself; none if none is needed.
 
     They are pages in doubt: another page of the site may change more by itself. First come those
-    that speak against a rule: what is seldom shown may be what speaks against it.
+    that speak against a rule: what is seldom shown may be what speaks against it. With each comes
+    the page that it was compared with, if that answered before: what changes once a minute, as an
+    age does, is not seen in two answers of one moment.
     """
     if site.answers < site.repeat_at:
         return []
@@ -49,7 +51,9 @@ def _to_repeat_in_doubt(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
         for tally in site.tallies.values()
         if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
     ]
-    contrary = (url for tally in doubtful for url in tally.contrary())
+    contrary = (
+        one for tally in doubtful for url in tally.contrary() for one in _both(site, tally, url)
+    )
     pages = list(islice(_unrepeated(site, contrary, looked), _AT_ONCE))
     if not pages:
         urls = (url for tally in doubtful for url in tally.results)
@@ -73,23 +77,41 @@ def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
         totals = tally.totals()
         if totals.agree < _SUPPORT or not totals.disagree:
             continue
-        for page in _unrepeated(site, tally.contrary(), looked, steady=True):
-            result = site.known.facts.get(tally.results[page.url])
-            if (result is None or result.is_page) and site.known.kind_of(page) in kinds:
+        urls = (
+            one
+            for url in tally.contrary()
+            if (other := site.known.facts.get(tally.results[url])) is None or other.is_page
+            for one in _both(site, tally, url)
+        )
+        for page in _unrepeated(site, urls, looked, steady=True):
+            if site.known.kind_of(page) in kinds:
                 return [page]
     return []
 
 
-def _kinds_with_room(site: KnownSite) -> list[Steadiness]:
-    """Return the kinds of pages that seem steady, and of which few pages were asked twice."""
-    facts = [site.known.facts.get(url) for url in site.repeated]
-    asked = [site.known.kind_of(fact) for fact in facts if fact is not None]
+def _kinds_with_room(site: KnownSite, *, or_asked: bool = False) -> list[Steadiness]:
+    """Return the kinds of pages that seem steady, and of which few pages were asked twice.
+
+    Args:
+        site: the site.
+        or_asked: True for those, too, of which a page has not answered yet that was.
+    """
+    asked: list[tuple[Steadiness | None, bool]] = [
+        (site.known.kind_of(fact), has_answered)
+        for url, has_answered in site.repeated.items()
+        if (fact := site.known.facts.get(url)) is not None
+    ]
     more = _more_repeats(site)
+    waited = [kind for kind, has_answered in asked if or_asked and not has_answered]
     return [
         kind
         for kind in site.known.kinds
         if kind.is_steady
-        and sum(one is kind for one in asked) < _STEADY_REPEATS * (2 if kind.varied else 1) + more
+        and (
+            any(one is kind for one in waited)
+            or sum(one is kind for one, _has_answered in asked)
+            < _STEADY_REPEATS * (2 if kind.varied else 1) + more
+        )
     ]
 
 
@@ -100,7 +122,7 @@ def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:
     nothing seems to change, it is so until a few pages were asked twice.
     """
     facts, may_ask = site.known.facts, _repeats_left(site) > 0
-    in_doubt, with_room = _is_in_doubt(site, tally), _kinds_with_room(site)
+    in_doubt, with_room = _is_in_doubt(site, tally), _kinds_with_room(site, or_asked=True)
     is_open = False
     for url in tally.contrary():
         fact, result = facts.get(url), facts.get(tally.results[url])
@@ -109,8 +131,18 @@ def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:
         if (kind := site.known.kind_of(fact)) is not None:
             if not (kind in with_room if kind.is_steady else in_doubt):
                 return False
-            is_open = is_open or not site.repeated.get(url, not (kind.is_steady or may_ask))
+            unasked = not (kind.is_steady or may_ask)
+            both = _both(site, tally, url)
+            is_open = is_open or not all(site.repeated.get(one, unasked) for one in both)
     return is_open
+
+
+def _both(site: KnownSite, tally: RuleTally, url: str) -> list[str]:
+    """Return a URL that speaks against a rule, and what the rule makes of it, if that is older."""
+    fact, other = site.known.facts.get(url), site.known.facts.get(tally.results[url])
+    if fact is None or other is None or not other.is_page or other.at >= fact.at:
+        return [url]
+    return [url, other.url]
 
 
 def _repeats_left(site: KnownSite) -> int:
