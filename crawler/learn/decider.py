@@ -27,7 +27,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 # Paths of which it is not known what they say, for each that agrees: with more, a rule does not
 # become active, and an active one is suspended. Of a few nothing follows.
 _MOST_UNDECIDED = 0.5
-_TOO_MANY_UNDECIDED = 1.0
+_TOO_MANY_UNDECIDED = 2.0
 _FEW_UNDECIDED = 4
 
 

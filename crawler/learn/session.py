@@ -289,7 +289,7 @@ class LearningSession:
             if not self._learner.may_be_noise(rule)
         ]
         for rule in undecided:
-            rule.enter("revoked", now)
+            rule.enter("revoked" if rule.disagree else "probation", now)
         changed = []
         in_force = self._in_force
         ended = [StateChange(rule, "suspended") for rule in undecided]
