@@ -114,7 +114,10 @@ def reason_held_back(
     if reason is None and history.has_index(connection):  # the gate makes it
         in_force = RulesInForce.around(connection, canonicalizer, said.host)
         reason = reason_to_block(connection, rule, in_force, canonicalizer, thresholds.gate, now)
-    return reason or "the next crawl decides, or its pages differ more than answers of one URL do"
+    return reason or (
+        "the next crawl decides, or its pages differ more than answers of one URL do, "
+        "or of too many it is not known whether they are the same"
+    )
 
 
 def _of_other_rules(connection: Connection, rule: TrackedRule, limits: Threshold) -> str | None:
