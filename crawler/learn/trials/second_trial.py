@@ -18,6 +18,7 @@ from canonry.storage.learned.held_names import held_again, held_on, still_awaite
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 5
+_APART = 3  # the first ones are every third of a trial
 _LOOKED_AT = 2_000  # URLs that the rule holds
 
 
@@ -27,12 +28,14 @@ class SecondTrials:
     def __init__(self) -> None:
         """Start without any."""
         self._released: dict[str, list[int]] = {}
+        self._planned: dict[str, list[int]] = {}  # what comes next for each rule, by its id ...
         self._exhausted: set[str] = set()  # ids of rules that hold nothing any more ...
         self._rules: RulesInForce | None = None  # ... as long as these rules are in force
 
     def clear(self) -> None:
         """Forget what was released, as after a transaction that was rolled back."""
         self._released.clear()
+        self._planned.clear()
         self._exhausted.clear()
 
     def undecided(self, connection: Connection, rules: Iterable[TrackedRule]) -> list[TrackedRule]:
@@ -75,12 +78,14 @@ class SecondTrials:
         """
         if in_force is not self._rules:
             self._rules = in_force
+            self._planned.clear()
             self._exhausted.clear()
         released: list[int] = []
         for rule in rules:
             if rule.state != "suspended":
                 if self._released:
                     self._released.pop(rule.id, None)
+                    self._planned.pop(rule.id, None)
                     self._exhausted.discard(rule.id)
                 continue
             asked = self._asked(connection, rule)
@@ -90,13 +95,27 @@ class SecondTrials:
             wanted = min(_AT_ONCE + answered, REHABILITATION) - len(asked)
             if wanted <= 0:
                 continue
-            rows = _held_by(connection, rule, in_force)
-            chosen = rows[:: max(1, len(rows) // wanted)][:wanted]  # from all over the host
-            if not chosen:
-                self._exhausted.add(rule.id)
+            chosen = self._next(connection, rule, in_force, wanted)
             asked += release(connection, chosen)
             released += chosen
         return released
+
+    def _next(
+        self, connection: Connection, rule: TrackedRule, in_force: RulesInForce, wanted: int
+    ) -> list[int]:
+        """Return so many of the rows that a rule holds, from all over the host.
+
+        To look at what it holds takes long. So all of its trial are chosen at once.
+        """
+        planned = self._planned.get(rule.id)
+        if not planned:
+            rows = _held_by(connection, rule, in_force)
+            planned = rows[:: max(1, len(rows) // REHABILITATION)][:REHABILITATION]
+            planned = [*planned[::_APART], *(row for n, row in enumerate(planned) if n % _APART)]
+        chosen, self._planned[rule.id] = planned[:wanted], planned[wanted:]
+        if not chosen:
+            self._exhausted.add(rule.id)
+        return chosen
 
 
 def _held_by(connection: Connection, rule: TrackedRule, in_force: RulesInForce) -> list[int]:
