@@ -286,7 +286,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a?b=1&a=2",
         after="http://example.com/a?a=2&b=1",
         apply=actions.sort_parameters,
-        mark=marks.query,
+        mark=marks.order,
         check=family_fields.takes_none,
         describe=lambda _: "the order of parameters means nothing",
         by_query=True,

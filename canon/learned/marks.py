@@ -110,3 +110,17 @@ def final_slash(rewrite: Rewrite) -> Mark:
 def query(_rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that changes any query."""
     return _QUERY
+
+
+def order(_rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that sorts the parameters of a query."""
+    return _is_unsorted
+
+
+def _is_unsorted(url: str) -> bool:
+    """Return True if the names of a URL's parameters are not in their order."""
+    text = url.partition("#")[0].partition("?")[2]
+    if "&" not in text:
+        return False
+    names = list(query_fields.names(text))
+    return names != sorted(names)
