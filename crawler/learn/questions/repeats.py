@@ -26,8 +26,8 @@ def to_repeat(site: KnownSite) -> list[str]:
 
     They are pages in doubt: another page of the site may change more by itself. First come those
     that speak against a rule: what is seldom shown may be what speaks against it. With each comes
-    the page that it was compared with, if that answered before: what changes once a minute, as an
-    age does, is not seen in two answers of one moment.
+    the page that it was compared with, if that is older and differs in numbers alone: what changes
+    once a minute, as an age does, is not seen in two answers of one moment.
     """
     if site.answers < site.repeat_at:
         return []
@@ -138,11 +138,16 @@ def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:
 
 
 def _both(site: KnownSite, tally: RuleTally, url: str) -> list[str]:
-    """Return a URL that speaks against a rule, and what the rule makes of it, if that is older."""
+    """Return a URL that speaks against a rule; and what the rule makes of it, if that has aged.
+
+    That is an older page which differs in numbers alone. If it differs in words, and has changed
+    when it is asked again, it may show one of two texts by chance.
+    """
     fact, other = site.known.facts.get(url), site.known.facts.get(tally.results[url])
-    if fact is None or other is None or not other.is_page or other.at >= fact.at:
+    if fact is None or other is None or fact.sketch is None or other.sketch is None:
         return [url]
-    return [url, other.url]
+    same_words = Sketch.decode(fact.sketch).text == Sketch.decode(other.sketch).text
+    return [url, other.url] if same_words and other.at < fact.at else [url]
 
 
 def _repeats_left(site: KnownSite) -> int:
