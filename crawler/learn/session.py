@@ -286,7 +286,7 @@ class LearningSession:
         undecided = [
             rule
             for rule in self._trials.second.undecided(connection, about)
-            if not self._learner.may_be_noise(rule)
+            if not (self._learner.may_be_noise(rule) and self._trials.second.extend(rule))
         ]
         for rule in undecided:
             rule.enter("revoked" if rule.disagree else "probation", now)

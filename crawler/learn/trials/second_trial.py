@@ -4,6 +4,7 @@ If a site changes after its last link was found, its rules predict nothing any m
 trial, a rule would hold its URLs for ever, even those that have become pages of their own.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
@@ -28,6 +29,7 @@ class SecondTrials:
     def __init__(self) -> None:
         """Start without any."""
         self._released: dict[str, list[int]] = {}
+        self._longer = Counter[str]()  # by how many URLs a trial was made longer
         self._planned: dict[str, list[int]] = {}  # what comes next for each rule, by its id ...
         self._exhausted: set[str] = set()  # ids of rules that hold nothing any more ...
         self._rules: RulesInForce | None = None  # ... as long as these rules are in force
@@ -35,8 +37,19 @@ class SecondTrials:
     def clear(self) -> None:
         """Forget what was released, as after a transaction that was rolled back."""
         self._released.clear()
+        self._longer.clear()
         self._planned.clear()
         self._exhausted.clear()
+
+    def extend(self, rule: TrackedRule) -> bool:
+        """Let a rule's trial go on with one more URL; return False if it was twice as long already.
+
+        So there is another answer, after which the rule is decided on, also at the end of a crawl.
+        """
+        if self._longer[rule.id] >= REHABILITATION:
+            return False
+        self._longer[rule.id] += 1
+        return True
 
     def undecided(self, connection: Connection, rules: Iterable[TrackedRule]) -> list[TrackedRule]:
         """Return the suspended rules whose trial is over, and did not decide about them.
@@ -47,10 +60,14 @@ class SecondTrials:
             rule
             for rule in rules
             if rule.state == "suspended"
-            and len(self._released.get(rule.id, ())) >= REHABILITATION
-            and len(asked := self._asked(connection, rule)) >= REHABILITATION
+            and len(self._released.get(rule.id, ())) >= (size := self._size(rule))
+            and len(asked := self._asked(connection, rule)) >= size
             and not still_awaited(connection, asked)
         ]
+
+    def _size(self, rule: TrackedRule) -> int:
+        """Return how many URLs a rule's trial has."""
+        return REHABILITATION + self._longer[rule.id]
 
     def _asked(self, connection: Connection, rule: TrackedRule) -> list[int]:
         """Return what was released for a rule, without what another rule holds meanwhile.
@@ -86,13 +103,15 @@ class SecondTrials:
                 if self._released:
                     self._released.pop(rule.id, None)
                     self._planned.pop(rule.id, None)
+                    self._longer.pop(rule.id, None)
                     self._exhausted.discard(rule.id)
                 continue
             asked = self._asked(connection, rule)
-            if rule.id in self._exhausted or len(asked) >= REHABILITATION:
+            size = self._size(rule)
+            if rule.id in self._exhausted or len(asked) >= size:
                 continue
             answered = max(rule.trial_agree, len(asked) - still_awaited(connection, asked))
-            wanted = min(_AT_ONCE + answered, REHABILITATION) - len(asked)
+            wanted = min(_AT_ONCE + answered, size) - len(asked)
             if wanted <= 0:
                 continue
             chosen = self._next(connection, rule, in_force, wanted)

@@ -55,6 +55,15 @@ def test_some_of_what_a_suspended_rule_holds_is_released_and_more_as_it_agrees(
             "UPDATE url_rows SET state = 1 WHERE state = 0 AND tail LIKE '%/'"
         )
         assert trials.undecided(connection, [rule]) == [rule]
+        for longer in range(2):
+            assert trials.extend(rule), "pages that were asked twice may still tell"
+            assert trials.undecided(connection, [rule]) == []
+            assert len(released()) == 1, "so there is an answer, after which it is decided on"
+            connection.exec_driver_sql(
+                "UPDATE url_rows SET state = 1 WHERE state = 0 AND tail LIKE '%/'"
+            )
+            assert trials.undecided(connection, [rule]) == [rule], longer
+        assert sum(trials.extend(rule) for _ in range(40)) == 14, "but not for ever"
         rule.enter("active", 4.0)
         assert trials.undecided(connection, [rule]) == []
         assert released() == []
