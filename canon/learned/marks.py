@@ -83,8 +83,12 @@ def names_before(rewrite: Rewrite) -> frozenset[str] | None:
 @lru_cache(maxsize=4096)  # the rules of a host look at each of its URLs
 def names_in(url: str) -> frozenset[str]:
     """Return the names of the parameters in the query of a URL."""
-    text = url.partition("#")[0].partition("?")[2]
-    return frozenset(query_fields.names(text))
+    return frozenset(query_fields.names(_query_of(url)))
+
+
+def _query_of(url: str) -> str:
+    """Return the query of a URL, "" if it has none."""
+    return url.partition("#")[0].partition("?")[2]
 
 
 def session_segment(_rewrite: Rewrite) -> Mark:
@@ -119,7 +123,7 @@ def order(_rewrite: Rewrite) -> Mark:
 
 def _is_unsorted(url: str) -> bool:
     """Return True if the names of a URL's parameters are not in their order."""
-    text = url.partition("#")[0].partition("?")[2]
+    text = _query_of(url)
     if "&" not in text:
         return False
     names = list(query_fields.names(text))

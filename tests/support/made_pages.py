@@ -1,4 +1,4 @@
-"""Made pages: each answer has a token, a clock and a rotating teaser."""
+"""Made pages: with a token, a clock and a rotating teaser in each answer; and with ages."""
 
 import random
 
@@ -18,3 +18,10 @@ def page(number: int, rng: random.Random, *, more: str = "", code: int | None = 
         f"<p>{teaser}</p><h1>{own.choice(WORDS)} {number}</h1><p>{text} {more}</p>"
         f"<p>code {number if code is None else code} price {own.randrange(1000)}</p>"
     ).encode()
+
+
+def aged(number: int, minute: int) -> bytes:
+    """Return a page that shows how many minutes old it is, in two places."""
+    words = " ".join(random.Random(number).choices(WORDS, k=60))
+    ages = f"created {25 + minute} minutes ago, changed {22 + minute} minutes ago"
+    return f"<title>Folder {number}</title><p>{words}</p><p>{ages}</p>".encode()

@@ -68,17 +68,11 @@ def depends_on_value(tally: RuleTally) -> bool:
     if tally.rewrite.family not in _OF_ALL_VALUES:
         return False
     by_value = _by_value(tally)
-    total = _Pages(*map(sum, zip(*by_value.values(), strict=True))) if by_value else _NO_PAGES
+    together = _together(by_value)
     return any(
-        not here.agree
-        and here.do_not
-        and total.agree
-        and len(by_value)
-        * chance_of_so_many(
-            here.do_not, here.do_not, total.do_not - here.do_not, total.all - here.do_not
-        )
-        < _RARE
+        len(by_value) * _chance(here, together.without(here)) < _RARE
         for here in by_value.values()
+        if together.agree and not here.agree
     )
 
 
@@ -94,23 +88,29 @@ class _Pages(NamedTuple):
         """How many do not agree."""
         return self.disagree + self.undecided
 
-    @property
-    def all(self) -> int:
-        """How many were compared."""
-        return sum(self)
+    def without(self, some: "_Pages") -> "_Pages":
+        """Return how many it is without some of them."""
+        return _Pages(*(n - m for n, m in zip(self, some, strict=True)))
 
 
 _NO_PAGES = _Pages(0, 0, 0)
 
 
+def _together(by_value: Mapping[str, _Pages]) -> _Pages:
+    """Return how many pages there are with any value."""
+    return _Pages(*map(sum, zip(_NO_PAGES, *by_value.values(), strict=True)))
+
+
+def _chance(these: _Pages, those: _Pages) -> float:
+    """Return the probability that so many of these do not agree, if they are like those."""
+    return chance_of_so_many(these.do_not, sum(these), those.do_not, sum(those))
+
+
 def _is_by_chance(by_value: Mapping[str, _Pages], field: str) -> bool:
     """Return True if what speaks against a parameter may be missing at one value by chance."""
     here = by_value.get(field, _NO_PAGES)
-    against = sum(pages.do_not for pages in by_value.values()) - here.do_not
-    others = sum(pages.all for pages in by_value.values()) - here.all
-    if not here.all or not against:
-        return True
-    return chance_of_so_many(against, others, here.do_not, here.all) > _CHANCE
+    others = _together(by_value).without(here)
+    return not sum(here) or not others.do_not or _chance(others, here) > _CHANCE
 
 
 def _by_value(tally: RuleTally) -> dict[str, _Pages]:

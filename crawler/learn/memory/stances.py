@@ -17,13 +17,13 @@ class Stance(IntEnum):
     MOVED = 1  # for it: a permanent redirect leads where the rule says
     SAME = 2  # for it: the same content
     OTHER = 3  # against it: it leads elsewhere, or its content is another
-    ALONE = 4  # it is a page, and no other of its class is known, or whether that is the same
+    ALONE = 4  # it is a page, and no other of its class is known
     REVERSED = 5  # the URL that the rule makes of it redirects back
     NAMED = 6  # for it: a confirmed canonical link, to a page that is no other
     NAMED_SAME = 7  # for it: a confirmed canonical link, and the same content
     RENUMBERED = 8  # a confirmed canonical link, to a page whose numbers are others
     REWORDED = 9  # a confirmed canonical link, to a page whose words are others, here and there
-    IN_DOUBT = 10  # it is a page like ALONE, and compared with another; neither same nor other
+    IN_DOUBT = 10  # it is a page, and it is not known whether it is the same as another or not
 
 
 BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})

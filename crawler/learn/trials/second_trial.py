@@ -4,8 +4,8 @@ If a site changes after its last link was found, its rules predict nothing any m
 trial, a rule would hold its URLs for ever, even those that have become pages of their own.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from sqlalchemy import Connection
@@ -19,8 +19,30 @@ from canonry.storage.learned.held_names import held_again, held_on, still_awaite
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 5
-_APART = 3  # the first ones are every third of a trial
+_APART = 3  # a trial begins with every third of its URLs, then come those between
 _LOOKED_AT = 2_000  # URLs that the rule holds
+
+
+@dataclass(slots=True)
+class _Trial:
+    """The trial of one rule.
+
+    Attributes:
+        asked: rows of URLs that were released.
+        size: how many URLs it has.
+        planned: rows that come next ...
+        exhausted: True if the rule holds nothing any more ...
+    """
+
+    asked: list[int] = field(default_factory=list)
+    size: int = REHABILITATION
+    planned: list[int] = field(default_factory=list)
+    exhausted: bool = False
+
+    def forget_held(self) -> None:
+        """... as long as the same rules are in force: forget what is known of that."""
+        self.planned.clear()
+        self.exhausted = False
 
 
 class SecondTrials:
@@ -28,27 +50,22 @@ class SecondTrials:
 
     def __init__(self) -> None:
         """Start without any."""
-        self._released: dict[str, list[int]] = {}
-        self._longer = Counter[str]()  # by how many URLs a trial was made longer
-        self._planned: dict[str, list[int]] = {}  # what comes next for each rule, by its id ...
-        self._exhausted: set[str] = set()  # ids of rules that hold nothing any more ...
-        self._rules: RulesInForce | None = None  # ... as long as these rules are in force
+        self._trials: dict[str, _Trial] = {}  # by the ids of rules
+        self._rules: RulesInForce | None = None  # in force
 
     def clear(self) -> None:
         """Forget what was released, as after a transaction that was rolled back."""
-        self._released.clear()
-        self._longer.clear()
-        self._planned.clear()
-        self._exhausted.clear()
+        self._trials.clear()
 
     def extend(self, rule: TrackedRule) -> bool:
         """Let a rule's trial go on with one more URL; return False if it was twice as long already.
 
         So there is another answer, after which the rule is decided on, also at the end of a crawl.
         """
-        if self._longer[rule.id] >= REHABILITATION:
+        trial = self._trials.setdefault(rule.id, _Trial())
+        if trial.size >= 2 * REHABILITATION:
             return False
-        self._longer[rule.id] += 1
+        trial.size += 1
         return True
 
     def undecided(self, connection: Connection, rules: Iterable[TrackedRule]) -> list[TrackedRule]:
@@ -60,25 +77,11 @@ class SecondTrials:
             rule
             for rule in rules
             if rule.state == "suspended"
-            and len(self._released.get(rule.id, ())) >= (size := self._size(rule))
-            and len(asked := self._asked(connection, rule)) >= size
+            and (trial := self._trials.get(rule.id)) is not None
+            and len(trial.asked) >= trial.size
+            and len(asked := _asked(connection, trial)) >= trial.size
             and not still_awaited(connection, asked)
         ]
-
-    def _size(self, rule: TrackedRule) -> int:
-        """Return how many URLs a rule's trial has."""
-        return REHABILITATION + self._longer[rule.id]
-
-    def _asked(self, connection: Connection, rule: TrackedRule) -> list[int]:
-        """Return what was released for a rule, without what another rule holds meanwhile.
-
-        That does not answer: others are released in its place.
-        """
-        asked = self._released.setdefault(rule.id, [])
-        again = held_again(connection, asked)
-        if again:
-            asked[:] = [row for row in asked if row not in again]
-        return asked
 
     def release(
         self, connection: Connection, rules: Iterable[TrackedRule], in_force: RulesInForce
@@ -95,46 +98,49 @@ class SecondTrials:
         """
         if in_force is not self._rules:
             self._rules = in_force
-            self._planned.clear()
-            self._exhausted.clear()
+            for trial in self._trials.values():
+                trial.forget_held()
         released: list[int] = []
         for rule in rules:
             if rule.state != "suspended":
-                if self._released:
-                    self._released.pop(rule.id, None)
-                    self._planned.pop(rule.id, None)
-                    self._longer.pop(rule.id, None)
-                    self._exhausted.discard(rule.id)
+                self._trials.pop(rule.id, None)
                 continue
-            asked = self._asked(connection, rule)
-            size = self._size(rule)
-            if rule.id in self._exhausted or len(asked) >= size:
+            trial = self._trials.setdefault(rule.id, _Trial())
+            asked = _asked(connection, trial)
+            if trial.exhausted or len(asked) >= trial.size:
                 continue
             answered = max(rule.trial_agree, len(asked) - still_awaited(connection, asked))
-            wanted = min(_AT_ONCE + answered, size) - len(asked)
+            wanted = min(_AT_ONCE + answered, trial.size) - len(asked)
             if wanted <= 0:
                 continue
-            chosen = self._next(connection, rule, in_force, wanted)
-            asked += release(connection, chosen)
+            if not trial.planned:
+                trial.planned = _plan(_held_by(connection, rule, in_force))
+                trial.exhausted = not trial.planned
+            chosen = release(connection, trial.planned[:wanted])
+            del trial.planned[:wanted]
+            asked += chosen
             released += chosen
         return released
 
-    def _next(
-        self, connection: Connection, rule: TrackedRule, in_force: RulesInForce, wanted: int
-    ) -> list[int]:
-        """Return so many of the rows that a rule holds, from all over the host.
 
-        To look at what it holds takes long. So all of its trial are chosen at once.
-        """
-        planned = self._planned.get(rule.id)
-        if not planned:
-            rows = _held_by(connection, rule, in_force)
-            planned = rows[:: max(1, len(rows) // REHABILITATION)][:REHABILITATION]
-            planned = [*planned[::_APART], *(row for n, row in enumerate(planned) if n % _APART)]
-        chosen, self._planned[rule.id] = planned[:wanted], planned[wanted:]
-        if not chosen:
-            self._exhausted.add(rule.id)
-        return chosen
+def _asked(connection: Connection, trial: _Trial) -> list[int]:
+    """Return what was released for a trial, without what another rule holds meanwhile.
+
+    That does not answer: others are released in its place.
+    """
+    again = held_again(connection, trial.asked)
+    if again:
+        trial.asked[:] = [row for row in trial.asked if row not in again]
+    return trial.asked
+
+
+def _plan(held: Sequence[int]) -> list[int]:
+    """Return a trial's rows of those that a rule holds, from all over the host: the first ones too.
+
+    To look at what a rule holds takes long, so they are chosen at once.
+    """
+    some = held[:: max(1, len(held) // REHABILITATION)][:REHABILITATION]
+    return [row for start in range(_APART) for row in some[start::_APART]]
 
 
 def _held_by(connection: Connection, rule: TrackedRule, in_force: RulesInForce) -> list[int]:

@@ -72,9 +72,7 @@ class SiteTrials:
         single = watch(occasion, self._watched)
         copies = self._evidence.copies(occasion.site, occasion.rules)
         tests = self._copies.release(occasion, copies)
-        paired = {
-            rule.id for rule in copies
-        }  # a link that names a page does not say it is the same
+        paired = {rule.id for rule in copies}  # that a page is named does not say it is the same
         rules = [
             (rule, is_by_word and rule.id not in paired)
             for rule, is_by_word in self._evidence.to_sample(occasion.rules)

@@ -1,37 +1,18 @@
 """Evidence from pages that are never twice the same, and the questions that decide."""
 
 import random
-from collections.abc import Callable
 from functools import partial
 
 import pytest
 from support.made_pages import WORDS, page
+from support.repeated_pages import Site, answered, learn
 
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.news import Answered, Moved
 
 H = "http://h.example"
-
-
-def answered(url: str, body: bytes, at: float = 0.0) -> Answered:
-    return Answered(url, str(hash(body)).encode(), at, sketch=encoded_sketch(body, "text/html"))
-
-
-def learn(site: dict[str, Callable[[], bytes]]) -> Learner:
-    """Return a learner that was given pages, asked for some of them again, and decided."""
-    one = Learner(thresholds.load(), registrable)
-    for at, (url, body) in enumerate(site.items()):
-        one.observe(answered(url, body(), float(at)))
-        one.decide(float(at))
-        for again in one.pages_to_repeat("h.example"):
-            news = answered(again, site[again](), float(at))
-            one.observe_again(again, news.digest, news.sketch)
-    one.settle("h.example")
-    one.decide(float(len(site)))
-    return one
 
 
 def counts(one: Learner) -> list[tuple[str, int, int]]:
@@ -446,7 +427,7 @@ def test_exports_that_are_steady_do_not_make_pages_that_change_others() -> None:
     def export(number: int) -> bytes:
         return " ".join(random.Random(number).choices(WORDS, k=40)).encode()
 
-    site: dict[str, Callable[[], bytes]] = {}
+    site: Site = {}
     for n in range(60):
         for end in ("", "?sort=1"):
             site[f"{H}/p{n}.json{end}"] = partial(export, n)

@@ -1,37 +1,16 @@
 """Pages of which it is not known whether they are the same: what is known proves nothing, then."""
 
 import random
-from collections.abc import Callable
 from functools import partial
 
-from support.made_pages import WORDS
+from support.made_pages import WORDS, aged
+from support.repeated_pages import Site, answered, learn
 
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.news import Answered
 
 H = "http://h.example"
-Site = dict[str, Callable[[], bytes]]
-
-
-def learn(site: Site) -> Learner:
-    """Return a learner that was given pages, in their order, and asked for some of them again."""
-    one = Learner(thresholds.load(), registrable)
-    for at, (url, body) in enumerate(site.items()):
-        one.observe(_answered(url, body(), float(at)))
-        one.decide(float(at))
-        for again in one.pages_to_repeat("h.example"):
-            news = _answered(again, site[again](), float(at))
-            one.observe_again(again, news.digest, news.sketch)
-    one.settle("h.example")
-    one.decide(float(len(site)))
-    return one
-
-
-def _answered(url: str, body: bytes, at: float) -> Answered:
-    return Answered(url, str(hash(body)).encode(), at, sketch=encoded_sketch(body, "text/html"))
 
 
 def active(one: Learner) -> list[tuple[str, str]]:
@@ -66,21 +45,16 @@ def test_an_age_in_minutes_does_not_revoke_a_rule() -> None:
     """The page that is older is asked again, too: in two answers of one moment no minute passes."""
     one = Learner(thresholds.load(), registrable)
 
-    def page(n: int, minute: int) -> bytes:
-        words = " ".join(random.Random(n).choices(WORDS, k=60))
-        ages = f"created {25 + minute} minutes ago, changed {22 + minute} minutes ago"
-        return f"<h1>Folder {n}</h1><p>{words}</p><p>{ages}</p>".encode()
-
     names = [f"{H}/d/{n}" for n in range(70)]
     states = []
     for at, url in enumerate([*names, *(f"{name}?sort=name" for name in names)]):
         number, minute = int(url.split("/")[-1].partition("?")[0]), int(at >= 110)
-        one.observe(_answered(url, page(number, minute), float(at)))
+        one.observe(answered(url, aged(number, minute), float(at)))
         one.decide(float(at))
         states += [r.state for r in one.rules("h.example") if r.rewrite.old == "sort"]
         for again in one.pages_to_repeat("h.example"):
             known = int(again.split("/")[-1].partition("?")[0])
-            news = _answered(again, page(known, minute), float(at))
+            news = answered(again, aged(known, minute), float(at))
             one.observe_again(again, news.digest, news.sketch)
     assert list(dict.fromkeys(states)) == ["candidate", "probation", "active", "suspended"]
     assert active(one) == [("parameter-irrelevant", "sort")]

@@ -1,12 +1,11 @@
 """Pages that were asked twice to decide on a rule, and never answer: nothing stays held by it."""
 
-import random
 import sqlite3
 from collections import Counter
 from pathlib import Path
 
 from support.crawls import crawl, page, target_of
-from support.made_pages import WORDS
+from support.made_pages import aged
 from support.servers import Answer, ok
 
 FILES = 300
@@ -28,12 +27,7 @@ def test_a_rule_does_not_hold_pages_because_it_waits_for_answers(tmp_path: Path)
             return ok(b"", status="404 Not Found")
         if asked[target] > 1:
             return ok(b"", status="500 Internal Server Error")
-        number = int(name)
-        minute = 25 + (asked.total() > SWITCH)
-        words = " ".join(random.Random(number).choices(WORDS, k=60))
-        ages = f"created {minute} minutes ago, changed {minute - 3} minutes ago"
-        body = f"<title>Folder {number}</title><p>{words}</p><p>{ages}</p>"
-        return ok(body.encode(), "Content-Type: text/html")
+        return ok(aged(int(name), asked.total() > SWITCH), "Content-Type: text/html")
 
     crawl(tmp_path, answer, timeout=60.0)
     store = sqlite3.connect(tmp_path / "store.db")

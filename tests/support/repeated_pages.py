@@ -1,0 +1,31 @@
+"""Pages that a learner is given, and asks for again where it has to."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.learn.learner import Learner
+from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.news import Answered
+
+Site: TypeAlias = dict[str, Callable[[], bytes]]  # what answers, by URL
+
+
+def answered(url: str, body: bytes, at: float = 0.0) -> Answered:
+    """Return the answer of a page of text."""
+    return Answered(url, str(hash(body)).encode(), at, sketch=encoded_sketch(body, "text/html"))
+
+
+def learn(site: Site) -> Learner:
+    """Return a learner that was given pages of h.example, asked for some again, and decided."""
+    one = Learner(thresholds.load(), registrable)
+    for at, (url, body) in enumerate(site.items()):
+        one.observe(answered(url, body(), float(at)))
+        one.decide(float(at))
+        for again in one.pages_to_repeat("h.example"):
+            news = answered(again, site[again](), float(at))
+            one.observe_again(again, news.digest, news.sketch)
+    one.settle("h.example")
+    one.decide(float(len(site)))
+    return one
