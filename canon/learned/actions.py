@@ -117,6 +117,18 @@ def drop_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
     return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
 
 
+def drop_mixed(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove all of several parameters that are there, if the others are those in ``beside``."""
+    if not parts.query:
+        return parts
+    fields = query.fields(parts.query)
+    dropped = rewrite.old.split("&")
+    rest = [field for field in fields if query.name(field) not in dropped]
+    if len(rest) == len(fields) or (names_of(rest) if rest else ()) != rewrite.beside:
+        return parts
+    return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
+
+
 def drop_default(parts: Parts, rewrite: Rewrite) -> Parts:
     """Remove fields, if each is there once and the names of all others are those in ``beside``."""
     if not parts.query:

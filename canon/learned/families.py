@@ -2,8 +2,8 @@
 
 Each family says what it does to a URL, which fields it takes, and how to describe it to people.
 The families run in the order of the table. Those that change the host name come last, so that the
-other rules of a host run first; and groups of parameters come before single ones, which would break
-them up.
+other rules of a host run first; and mixes and groups of parameters come before single ones, which
+would break them up.
 """
 
 from collections.abc import Callable, Mapping
@@ -72,6 +72,12 @@ def _describe_parameter(rewrite: Rewrite) -> str:
 def _describe_group(rewrite: Rewrite) -> str:
     beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
     return f"together, parameters {', '.join(rewrite.old.split('&'))} select nothing{beside}"
+
+
+def _describe_mix(rewrite: Rewrite) -> str:
+    beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
+    names = ", ".join(rewrite.old.split("&"))
+    return f"parameters {names} select nothing{beside}, in any mix"
 
 
 def _describe_default(rewrite: Rewrite) -> str:
@@ -202,6 +208,19 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_slash,
         describe=lambda rewrite: _SLASHES[rewrite.new],
         one_to_one=True,
+    ),
+    "parameter-mix": _learned(
+        "parameter-mix",
+        why="The parameters select nothing on this host, whichever of them are there.",
+        before="http://example.com/a?id=1&ref=x&view=list",
+        after="http://example.com/a?id=1",
+        example={"old": "from&ref&view", "beside": ("id",)},
+        apply=actions.drop_mixed,
+        mark=marks.mixed,
+        check=family_fields.takes_parameters,
+        describe=_describe_mix,
+        by_query=True,
+        any_class_size=True,
     ),
     "parameter-group": _learned(
         "parameter-group",

@@ -55,6 +55,17 @@ def parameters(rewrite: Rewrite) -> Mark:
     return has_them
 
 
+def mixed(rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that removes any of some parameters, beside certain others."""
+    beside = frozenset(rewrite.beside)
+    either = beside.union(rewrite.old.split("&"))
+
+    def has_some(url: str) -> bool:
+        return "?" in url and beside < names_in(url) <= either
+
+    return has_some
+
+
 def on_page(rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that removes a parameter from the names of one page."""
     start, removed = rewrite.new.partition("?")[0] + "?", rewrite.old

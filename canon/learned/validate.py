@@ -11,6 +11,7 @@ from canonry.canon.learned.sites import is_host_name, is_site
 WITH_NAMES = (
     "parameter-irrelevant",
     "parameter-group",
+    "parameter-mix",
     "parameter-default",
     "query-selection",
 )

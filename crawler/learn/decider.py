@@ -1,6 +1,6 @@
 """The decider: which state its evidence puts a rule in, and what follows from that. Pure."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from math import inf
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ from canonry.crawler.learn.evidence.defaults import (
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
 from canonry.crawler.learn.evidence.groups import has_one_that_selects
+from canonry.crawler.learn.evidence.mixes import MIX, is_about_names, mix_of, supported
+from canonry.crawler.learn.evidence.open_rules import let_go_of_those_within
 from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
@@ -29,6 +31,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 _MOST_UNDECIDED = 0.5
 _TOO_MANY_UNDECIDED = 2.0
 _FEW_UNDECIDED = 4
+_LOOK_AGAIN = 8  # URLs of a mix, for each answer until it is looked again what supports it
 
 
 class StateChange(NamedTuple):
@@ -93,8 +96,11 @@ class Decider:
             tally = self._book.tally_of(rule)
             if tally is not None and (rule.disagree or tally.undecided):
                 open_defaults(self._memory.site(rule.rewrite.host), tally, self._assessor)
+        self._open_mixes(changed)
         for change in changes:
             if change.rule.state == "active":
+                site = self._memory.site(change.rule.rewrite.host)
+                let_go_of_those_within(self._book, site, change.rule.rewrite)
                 extend_to_domain(
                     self._memory, self._book, self._assessor, self._registrable, change.rule, now
                 )
@@ -110,6 +116,25 @@ class Decider:
                 self._book.mark_changed(rule)  # to be decided on at the next call
         make_room(self._memory, self._book, self._assessor)
         return Decisions(list(saved.values()), changes, removed)
+
+    def _open_mixes(self, changed: Iterable[TrackedRule]) -> None:
+        """Open the rules that any mix of some parameters selects nothing, where others show it."""
+        least = self._thresholds.family[MIX].content_floor
+        looked: set[tuple[str, tuple[str, ...]]] = set()
+        for rule in changed:
+            said, site = rule.rewrite, self._memory.site(rule.rewrite.host)
+            if rule.agree and (said.host, said.beside) not in looked and is_about_names(said):
+                looked.add((said.host, said.beside))
+                if (mix := mix_of(site, said)) is not None:
+                    self._assessor.open(mix)
+            tally = self._book.tally_of(rule) if said.family == MIX else None
+            is_open = rule.state in UNDECIDED and rule.agree >= least
+            if tally is not None and is_open and site.answers >= tally.look_at:
+                tally.look_at = site.answers + 1 + len(tally.results) // _LOOK_AGAIN
+                found = supported(self._memory.view(said.host, site), tally, least)
+                tally.is_supported = found == tally.rewrite
+                if found is not None:
+                    self._assessor.open(found)
 
     def _decide_on(self, rule: TrackedRule, now: float) -> StateChange | None:
         """Let a rule enter its next state; return None if it stays in its own."""
@@ -142,7 +167,7 @@ class Decider:
             or self._is_undecided(rule)
         ):
             return "suspended" if rule.state == "active" else rule.state
-        if self._is_covered(rule) or self._is_doubtful(rule):
+        if self._is_covered(rule) or self._is_doubtful(rule) or self._is_unsupported(rule):
             return rule.state
         return state
 
@@ -223,6 +248,13 @@ class Decider:
             return True
         site = self._memory.site(rule.rewrite.host)
         return self._book.is_doubtful(rule) or is_by_chance(site, rule.rewrite)
+
+    def _is_unsupported(self, rule: TrackedRule) -> bool:
+        """Return True if an inactive rule is about a mix of parameters that are not all proven."""
+        if rule.rewrite.family != MIX or rule.state == "active":
+            return False
+        tally = self._book.tally_of(rule)
+        return tally is None or not tally.is_supported
 
     def _is_proven_by_parts(self, rule: TrackedRule) -> bool:
         """Return True if all parts in which a rule holds prove it, or its own part does."""

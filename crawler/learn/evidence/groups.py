@@ -19,7 +19,7 @@ def has_one_that_selects(site: KnownSite, rewrite: Rewrite, needed: float) -> bo
         rewrite: what the rule says.
         needed: the bound that the evidence about one parameter must reach, if any contradicts it.
     """
-    if rewrite.family != "parameter-group":
+    if rewrite.family not in {"parameter-group", "parameter-mix"}:
         return False
     for name in rewrite.old.split("&"):
         alone = replace(rewrite, family="parameter-irrelevant", old=name, below="/")

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite
+from canonry.crawler.learn.evidence.mixes import MIX, is_within, within_active
 from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
@@ -21,13 +22,14 @@ def has_room(memory: SiteMemory, book: RuleBook, rewrite: Rewrite) -> bool:
 
     To open a rule is to look at all facts of its site. So where rules have to give way, that is
     done less often the more facts there are, and it is a while until one of them is opened again.
+    A rule about any mix of parameters comes at once: it takes the place of many.
     """
     site = memory.site(rewrite.host)
-    if rewrite in site.tallies or rewrite in site.refuted:
+    if rewrite in site.tallies or rewrite in site.refuted or within_active(site, rewrite):
         return False
     if len(site.tallies) < _MOST:
         return True
-    if site.answers < max(site.room_at, site.again_at.get(rewrite, 0)):
+    if rewrite.family != MIX and site.answers < max(site.room_at, site.again_at.get(rewrite, 0)):
         return False
     weak = _weakest(site)
     if weak is None:
@@ -67,6 +69,13 @@ def let_go(book: RuleBook, site: KnownSite, tally: RuleTally) -> None:
         rule.set_counts(Counts())
         rule.state = "candidate"
         book.mark_changed(rule)
+
+
+def let_go_of_those_within(book: RuleBook, site: KnownSite, mix: Rewrite) -> None:
+    """Look no more at undecided rules that change nothing which an active mix does not."""
+    for said, tally in list(site.tallies.items()):
+        if is_within(mix, said) and _can_go(site, said):
+            let_go(book, site, tally)
 
 
 def _weakest(site: KnownSite) -> RuleTally | None:

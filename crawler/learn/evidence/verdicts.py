@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from canonry.canon.learned import FAMILIES, Rewrite, act, site_in, site_of
+from canonry.canon.learned import FAMILIES, Rewrite, act, names_in, site_in, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
@@ -18,7 +18,13 @@ from canonry.crawler.learn.memory.tally import Judgement, RuleTally
 
 _MAX_HOPS = 5
 _OF_PARAMETERS = frozenset(
-    {"parameter-irrelevant", "parameter-group", "parameter-default", "parameter-of-page"}
+    {
+        "parameter-irrelevant",
+        "parameter-group",
+        "parameter-mix",
+        "parameter-default",
+        "parameter-of-page",
+    }
 )
 _NOTHING = Judgement(Stance.NOTHING)
 _NAMED = {
@@ -247,6 +253,8 @@ def _plain(rewrite: Rewrite, source: str) -> Rewrite:
         rewrite = replace(rewrite, family="parameter-irrelevant", new="", beside=names)
     if rewrite.family == "parameter-default":
         rewrite = of_all_values(rewrite)
+    if rewrite.family == "parameter-mix":
+        rewrite = of_those_that_are_there(rewrite, source)
     if not rewrite.subdomains:
         return rewrite
     return replace(rewrite, host=site_in(source), subdomains=False, but=())
@@ -261,6 +269,18 @@ def of_all_values(rewrite: Rewrite) -> Rewrite:
     names = query.names(rewrite.old)
     family = "parameter-irrelevant" if len(names) == 1 else "parameter-group"
     return replace(rewrite, family=family, old="&".join(names))
+
+
+def of_those_that_are_there(rewrite: Rewrite, url: str) -> Rewrite:
+    """Return the rewrite that drops just those parameters of a mix which a URL has.
+
+    Args:
+        rewrite: of the family ``parameter-mix``.
+        url: an identity that it changes.
+    """
+    names = names_in(url).intersection(rewrite.old.split("&"))
+    family = "parameter-irrelevant" if len(names) == 1 else "parameter-group"
+    return replace(rewrite, family=family, old="&".join(sorted(names)))
 
 
 def _is_of_group(rewrite: Rewrite, group: Rewrite) -> bool:

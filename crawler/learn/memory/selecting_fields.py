@@ -10,7 +10,13 @@ from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import query
 
 _IN_QUERY = frozenset(
-    {"parameter-irrelevant", "parameter-group", "parameter-of-page", "parameter-anywhere"}
+    {
+        "parameter-irrelevant",
+        "parameter-group",
+        "parameter-mix",
+        "parameter-of-page",
+        "parameter-anywhere",
+    }
 )
 _IN_PATH = re.compile(r";([^;/?#]+)")
 

@@ -62,7 +62,9 @@ class RuleTally:
         doubts: paths of pages that could not be compared; a few of them.
         suspected: True if the rule is worth questions before any evidence.
         fields: what was dropped from URLs that speak for the rule; a few of them.
-        look_at: after how many answers it is worth to look for values of its parameter that agree.
+        look_at: after how many answers it is worth to look for values of its parameter that agree,
+            or for names of a mix.
+        is_supported: True if the rule is about a mix of parameters, and each of them is proven.
         compared: how much pages differ from those that they were compared with.
         beside: how much the pages differ of which the rewrite makes the same, from each other.
         marks: tells quickly of most URLs that the rewrite does not change them.
@@ -76,6 +78,7 @@ class RuleTally:
     suspected: bool = False
     fields: set[str] = field(default_factory=set)
     look_at: int = 0
+    is_supported: bool = False
     compared: Differences = field(default_factory=Differences)
     beside: Differences = field(default_factory=Differences)
     marks: Callable[[str], object] = field(init=False)

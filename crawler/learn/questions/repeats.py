@@ -18,6 +18,7 @@ _MANY = 16  # paths
 _LOOKED = 16  # pages and rules looked at in vain, for each answer until the next look
 _LARGER = 64  # a site that has answered so often looks again after one more answer
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
+_DOUBTS_TOGETHER = 2 * DOUBTS  # paths, of all rules
 _AT_ONCE = 5  # pages that are asked twice
 
 
@@ -51,6 +52,8 @@ def _to_repeat_in_doubt(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
         for tally in site.tallies.values()
         if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
     ]
+    if left > 0 and not doubtful:
+        doubtful = _doubtful_together(site)
     contrary = (
         one for tally in doubtful for url in tally.contrary() for one in _both(site, tally, url)
     )
@@ -195,6 +198,15 @@ def _watched(page: Fact) -> int:
     Of a long page the sketch keeps so little that what changes by itself is hardly seen.
     """
     return 0 if page.sketch is None else Sketch.decode(page.sketch).end
+
+
+def _doubtful_together(site: KnownSite) -> list[RuleTally]:
+    """Return the rules with pages in doubt, if they are many of which each has a few.
+
+    So it is where links have any of several parameters: there is a rule for each set of them.
+    """
+    found = [tally for tally in site.tallies.values() if tally.doubts]
+    return found if sum(len(tally.doubts) for tally in found) >= _DOUBTS_TOGETHER else []
 
 
 def _is_in_doubt(site: KnownSite, tally: RuleTally) -> bool:

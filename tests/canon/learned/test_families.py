@@ -64,6 +64,10 @@ _SENTENCES = [
         Rewrite("h.example", "parameter-group", old="a&b", beside=("id",)),
         "together, parameters a, b select nothing beside id",
     ),
+    (
+        Rewrite("h.example", "parameter-mix", old="a&b&c", beside=("id",)),
+        "parameters a, b, c select nothing beside id, in any mix",
+    ),
     (Rewrite("h.example", "parameter-default", old="p=1"), "p=1 is the same as without it"),
     (
         Rewrite("h.example", "parameter-default", old="p=1", beside=("id", "q")),

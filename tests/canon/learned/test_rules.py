@@ -137,6 +137,8 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("parameter-group", old="b&a"), "have to be sorted"),
         (rule("parameter-group", old="a&a"), "each once"),
         (rule("parameter-group", old="a&b", beside=("b",)), "other parameters"),
+        (rule("parameter-mix", old="a"), "the names of two parameters"),
+        (rule("parameter-mix", old="a&b", beside=("b",)), "other parameters"),
         (rule("parameter-default", old="page"), "as page=1"),
         (rule("parameter-default", old="=1"), "as page=1"),
         (rule("parameter-default", old="a=1&b"), "as page=1"),
@@ -353,6 +355,7 @@ OLD = {  # what families replace; that is nothing if they are not named here
     "parameter-irrelevant": ["a", "b"],
     "parameter-anywhere": ["a", "b"],
     "parameter-group": ["a&b", "a&c"],
+    "parameter-mix": ["a&b", "a&b&c"],
     "parameter-default": ["a=1", "b=2", "a=1&b=2"],
     "parameter-of-page": ["a", "b"],
 }

@@ -1,15 +1,17 @@
 """The law of order: in whatever order a site answers, the evidence in the end is the same."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.records import Records
 from support.strategies import share, tries
 
+from canonry.canon.learned import Rewrite
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.learn.evidence.mixes import is_within
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import lower_bound
@@ -24,6 +26,7 @@ News = Moved | Answered
 # How a site treats one name of a resource: as the resource, or as something else.
 _TREATS = ("same", "same", "same", "same", "redirect", "other", "missing", "elsewhere", "canonical",
            "canonical", "itself", "kept", "named", "reworded", "renumbered")  # fmt: skip
+_MIXED = ("?ref=1", "?view=1", "?ref=1&view=1")  # of any of these parameters
 _NAMES = ("/", "?ref=1", "?ref=2", "?ref=1&id=3", ";sid=a", "/index.html", "//x")
 
 
@@ -65,7 +68,8 @@ def _answers(resource: int, name: str, treated: str, at: float) -> list[News]:
 @st.composite
 def outcomes(draw: st.DrawFn) -> list[News]:
     """Return what a site answered: a habit for each kind of name, with some exceptions."""
-    names = draw(st.lists(st.sampled_from((*_NAMES, "http")), min_size=1, max_size=3, unique=True))
+    some = st.lists(st.sampled_from((*_NAMES, "http")), min_size=1, max_size=3, unique=True)
+    names = draw(some | st.just([*_MIXED]))
     habits = {name: draw(st.sampled_from(_TREATS)) for name in names}
     count = draw(st.sampled_from((5, 9, 14, 20, 32)))
     rare = draw(st.sampled_from((0.0, 0.0, 0.02, 0.3)))
@@ -108,14 +112,24 @@ def learn(news: Sequence[News], step: int, most_facts: int = FACTS) -> Learner:
     return one
 
 
-def evidence(one: Learner) -> set[tuple[object, ...]]:
-    """Return the evidence of the rules for the whole site, but for those that a decision opens."""
+def evidence(one: Learner, but: Collection[Rewrite] = ()) -> set[tuple[object, ...]]:
+    """Return the evidence of the rules for the whole site, but for those that a decision opens.
+
+    It also lets rules go: those that an active rule about any mix of parameters says, too.
+    """
     return {
         (rule.rewrite, rule.agree, rule.disagree, rule.moved, rule.reversed)
         for rule in one.rules(SITE)
         if rule.rewrite.below == "/" and rule.disagree < _REFUTED
-        if rule.rewrite.family != "parameter-default"
+        if rule.rewrite.family not in {"parameter-default", "parameter-mix"}
+        if not any(is_within(mix, rule.rewrite) for mix in but)
     }
+
+
+def mixes(one: Learner) -> list[Rewrite]:
+    """Return what the active rules say that are about any mix of parameters."""
+    rules = [rule for rule in one.rules(SITE) if rule.state == "active"]
+    return [rule.rewrite for rule in rules if rule.rewrite.family == "parameter-mix"]
 
 
 def active(one: Learner) -> list[tuple[int, int]]:
@@ -127,6 +141,7 @@ def test_many_sets_of_outcomes_make_rules_active() -> None:
     """Otherwise the laws below would test little."""
     assert share(outcomes(), lambda news: bool(active(learn(news, 1)))) > 0.08
     assert share(outcomes(), lambda news: bool(evidence(learn(news, 1)))) > 0.5
+    assert share(outcomes(), lambda news: bool(mixes(learn(news, 1)))) > 0.01
 
 
 @given(outcomes(), st.randoms(use_true_random=False), st.integers(1, 16))
@@ -134,10 +149,11 @@ def test_many_sets_of_outcomes_make_rules_active() -> None:
 def test_the_evidence_does_not_depend_on_the_order(
     news: list[News], rng: random.Random, step: int
 ) -> None:
-    straight = evidence(learn(news, step))
-    for order in ("reversed", "shuffled"):
-        other = news[::-1] if order == "reversed" else rng.sample(news, len(news))
-        assert evidence(learn(other, step)) == straight
+    straight = learn(news, step)
+    for order in (news[::-1], rng.sample(news, len(news))):
+        other = learn(order, step)
+        either = [*mixes(straight), *mixes(other)]
+        assert evidence(other, either) == evidence(straight, either)
 
 
 @given(outcomes(), st.randoms(use_true_random=False), st.integers(1, 16))

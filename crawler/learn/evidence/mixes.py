@@ -1,0 +1,133 @@
+"""Mixes: parameters that select nothing, whichever of them a link has. Pure.
+
+Where links have any of eight such parameters, there are 255 sets of them beside one identifier, and
+each needs a rule of its own. Rules about some of the sets show which names are worth a rule about
+all of them. It only speaks of names that were each found to select nothing as often as a rule
+about one parameter needs, and that were seen together: two may select only with each other.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from canonry.canon.learned import FAMILIES, Rewrite
+from canonry.canon.syntax import query
+from canonry.crawler.learn.evidence.verdicts import Facts
+from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.selecting_fields import selecting_fields
+from canonry.crawler.learn.memory.tally import RuleTally
+
+MIX = "parameter-mix"
+_OF_NAMES = ("parameter-irrelevant", "parameter-group")
+_SUPPORT = 2  # pages for a rule about some of the names
+_SETS = 3  # of names with such rules, before one about any mix of them is looked for
+_TOGETHER = 3  # pages that agree and have two names at once
+
+
+def is_about_names(said: Rewrite) -> bool:
+    """Return True if a rule says that one parameter selects nothing, or several together."""
+    return said.family in _OF_NAMES
+
+
+def mix_of(site: KnownSite, said: Rewrite) -> Rewrite | None:
+    """Return the rule about all names that seem to select nothing beside those of a rule.
+
+    Args:
+        site: the rule's.
+        said: what the rule says; `is_about_names`.
+
+    Returns:
+        None if too few sets of names were found to select nothing.
+    """
+    clean, contradicted = list[str](), set[str]()
+    for other, tally in site.tallies.items():
+        if is_about_names(other) and _is_beside_the_same(other, said):
+            found = tally.totals()
+            if found.disagree:
+                contradicted.update(other.old.split("&"))
+            elif found.agree >= _SUPPORT:
+                clean.append(other.old)
+    if len(clean) < _SETS:
+        return None
+    contradicted -= {old for old in clean if "&" not in old}  # it is another one of a group
+    refuted = (other for other in site.refuted if other.family == _OF_NAMES[0])
+    contradicted |= {other.old for other in refuted if _is_beside_the_same(other, said)}
+    clean = [old for old in clean if contradicted.isdisjoint(old.split("&"))]
+    names = sorted({name for old in clean for name in old.split("&")})
+    return _mix(said, names) if len(clean) >= _SETS else None
+
+
+def supported(facts: Facts, tally: RuleTally, least: int) -> Rewrite | None:
+    """Return the rule about those names of a mix for which there is evidence enough.
+
+    Args:
+        facts: about the site.
+        tally: of the mix.
+        least: how many paths have to agree with each name.
+
+    Returns:
+        What the mix says if it is about all of its names, and None if there are less than two.
+    """
+    by_name = defaultdict[str, set[str]](set)
+    by_two = defaultdict[tuple[str, str], set[str]](set)
+    for url in tally.that_count(agrees=True):
+        result = tally.results[url]
+        dropped = set(selecting_fields(tally.rewrite, url))
+        varied = set(map(query.name, dropped.difference(_same_fields(facts, tally, result))))
+        for name in varied:
+            by_name[name].add(result)
+        for two in combinations(sorted(set(map(query.name, dropped))), 2):
+            if not varied.isdisjoint(two):
+                by_two[two].add(result)
+    names: list[str] = []
+    for name in sorted(by_name, key=lambda name: (-len(by_name[name]), name)):
+        with_others = [by_two.get((min(name, one), max(name, one)), ()) for one in names]
+        if len(by_name[name]) >= least and all(len(seen) >= _TOGETHER for seen in with_others):
+            names.append(name)
+    return _mix(tally.rewrite, sorted(names))
+
+
+def is_within(mix: Rewrite, said: Rewrite) -> bool:
+    """Return True if all URLs that a rule about parameters changes are changed by a mix, too."""
+    names = set(mix.old.split("&"))
+    return (
+        (is_about_names(said) or said.family == MIX)
+        and (said.host, said.below, mix.family) == (mix.host, mix.below, MIX)
+        and said != mix
+        and names.issuperset(said.old.split("&"))
+        and names.issuperset(set(said.beside).difference(mix.beside))
+        and set(said.beside).issuperset(mix.beside)
+    )
+
+
+def within_active(site: KnownSite, said: Rewrite) -> bool:
+    """Return True if a rule would change nothing that an active mix does not."""
+    return any(
+        is_within(mix, said) and site.rules[mix].state == "active" for mix in _mixes_of(site)
+    )
+
+
+def _mixes_of(site: KnownSite) -> Iterator[Rewrite]:
+    """Yield the mixes of a site that are held against its facts, and are rules already."""
+    return (said for said in site.tallies if said.family == MIX and said in site.rules)
+
+
+def _is_beside_the_same(one: Rewrite, other: Rewrite) -> bool:
+    """Return True if two rules are about a site's URLs with the same other parameters."""
+    return (one.host, one.beside) == (other.host, other.beside)
+
+
+def _mix(said: Rewrite, names: Iterable[str]) -> Rewrite | None:
+    """Return the mix of some names, beside those of a rule; None if it is not allowed."""
+    rewrite = replace(said, family=MIX, old="&".join(names), below="/")
+    return None if FAMILIES[MIX].check(rewrite) else rewrite
+
+
+def _same_fields(facts: Facts, tally: RuleTally, result: str) -> tuple[str, ...]:
+    """Return what a mix would drop from the page with which the others of a class are compared."""
+    if facts.fact(result) is not None:
+        return ()
+    reference = facts.reference(tally.members.get(result, ()))
+    return () if reference is None else selecting_fields(tally.rewrite, reference.url)
