@@ -17,10 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urljoin
 
 import aiohttp
@@ -72,9 +72,12 @@ def site() -> dict[str, bytes]:
     return {f"/p/{n}.html": page(n) for n in range(_PAGES)}
 
 
+Answer: TypeAlias = bytes | str | Callable[[], bytes]  # a page, a redirect's target, a new page
+
+
 def serve(
     port: "multiprocessing.SimpleQueue[int]",
-    make: Callable[[], dict[str, bytes | str]],
+    make: Callable[[], Mapping[str, Answer]],
     pause: float,
     processes: int,
 ) -> None:
@@ -82,7 +85,7 @@ def serve(
 
     Args:
         port: gets the port.
-        make: returns the pages by path.
+        make: returns what answers, by path.
         pause: seconds before each answer.
         processes: that serve, in one group of processes.
     """
@@ -97,7 +100,8 @@ def serve(
             return web.Response(status=404)
         if isinstance(found, str):
             return web.Response(status=301, headers={"Location": found})
-        return web.Response(body=found, content_type="text/html")
+        body = found if isinstance(found, bytes) else found()
+        return web.Response(body=body, content_type="text/html")
 
     async def run(bound: socket.socket) -> None:
         runner = web.ServerRunner(web.Server(answer, access_log=None))
@@ -115,7 +119,7 @@ def serve(
 
 @contextmanager
 def served(
-    make: Callable[[], dict[str, bytes | str]], pause: float = 0.0, processes: int = 1
+    make: Callable[[], Mapping[str, Answer]], pause: float = 0.0, processes: int = 1
 ) -> Iterator[str]:
     """Serve from separate processes, as `serve` does; yield their host and port."""
     port: multiprocessing.SimpleQueue[int] = multiprocessing.SimpleQueue()

@@ -9,6 +9,8 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -106,11 +108,37 @@ def cost(count: int) -> dict[str, Any]:
 
 
 def share() -> dict[str, Any]:
-    """Crawl sites on loopback whose pages have one URL, or three; how much of it was learning?"""
-    return {"one URL": _share("one URL", _plain), "three URLs": _share("three URLs", _renamed)}
+    """Crawl sites on loopback whose pages have so many URLs; how much of it was learning?"""
+    sites = {"one URL": _plain, "three URLs": _renamed, "up to 256 URLs": _mixed}
+    return {has: _share(has, site) for has, site in sites.items()}
 
 
-def _share(has: str, site: Callable[[], dict[str, bytes | str]]) -> dict[str, Any]:
+def _mixed() -> dict[str, crawl.Answer]:
+    """Return a site whose links have any of eight parameters that select nothing.
+
+    Each answer has another token.
+    """
+    names = ("camp", "from", "list", "pos", "ref", "src", "step", "view")
+    sets = [some for size in range(len(names) + 1) for some in combinations(names, size)]
+    ends = ["".join(f"&{name}=x" for name in some) for some in sets]
+    pages: dict[str, crawl.Answer] = {}
+    for n in range(150):
+        rng = random.Random(n)
+        text = " ".join("".join(rng.choices("abcdefgh", k=5)) for _ in range(200))
+        links = "".join(
+            f'<a href="/p?id={rng.randrange(150)}{rng.choice(ends)}">{k}</a>' for k in range(40)
+        )
+        body = f"<title>page {n}</title><p>{text}</p>{links}".encode()
+        pages |= {f"/p?id={n}{end}": partial(_with_token, body) for end in ends}
+    return {**pages, "/p/0.html": b'<a href="/p?id=0">begin</a>'}
+
+
+def _with_token(body: bytes) -> bytes:
+    """Return a page with a new token."""
+    return body + b"<p>token %d</p>" % random.getrandbits(40)
+
+
+def _share(has: str, site: Callable[[], dict[str, crawl.Answer]]) -> dict[str, Any]:
     """Crawl a site with learning and without; print how much of it was learning."""
     found: dict[str, Any] = {}
     with crawl.served(site) as where:
@@ -142,14 +170,14 @@ def _cpu_of_children() -> float:
     return spent.children_user + spent.children_system
 
 
-def _plain() -> dict[str, bytes | str]:
+def _plain() -> dict[str, crawl.Answer]:
     """Return the site of the crawl's benchmark: there is nothing to learn."""
     return {**crawl.site()}
 
 
-def _renamed() -> dict[str, bytes | str]:
+def _renamed() -> dict[str, crawl.Answer]:
     """Return the site of the crawl's benchmark, with links that redirect or repeat."""
-    pages: dict[str, bytes | str] = {}
+    pages: dict[str, crawl.Answer] = {}
     for n, (path, body) in enumerate(crawl.site().items()):
         pieces = body.split(b'.html"')
         spelled = b"".join(

@@ -64,6 +64,10 @@ class Differences:
             self.numbers.update(_bits(found.numbers))
             self.numbers.subtract(_bits(before.numbers))
 
+    def of(self, url: str) -> Difference:
+        """Return how much a URL's page differs."""
+        return self._by_url.get(url, NO_DIFFERENCE)
+
     def with_numbers(self, least: int, but: int) -> int:
         """Return how many pages differ in the numbers of so many buckets, or more.
 

@@ -23,6 +23,7 @@ _ENOUGH = 12  # shingles, to say so
 _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
+_APART = 3  # shingles that stay in one of two pages, and are not in the other
 _FEW_PAIRS = 4  # answers of one URL without a word that changed, before many others say something
 _PAIRS_OF_WORDS = 10  # answers of one URL without a word that changed, before one other does
 
@@ -68,11 +69,14 @@ class Comparison(NamedTuple):
         in_doubt: True if all that differs may be what changes by itself. Then it is worth fetching
             one of them twice. Pages with too little text of their own cannot be compared, however
             much is known of the noise.
+        stay_apart: True if that is not known, and something of what differs was the same when both
+            pages were asked again.
     """
 
     same: bool | None
     difference: Difference = NO_DIFFERENCE
     in_doubt: bool = False
+    stay_apart: bool = False
 
 
 class HostText:
@@ -133,6 +137,30 @@ class HostText:
         same = True if not numbers and self._is_noise(one, other, own, end) else None
         bits = sum(1 << at for at in changes)
         return Comparison(same, Difference(own.differing, end, bits), in_doubt)
+
+    @property
+    def is_measured(self) -> bool:
+        """Return True if enough answers of one URL tell what changes by itself."""
+        return self._noise.pairs >= _FEW_PAIRS
+
+    def stay_apart(self, one: tuple[Sketch, Sketch], other: tuple[Sketch, Sketch]) -> bool:
+        """Return True if two pages differ in what did not change when each was asked again.
+
+        That may be chance, if it is one of a few texts that each answer shows.
+
+        Args:
+            one: two answers of a page, the earlier one first.
+            other: those of another page.
+        """
+        here, there = set(differing_numbers(*one)), set(differing_numbers(*other))
+        changing = {at for at, _change in (*here, *there)}.union(self._noise.numbers)
+        if any(at not in changing for at, _change in differing_numbers(one[0], other[0])):
+            return True
+        end = min(page.end for page in (*one, *other))
+        stays = [set(first.shingles).intersection(again.shingles) for first, again in (one, other)]
+        shown = [set(first.shingles).union(again.shingles) for first, again in (one, other)]
+        only = (stays[0] - shown[1]) | (stays[1] - shown[0])
+        return len(self._pages.own({at for at in only if at <= end})) >= _APART
 
     def differ_more(self, found: Differences) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.

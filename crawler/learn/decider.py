@@ -16,7 +16,7 @@ from canonry.crawler.learn.evidence.defaults import (
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
 from canonry.crawler.learn.evidence.groups import has_one_that_selects
-from canonry.crawler.learn.evidence.mixes import MIX, is_about_names, mix_of, supported
+from canonry.crawler.learn.evidence.mixes import MIX, is_about_names, mixes_of, supported
 from canonry.crawler.learn.evidence.open_rules import let_go_of_those_within
 from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.evidence.rule_book import RuleBook
@@ -31,7 +31,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 _MOST_UNDECIDED = 0.5
 _TOO_MANY_UNDECIDED = 2.0
 _FEW_UNDECIDED = 4
-_LOOK_AGAIN = 8  # URLs of a mix, for each answer until it is looked again what supports it
+_LOOK_AGAIN = 8  # answers until mixes are looked for again; URLs of one, for each such answer
 
 
 class StateChange(NamedTuple):
@@ -120,12 +120,11 @@ class Decider:
     def _open_mixes(self, changed: Iterable[TrackedRule]) -> None:
         """Open the rules that any mix of some parameters selects nothing, where others show it."""
         least = self._thresholds.family[MIX].content_floor
-        looked: set[tuple[str, tuple[str, ...]]] = set()
         for rule in changed:
             said, site = rule.rewrite, self._memory.site(rule.rewrite.host)
-            if rule.agree and (said.host, said.beside) not in looked and is_about_names(said):
-                looked.add((said.host, said.beside))
-                if (mix := mix_of(site, said)) is not None:
+            if rule.agree and site.answers >= site.mixes_at and is_about_names(said):
+                site.mixes_at = site.answers + _LOOK_AGAIN
+                for mix in mixes_of(site):
                     self._assessor.open(mix)
             tally = self._book.tally_of(rule) if said.family == MIX else None
             is_open = rule.state in UNDECIDED and rule.agree >= least

@@ -99,6 +99,10 @@ class Assessor:
         fact = site.known.facts.get(url)
         if fact is None or fact.sketch is None or sketch is None:
             return
+        site.known.answered_again(url, Sketch.decode(sketch))
+        if url in site.apart:
+            self._outdated.setdefault(site_of(Parts.of(url)), site.answers)
+            return
         kind = site.known.kinds.of(fact.sketch)
         if not kind.add_repeat(is_same=fact.digest == digest):
             return

@@ -19,7 +19,7 @@ from canonry.crawler.content.differences import chance_of_so_many
 from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.verdicts import of_all_values
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.stances import ANSWERS, FOR, Stance
+from canonry.crawler.learn.memory.stances import ANSWERS, FOR, OPEN
 from canonry.crawler.learn.memory.tally import RuleTally
 
 _OF_ALL_VALUES = ("parameter-irrelevant", "parameter-group")
@@ -123,7 +123,7 @@ def _by_value(tally: RuleTally) -> dict[str, _Pages]:
             disagree[_value_in(url, names)] += 1
         elif stance in FOR:
             agree[_value_in(url, names)] += 1
-        elif stance is Stance.IN_DOUBT:
+        elif stance in OPEN:
             undecided[_value_in(url, names)] += 1
     values = sorted(agree.keys() | disagree.keys() | undecided.keys())
     return {value: _Pages(agree[value], disagree[value], undecided[value]) for value in values}

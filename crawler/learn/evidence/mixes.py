@@ -7,7 +7,7 @@ about one parameter needs, and that were seen together: two may select only with
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 
 from msgspec.structs import replace
@@ -31,32 +31,46 @@ def is_about_names(said: Rewrite) -> bool:
     return said.family in _OF_NAMES
 
 
-def mix_of(site: KnownSite, said: Rewrite) -> Rewrite | None:
-    """Return the rule about all names that seem to select nothing beside those of a rule.
+def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
+    """Yield the rules about all names that seem to select nothing, by what they stand beside.
 
-    Args:
-        site: the rule's.
-        said: what the rule says; `is_about_names`.
-
-    Returns:
-        None if too few sets of names were found to select nothing.
+    A rule about ``ref`` beside ``id`` and ``view`` is one beside ``id``, if ``view`` is such a name
+    itself.
     """
-    clean, contradicted = list[str](), set[str]()
-    for other, tally in site.tallies.items():
-        if is_about_names(other) and _is_beside_the_same(other, said):
-            found = tally.totals()
-            if found.disagree:
-                contradicted.update(other.old.split("&"))
-            elif found.agree >= _SUPPORT:
-                clean.append(other.old)
-    if len(clean) < _SETS:
-        return None
-    contradicted -= {old for old in clean if "&" not in old}  # it is another one of a group
-    refuted = (other for other in site.refuted if other.family == _OF_NAMES[0])
-    contradicted |= {other.old for other in refuted if _is_beside_the_same(other, said)}
-    clean = [old for old in clean if contradicted.isdisjoint(old.split("&"))]
-    names = sorted({name for old in clean for name in old.split("&")})
-    return _mix(said, names) if len(clean) >= _SETS else None
+    known = {said: tally.totals() for said, tally in site.tallies.items() if is_about_names(said)}
+    clean = [
+        said for said, found in known.items() if found.agree >= _SUPPORT and not found.disagree
+    ]
+    idle = {name for said in clean for name in said.old.split("&")}
+    by_core: dict[tuple[str, tuple[str, ...]], list[Rewrite]] = {}
+    for said in clean:
+        by_core.setdefault(_core(said, idle), []).append(said)
+    for core, rules in by_core.items():
+        mixes = [said for said in site.tallies if said.family == MIX and _core(said, idle) == core]
+        least = 1 if mixes else _SETS
+        contradicted = {
+            name
+            for said, found in known.items()
+            if found.disagree and _core(said, idle) == core
+            for name in said.old.split("&")
+        }
+        contradicted -= {said.old for said in rules}  # it is another one of a group
+        contradicted |= {
+            said.old
+            for said in site.refuted
+            if said.family == _OF_NAMES[0] and _core(said, idle) == core
+        }
+        left = [said for said in rules if contradicted.isdisjoint(said.old.split("&"))]
+        names = {name for said in (*left, *mixes) for name in said.old.split("&")}
+        names |= {name for said in left for name in said.beside if name not in core[1]}
+        mix = _mix(replace(rules[0], beside=core[1]), sorted(names - contradicted))
+        if len(left) >= least and mix is not None:
+            yield mix
+
+
+def _core(said: Rewrite, idle: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """Return a rule's host, and the parameters beside it that seem to select something."""
+    return said.host, tuple(name for name in said.beside if name not in idle)
 
 
 def supported(facts: Facts, tally: RuleTally, least: int) -> Rewrite | None:
@@ -112,11 +126,6 @@ def within_active(site: KnownSite, said: Rewrite) -> bool:
 def _mixes_of(site: KnownSite) -> Iterator[Rewrite]:
     """Yield the mixes of a site that are held against its facts, and are rules already."""
     return (said for said in site.tallies if said.family == MIX and said in site.rules)
-
-
-def _is_beside_the_same(one: Rewrite, other: Rewrite) -> bool:
-    """Return True if two rules are about a site's URLs with the same other parameters."""
-    return (one.host, one.beside) == (other.host, other.beside)
 
 
 def _mix(said: Rewrite, names: Iterable[str]) -> Rewrite | None:

@@ -32,7 +32,7 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     part: _Share
     alone: _Share
     doubted: _Share
-    trial_floor: _Paths
+    trial_floor: Annotated[int, Meta(ge=0)]
     trial_alone: _Paths
     span: _Seconds
     expected: Annotated[float, Meta(ge=0.02, le=0.99)]

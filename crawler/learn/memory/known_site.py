@@ -33,9 +33,12 @@ class KnownSite:
         vain_looks: how many have found nothing since one did, or since a rule was new.
         looked: how many URLs of the queue were looked at since its beginning.
         questions: how many were asked so far.
+        mixes_at: after how many answers it is worth to look for mixes of parameters.
         repeat_at: after how many answers it is worth to look for pages to ask twice.
         repeated: the URLs that were asked twice, to see what changes by itself; True for those that
             have answered.
+        apart: those of them that were asked to see whether they are others than the page that they
+            were compared with.
         probed: True if the site was asked for something that does not exist.
         is_partial: True if the archive may know facts that are not at hand.
         recalled: the rules that were held against all that the archive knows, since facts were
@@ -58,8 +61,10 @@ class KnownSite:
     vain_looks: int = 0
     looked: int = 0
     questions: int = 0
+    mixes_at: int = 0
     repeat_at: int = 0
     repeated: dict[str, bool] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
     probed: bool = False
     is_partial: bool = False
     recalled: set[Rewrite] = field(default_factory=set)

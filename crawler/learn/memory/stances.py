@@ -25,12 +25,16 @@ class Stance(IntEnum):
     REWORDED = 9  # a confirmed canonical link, to a page whose words are others, here and there
     IN_DOUBT = 10  # it is a page, and it is not known whether it is the same as another or not
 
+    APART = 11  # it may be another page or not; when both were asked twice, what differs stayed
+
 
 BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})
 FOR = frozenset({Stance.MOVED, Stance.SAME, *BY_LINK})  # but for `StanceCounts.against`
-ANSWERS = frozenset({Stance.ALONE, Stance.IN_DOUBT})  # against it, where the site redirects
+OPEN = frozenset({Stance.IN_DOUBT, Stance.APART})  # it may be the same as another or not
+ANSWERS = OPEN | {Stance.ALONE}  # against it, where the site redirects
 DECIDED = FOR | {Stance.OTHER}  # a URL that says this is no question any more
 
+_APART = 2  # paths; one may show the same by chance, twice
 _NONE: Counter[Stance] = Counter()
 
 
@@ -81,15 +85,18 @@ class StanceCounts:
     def against(self, part: str = "") -> frozenset[Stance]:
         """Return what counts against the rule.
 
-        Where the site redirects, that is a page that answers. Where most pages have the words, or
-        also the numbers, of those that they name, it is one that has others: if it were another
-        frame, as of printer pages, all would differ.
+        Where the site redirects, that is a page that answers. Where several pages differ from
+        others in what does not change when they are asked again, it is each of these. Where most
+        pages have the words, or also the numbers, of those that they name, it is one that has
+        others: if it were another frame, as of printer pages, all would differ.
         """
         count = self._by_part.get(part, _NONE).get
         found = {Stance.OTHER}
         moved = count(Stance.MOVED, 0)
         if moved > 0 and moved >= sum(count(stance, 0) for stance in FOR) - moved:
             found |= ANSWERS
+        if count(Stance.APART, 0) >= _APART:
+            found.add(Stance.APART)
         same, numbers = count(Stance.NAMED_SAME, 0), count(Stance.RENUMBERED, 0)
         if same > numbers:
             found.add(Stance.RENUMBERED)

@@ -15,7 +15,7 @@ from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Diffe
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.learn.memory.compact_set import CompactSet
 from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.stances import ANSWERS, BY_LINK, FOR, Stance, StanceCounts
+from canonry.crawler.learn.memory.stances import ANSWERS, BY_LINK, FOR, OPEN, Stance, StanceCounts
 from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
@@ -223,6 +223,10 @@ class RuleTally:
         """Return the URLs that speak against the rule by where they lead, or by their content."""
         return self._that_say(self.against() - ANSWERS)
 
+    def that_are_open(self) -> list[str]:
+        """Return the URLs of which it is not known whether they are the same page as another."""
+        return self._that_say(OPEN)
+
     def that_count(self, part: str = "", *, agrees: bool) -> list[str]:
         """Return the URLs that count for the rule, or against it; those first that contradict it.
 
@@ -264,7 +268,7 @@ class RuleTally:
     @property
     def undecided(self) -> int:
         """How many paths have a page that was compared, and may be the same as the other or not."""
-        return self._counts.number(Stance.IN_DOUBT)
+        return sum(map(self._counts.number, OPEN))
 
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts: the first directories of paths."""

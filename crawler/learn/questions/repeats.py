@@ -6,7 +6,7 @@ from itertools import count, islice
 
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.memory.site_facts import Fact, reference_of
 from canonry.crawler.learn.memory.steadiness import Steadiness
 from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
 
@@ -19,6 +19,8 @@ _LOOKED = 16  # pages and rules looked at in vain, for each answer until the nex
 _LARGER = 64  # a site that has answered so often looks again after one more answer
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
 _DOUBTS_TOGETHER = 2 * DOUBTS  # paths, of all rules
+_PAIRS = 2  # of pages in doubt that are asked twice at once
+_PAIRS_IN_ALL = 4
 _AT_ONCE = 5  # pages that are asked twice
 
 
@@ -29,43 +31,82 @@ def to_repeat(site: KnownSite) -> list[str]:
     that speak against a rule: what is seldom shown may be what speaks against it. With each comes
     the page that it was compared with, if that is older and differs in numbers alone: what changes
     once a minute, as an age does, is not seen in two answers of one moment.
+
+    Where it is known what changes, the pages in doubt that differ most come, too, in pairs: if both
+    answer as before, they are others.
     """
     if site.answers < site.repeat_at:
         return []
     looked = count()
-    pages = _to_repeat_in_doubt(site, looked) or _to_repeat_if_steady(site, looked)
-    if not pages:
+    doubtful = [tally for tally in site.tallies.values() if _is_in_doubt(site, tally)]
+    if not doubtful:
+        doubtful = _doubtful_together(site)
+    pages = _to_repeat_in_doubt(site, doubtful, looked) or _to_repeat_if_steady(site, looked)
+    pairs = _to_tell_apart(site, doubtful)
+    if not (pages or pairs):
         pause = (next(looked) + len(site.tallies)) // _LOOKED
         site.repeat_at = site.answers + max(pause, site.answers // _LARGER)
-    for page in pages:
-        site.repeated[page.url] = False
-    return [page.url for page in pages]
+    urls = dict.fromkeys([*(page.url for page in pages), *pairs])
+    site.repeated.update(dict.fromkeys(urls, False))
+    return list(urls)
 
 
-def _to_repeat_in_doubt(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
+def _to_repeat_in_doubt(
+    site: KnownSite, doubtful: list[RuleTally], looked: Iterator[int]
+) -> list[Fact]:
     """Return pages to fetch once more of a kind that changes, or may."""
     left = _repeats_left(site)
     if left + _MORE_REPEATS <= 0:
         return []
-    doubtful = [
-        tally
-        for tally in site.tallies.values()
-        if _differs_too_much(site, tally) or (left > 0 and _is_in_doubt(site, tally))
-    ]
-    if left > 0 and not doubtful:
-        doubtful = _doubtful_together(site)
+    kept_back = [tally for tally in site.tallies.values() if _differs_too_much(site, tally)]
+    some_rules = list(
+        {id(tally): tally for tally in (*kept_back, *(doubtful if left > 0 else ()))}.values()
+    )
     contrary = (
-        one for tally in doubtful for url in tally.contrary() for one in _both(site, tally, url)
+        one for tally in some_rules for url in tally.contrary() for one in _both(site, tally, url)
     )
     pages = list(islice(_unrepeated(site, contrary, looked), _AT_ONCE))
     if not pages:
-        urls = (url for tally in doubtful for url in tally.results)
+        urls = (url for tally in some_rules for url in tally.results)
         some = islice(_unrepeated(site, urls, looked), _CHOICE)
         pages = nlargest(_AT_ONCE, some, key=_watched)
     if pages:
-        for tally in doubtful:
+        for tally in some_rules:
             tally.doubts.clear()
     return pages
+
+
+def _to_tell_apart(site: KnownSite, doubtful: Iterable[RuleTally]) -> list[str]:
+    """Return pages in doubt that differ most, each with the one that it was compared with.
+
+    They are chosen by how much they differ, so they do not tell how much changes by itself.
+    """
+    left = _PAIRS_IN_ALL + _more_repeats(site) // 2 - len(site.apart) // 2
+    if left <= 0 or not site.known.text.is_measured:
+        return []
+    in_doubt = (
+        (tally.compared.of(url), url, other.url)
+        for tally in doubtful
+        for url in tally.that_are_open()
+        if (other := _compared_with(site, tally, url)) is not None
+        if site.repeated.keys().isdisjoint((url, other.url))
+    )
+    pairs = nlargest(min(_PAIRS, left), in_doubt)
+    found = [one for _difference, *both in pairs for one in both]
+    site.apart.update(found)
+    if found:
+        for tally in doubtful:
+            tally.doubts.clear()
+    return found
+
+
+def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:
+    """Return the page with which a URL's was compared, unless a redirect led there."""
+    facts, result = site.known.facts, tally.results[url]
+    other = facts.get(result)
+    if other is None:
+        other = reference_of(map(facts.get, tally.members.get(result, ())))
+    return other if other is not None and other.is_page and other.url != url else None
 
 
 def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
@@ -157,7 +198,7 @@ def _repeats_left(site: KnownSite) -> int:
     """Return how many more pages of a site may be asked twice; where nothing changes, none."""
     if site.known.kinds.all_steady:
         return -_MORE_REPEATS
-    return _REPEATS + _more_repeats(site) - len(site.repeated)
+    return _REPEATS + _more_repeats(site) - len(site.repeated) + len(site.apart)
 
 
 def _more_repeats(site: KnownSite) -> int:

@@ -1,0 +1,94 @@
+"""Pages that may be others or not, asked again in pairs: what differs stays, or changes by itself."""
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from support.made_pages import WORDS
+from support.repeated_pages import Site, learn
+
+from canonry.crawler.learn.learner import Learner
+
+H = "http://h.example"
+
+
+def states(one: Learner) -> dict[str, str]:
+    """Return the state of the rule about each parameter."""
+    rules = [r for r in one.rules("h.example") if r.rewrite.family == "parameter-irrelevant"]
+    return {rule.rewrite.old: rule.state for rule in rules if rule.rewrite.below == "/"}
+
+
+def page(n: int, rng: random.Random, more: str = "", words: int = 120) -> bytes:
+    """Return a page with a token that is not seen, and with a clock."""
+    text = " ".join(random.Random(n).choices(WORDS, k=words))
+    token = f"<input type=hidden value={rng.random()}>"
+    return f"<h1>Item {n}</h1>{token}<p>{text}</p><p>{more}</p>request {rng.random()}".encode()
+
+
+def named(body: Callable[[int, str], Callable[[], bytes]], count: int = 150) -> Site:
+    """Return a site of so many pages, each with two other names."""
+    site: Site = {}
+    for n in range(count):
+        for name in ("", "?ref=1", "?size=L"):
+            site[f"{H}/p{n}{name}"] = body(n, name)
+    return site
+
+
+@pytest.mark.parametrize("share", [0.1, 0.25])
+@pytest.mark.parametrize("seed", range(3))
+def test_one_number_that_differs_on_some_pages_keeps_a_parameter(seed: int, share: float) -> None:
+    """A shop: the large size costs more of some goods. The number is all that differs."""
+    rng = random.Random(seed)
+
+    def body(n: int, name: str) -> Callable[[], bytes]:
+        dearer = name == "?size=L" and random.Random(n * 7 + seed).random() < share
+        return partial(page, n, rng, f"costs {10 + n + 5 * dearer} euros")
+
+    found = states(learn(named(body)))
+    assert found["ref"] == "active"
+    assert found["size"] != "active"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_number_that_changes_by_itself_now_and_then_keeps_nothing(seed: int) -> None:
+    """Every second answer shows how many people look at a page, which is rarely the same."""
+    rng = random.Random(seed)
+
+    def watched(n: int) -> bytes:
+        more = f"watched by {rng.randrange(900)} people" if rng.random() < 0.5 else ""
+        return page(n, rng, more)
+
+    found = states(learn(named(lambda n, _name: partial(watched, n))))
+    assert found == {"ref": "active", "size": "active"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_teaser_of_which_there_are_few_keeps_nothing(seed: int) -> None:
+    rng = random.Random(seed)
+    teasers = [" ".join(random.Random(f"teaser {n}").choices(WORDS, k=14)) for n in range(6)]
+
+    def teased(n: int) -> bytes:
+        return page(n, rng, rng.choice(teasers), words=500)
+
+    found = states(learn(named(lambda n, _name: partial(teased, n))))
+    assert found == {"ref": "active", "size": "active"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_section_that_the_last_pages_have_suspends_a_rule(seed: int) -> None:
+    """The rule is long active when the first of them comes; each alone may be a teaser."""
+    rng = random.Random(seed)
+    teasers = [" ".join(random.Random(f"teaser {n}").choices(WORDS, k=14)) for n in range(20)]
+
+    def shown(n: int, section: str) -> bytes:
+        return page(n, rng, f"{section} {rng.choice(teasers)}", words=500)
+
+    def body(n: int, name: str) -> Callable[[], bytes]:
+        has_more = name == "?size=L" and n >= 110
+        more = " ".join(random.Random(f"section {n}").choices(WORDS, k=200)) if has_more else ""
+        return partial(shown, n, more)
+
+    found = states(learn(named(body)))
+    assert found["ref"] == "active"
+    assert found["size"] != "active"
