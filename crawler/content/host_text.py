@@ -3,6 +3,7 @@
 Pure. The answers depend on the set of sketches that were given, never on their order.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
@@ -23,7 +24,6 @@ _ENOUGH = 12  # shingles, to say so
 _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
-_APART = 3  # shingles that stay in one of two pages, and are not in the other
 _FEW_PAIRS = 4  # answers of one URL without a word that changed, before many others say something
 _PAIRS_OF_WORDS = 10  # answers of one URL without a word that changed, before one other does
 
@@ -69,14 +69,14 @@ class Comparison(NamedTuple):
         in_doubt: True if all that differs may be what changes by itself. Then it is worth fetching
             one of them twice. Pages with too little text of their own cannot be compared, however
             much is known of the noise.
-        stay_apart: True if that is not known, and something of what differs was the same when both
-            pages were asked again.
+        apart: where that is not known, and both pages were asked again: True if something that
+            differs stays, False if nothing does, None if more answers have to tell.
     """
 
     same: bool | None
     difference: Difference = NO_DIFFERENCE
     in_doubt: bool = False
-    stay_apart: bool = False
+    apart: bool | None = None
 
 
 class HostText:
@@ -143,24 +143,38 @@ class HostText:
         """Return True if enough answers of one URL tell what changes by itself."""
         return self._noise.pairs >= _FEW_PAIRS
 
-    def stay_apart(self, one: tuple[Sketch, Sketch], other: tuple[Sketch, Sketch]) -> bool:
-        """Return True if two pages differ in what did not change when each was asked again.
-
-        That may be chance, if it is one of a few texts that each answer shows.
+    def apart(self, one: Sequence[Sketch], other: Sequence[Sketch]) -> bool | None:
+        """Return whether two pages that were asked several times differ in what does not change.
 
         Args:
-            one: two answers of a page, the earlier one first.
-            other: those of another page.
+            one: the answers of a page.
+            other: those of another one.
+
+        Returns:
+            None if they seem to, and more answers have to tell; True if these are enough.
         """
-        here, there = set(differing_numbers(*one)), set(differing_numbers(*other))
-        changing = {at for at, _change in (*here, *there)}.union(self._noise.numbers)
-        if any(at not in changing for at, _change in differing_numbers(one[0], other[0])):
-            return True
+        if self._numbers_stay_apart(one, other) or self._words_stay_apart(one, other):
+            again = min(len(one), len(other)) - 1
+            return True if again >= self._noise.answers_to_be_sure else None
+        return False
+
+    def _numbers_stay_apart(self, one: Sequence[Sketch], other: Sequence[Sketch]) -> bool:
+        """Return True if numbers differ in each answer of two pages alike."""
+        each = (page.numbers for page in (*one, *other))
+        return any(
+            at not in self._noise.numbers
+            and sums[0] != sums[-1]
+            and len(set(sums[: len(one)])) == len(set(sums[len(one) :])) == 1
+            for at, sums in enumerate(zip(*each, strict=True))
+        )
+
+    def _words_stay_apart(self, one: Sequence[Sketch], other: Sequence[Sketch]) -> bool:
+        """Return True if each answer of a page has shingles that none of another page's has."""
         end = min(page.end for page in (*one, *other))
-        stays = [set(first.shingles).intersection(again.shingles) for first, again in (one, other)]
-        shown = [set(first.shingles).union(again.shingles) for first, again in (one, other)]
+        stays = [set.intersection(*(set(page.shingles) for page in each)) for each in (one, other)]
+        shown = [{at for page in each for at in page.shingles} for each in (one, other)]
         only = (stays[0] - shown[1]) | (stays[1] - shown[0])
-        return len(self._pages.own({at for at in only if at <= end})) >= _APART
+        return bool(self._pages.own({at for at in only if at <= end}))
 
     def differ_more(self, found: Differences) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import sqrt
+from math import ceil, log, sqrt
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ _TOO_MANY = 3  # shingles beyond that
 _RARE = 0.05  # how often pairs that say the same are thought to differ too much
 _RARE_IN_NUMBERS = 0.01  # the same, for each bucket of numbers
 _FAR_MORE = 0.25  # of all pairs
+_BY_CHANCE = 0.005  # how often a page may answer as before, and change by itself all the same
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
 
 
@@ -36,6 +37,7 @@ class Noise(NamedTuple):
     alone: int = 0  # pairs with several buckets that changed in no other pair
     heading: bool = False
     text: bool = False
+    same_text: int = 0  # pairs without a word that differs
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Sketch, Sketch]]) -> "Noise":
@@ -51,7 +53,19 @@ class Noise(NamedTuple):
             sum(sum(changed[at] == 1 for at in buckets) >= _NUMBERS_OF_ANOTHER for buckets in each),
             any(one.heading != other.heading for one, other in found),
             any(one.text != other.text for one, other in found),
+            sum(one.text == other.text for one, other in found),
         )
+
+    @property
+    def answers_to_be_sure(self) -> int:
+        """How often a page has to answer once more as before, until that is hardly chance.
+
+        Of seven teasers, an answer shows the one of the answer before in one of seven cases.
+        """
+        if not self.text:
+            return 1 if self.pairs >= _PAIRS_TO_MASK else 2
+        same = (self.same_text + 2) / (self.pairs + 4)  # with Agresti and Coull's correction
+        return ceil(log(_BY_CHANCE) / log(same))
 
     @property
     def hides_numbers(self) -> bool:

@@ -15,7 +15,7 @@ from canonry.crawler.learn.evidence.defaults import (
 )
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
-from canonry.crawler.learn.evidence.groups import has_one_that_selects
+from canonry.crawler.learn.evidence.groups import has_one_that_selects, selects_now_and_then
 from canonry.crawler.learn.evidence.mixes import MIX, is_about_names, mixes_of, supported
 from canonry.crawler.learn.evidence.open_rules import let_go_of_those_within
 from canonry.crawler.learn.evidence.proposals import opposite
@@ -24,6 +24,7 @@ from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_boun
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import SiteMemory
 from canonry.crawler.learn.questions import repeats
+from canonry.crawler.learn.questions.copies import differ_elsewhere
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 # Paths of which it is not known what they say, for each that agrees: with more, a rule does not
@@ -31,6 +32,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 _MOST_UNDECIDED = 0.5
 _TOO_MANY_UNDECIDED = 2.0
 _FEW_UNDECIDED = 4
+_TOGETHER = 8  # pages in doubt that turned out to agree, and none to be another one: so may others
 _LOOK_AGAIN = 8  # answers until mixes are looked for again; URLs of one, for each such answer
 
 
@@ -88,7 +90,7 @@ class Decider:
         self._assessor.judge_outdated()
         changed = self._book.take_changed()
         changed += self._parts_in_doubt(changed)
-        changed += self._groups_in_doubt(changed)
+        changed += self._contradicted_elsewhere(changed)
         changes = [change for rule in changed if (change := self._decide_on(rule, now))]
         for rule in changed:
             if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
@@ -163,6 +165,7 @@ class Decider:
         if (
             (in_part and self._has_exceptions(rule))
             or self._has_one_that_selects(rule)
+            or self._differs_elsewhere(rule)
             or self._is_undecided(rule)
         ):
             return "suspended" if rule.state == "active" else rule.state
@@ -205,20 +208,23 @@ class Decider:
             and replace(part.rewrite, below="/") == rule.rewrite
         ]
 
-    def _groups_in_doubt(self, changed: Collection[TrackedRule]) -> list[TrackedRule]:
-        """Return the active rules about several parameters, of which one selects by itself.
+    def _contradicted_elsewhere(self, changed: Collection[TrackedRule]) -> list[TrackedRule]:
+        """Return the active rules about parameters that select elsewhere, and about copies.
 
         Args:
             changed: the rules with new evidence; these are left out, and other hosts than theirs.
         """
         known = {rule.rewrite for rule in changed}
+        contradicted = {rule.rewrite.host: False for rule in changed}
+        contradicted |= {rule.rewrite.host: True for rule in changed if rule.disagree}
         return [
-            group
-            for host in dict.fromkeys(rule.rewrite.host for rule in changed)
-            for group in self._memory.site(host).rules.values()
-            if group.state == "active"
-            and group.rewrite not in known
-            and self._has_one_that_selects(group)
+            rule
+            for host, is_contradicted in contradicted.items()
+            for rule in self._memory.site(host).rules.values()
+            if rule.state == "active"
+            and (is_contradicted or "&" in rule.rewrite.old)  # a group, or a mix
+            and rule.rewrite not in known
+            and (self._has_one_that_selects(rule) or self._differs_elsewhere(rule))
         ]
 
     def _is_undecided(self, rule: TrackedRule) -> bool:
@@ -230,6 +236,8 @@ class Decider:
         tally = self._book.tally_of(rule)
         by_content = rule.agree > rule.moved
         if not by_content or tally is None or tally.undecided < _FEW_UNDECIDED:
+            return False
+        if tally.told_together >= _TOGETHER:
             return False
         agree = tally.totals().agree
         if rule.state == "active":
@@ -263,9 +271,17 @@ class Decider:
         return max(own, together) >= self._thresholds.family[rule.rewrite.family].alone
 
     def _has_one_that_selects(self, rule: TrackedRule) -> bool:
-        """Return True if a rule drops several parameters, and one of them selects by itself."""
+        """Return True if a rule drops a parameter that selects elsewhere on its site."""
         needed = self._thresholds.family["parameter-irrelevant"].doubted
-        return has_one_that_selects(self._memory.site(rule.rewrite.host), rule.rewrite, needed)
+        site = self._memory.site(rule.rewrite.host)
+        return has_one_that_selects(site, rule.rewrite, needed) or selects_now_and_then(
+            site, rule.rewrite, needed
+        )
+
+    def _differs_elsewhere(self, rule: TrackedRule) -> bool:
+        """Return True if a rule makes one directory another, and other copies of these differ."""
+        needed = self._thresholds.family[rule.rewrite.family].doubted
+        return differ_elsewhere(self._memory.site(rule.rewrite.host), rule, needed)
 
     def _is_covered(self, rule: TrackedRule) -> bool:
         """Return True if an active rule says the same for the whole site, or the opposite."""

@@ -183,10 +183,10 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     if _keeps(facts, rewrite, fact) and not _are_one(facts, fact, page):
         return Judgement(Stance.OTHER, fact.url)
     said = facts.compare(fact, page)
-    if said.same is None and not (said.in_doubt or said.stay_apart):
+    if said.same is None and said.apart is None and not said.in_doubt:
         return _NOTHING
-    undecided = Stance.APART if said.stay_apart else Stance.NOTHING
-    stance = {True: Stance.SAME, False: Stance.OTHER, None: undecided}[said.same]
+    asked = {True: Stance.APART, False: Stance.TOGETHER, None: Stance.NOTHING}[said.apart]
+    stance = {True: Stance.SAME, False: Stance.OTHER, None: asked}[said.same]
     return Judgement(stance, page.url, said.difference)
 
 

@@ -39,6 +39,7 @@ class KnownSite:
             have answered.
         apart: those of them that were asked to see whether they are others than the page that they
             were compared with.
+        pairs: of those, with the page that each was compared with, that may have to be asked again.
         probed: True if the site was asked for something that does not exist.
         is_partial: True if the archive may know facts that are not at hand.
         recalled: the rules that were held against all that the archive knows, since facts were
@@ -65,6 +66,7 @@ class KnownSite:
     repeat_at: int = 0
     repeated: dict[str, bool] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)
+    pairs: list[tuple[str, str]] = field(default_factory=list)
     probed: bool = False
     is_partial: bool = False
     recalled: set[Rewrite] = field(default_factory=set)

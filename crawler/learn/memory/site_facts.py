@@ -95,7 +95,7 @@ class SiteFacts:
     missing: bytes | None = None
     kinds: KindsOfPages = field(default_factory=KindsOfPages)
     return_links: ReturnLinks = field(default_factory=ReturnLinks)
-    _again: dict[str, Sketch] = field(default_factory=dict)  # how pages answered a second time
+    _again: dict[str, list[Sketch]] = field(default_factory=dict)  # how pages answered later
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: FormIndex = field(default_factory=FormIndex)
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
@@ -281,20 +281,24 @@ class SiteFacts:
             steady = self._show_others(one.sketch, other.sketch)
             if steady:
                 return Comparison(same=False)
-        if found.same is None and self._stay_apart(one, here, other, there):
-            return found._replace(stay_apart=True)
+        if found.same is None:
+            return found._replace(apart=self._apart(one, here, other, there))
         return found
+
+    def answers(self, url: str) -> int:
+        """Return how many answers of a page are remembered."""
+        return 1 + len(self._again.get(url, ()))
 
     def answered_again(self, url: str, sketch: Sketch) -> None:
         """Remember how a page answered when it was asked again."""
-        self._again[url] = sketch
+        self._again.setdefault(url, []).append(sketch)
 
-    def _stay_apart(self, one: Fact, here: Sketch, other: Fact, there: Sketch) -> bool:
-        """Return True if what differs between two pages stays, as far as they were asked again."""
+    def _apart(self, one: Fact, here: Sketch, other: Fact, there: Sketch) -> bool | None:
+        """Return whether two pages stay apart, as `Comparison` says; None if nobody asked."""
         its, theirs = self._again.get(one.url), self._again.get(other.url)
         if its is None or theirs is None:
-            return False
-        return self.text.stay_apart((here, its), (there, theirs))
+            return None
+        return self.text.apart((here, *its), (there, *theirs))
 
     def _show_others(self, one: bytes, other: bytes) -> bool:
         """Return True if pages of one kind are others if they differ: so many are the same."""

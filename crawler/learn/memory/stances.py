@@ -25,11 +25,13 @@ class Stance(IntEnum):
     REWORDED = 9  # a confirmed canonical link, to a page whose words are others, here and there
     IN_DOUBT = 10  # it is a page, and it is not known whether it is the same as another or not
 
-    APART = 11  # it may be another page or not; when both were asked twice, what differs stayed
+    APART = 11  # that was not known; what differs stayed, when both were asked again
+    TOGETHER = 12  # that was not known; all that differs has changed, when both were asked again
 
 
 BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})
-FOR = frozenset({Stance.MOVED, Stance.SAME, *BY_LINK})  # but for `StanceCounts.against`
+BY_CONTENT = frozenset({Stance.SAME, Stance.TOGETHER})
+FOR = BY_LINK | BY_CONTENT | {Stance.MOVED}  # but for `StanceCounts.against`
 OPEN = frozenset({Stance.IN_DOUBT, Stance.APART})  # it may be the same as another or not
 ANSWERS = OPEN | {Stance.ALONE}  # against it, where the site redirects
 DECIDED = FOR | {Stance.OTHER}  # a URL that says this is no question any more
@@ -116,7 +118,7 @@ class StanceCounts:
         against = self.against(part)
         agree = sum(count(stance, 0) for stance in FOR - against)
         disagree = sum(count(stance, 0) for stance in against)
-        own_word = agree - count(Stance.SAME, 0)
+        own_word = agree - sum(count(stance, 0) for stance in BY_CONTENT)
         return Counts(agree, disagree, own_word, count(Stance.REVERSED, 0))
 
     def directories(self) -> list[str]:

@@ -15,7 +15,15 @@ from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Diffe
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.learn.memory.compact_set import CompactSet
 from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.stances import ANSWERS, BY_LINK, FOR, OPEN, Stance, StanceCounts
+from canonry.crawler.learn.memory.stances import (
+    ANSWERS,
+    BY_CONTENT,
+    BY_LINK,
+    FOR,
+    OPEN,
+    Stance,
+    StanceCounts,
+)
 from canonry.storage.learned.tracked_rule import Counts
 
 DOUBTS = 4  # paths in doubt, before it is worth a request to see what changes by itself
@@ -64,6 +72,7 @@ class RuleTally:
         fields: what was dropped from URLs that speak for the rule; a few of them.
         look_at: after how many answers it is worth to look for values of its parameter that agree,
             or for names of a mix.
+        was_asked_apart: True if pages were asked again, to see whether they are others.
         is_supported: True if the rule is about a mix of parameters, and each of them is proven.
         compared: how much pages differ from those that they were compared with.
         beside: how much the pages differ of which the rewrite makes the same, from each other.
@@ -78,6 +87,7 @@ class RuleTally:
     suspected: bool = False
     fields: set[str] = field(default_factory=set)
     look_at: int = 0
+    was_asked_apart: bool = False
     is_supported: bool = False
     compared: Differences = field(default_factory=Differences)
     beside: Differences = field(default_factory=Differences)
@@ -193,6 +203,7 @@ class RuleTally:
         return type(self)(
             self.rewrite,
             suspected=self.suspected,
+            was_asked_apart=self.was_asked_apart,
             doubts=self.doubts,
             fields=self.fields,
             _old=old,
@@ -262,13 +273,19 @@ class RuleTally:
     @property
     def worded_alike(self) -> int:
         """How many paths speak for the rule by the same words."""
-        each = {Stance.SAME, Stance.NAMED_SAME, Stance.RENUMBERED} - self.against()
+        each = (BY_CONTENT | {Stance.NAMED_SAME, Stance.RENUMBERED}) - self.against()
         return sum(map(self._counts.number, each))
 
     @property
     def undecided(self) -> int:
         """How many paths have a page that was compared, and may be the same as the other or not."""
         return sum(map(self._counts.number, OPEN))
+
+    @property
+    def told_together(self) -> int:
+        """How many paths agree after they were asked again; 0 if a page is another one."""
+        apart = self._counts.number(Stance.APART)
+        return 0 if apart else self._counts.number(Stance.TOGETHER)
 
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts: the first directories of paths."""

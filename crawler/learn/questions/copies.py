@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.life.lifecycle import lower_bound
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.stances import DECIDED
@@ -48,6 +49,35 @@ def _are_same(site: KnownSite, rule: TrackedRule) -> bool:
     if tally is None:
         return 2 * rule.moved < rule.agree
     return 2 * tally.worded_alike > tally.totals().agree
+
+
+def differ_elsewhere(site: KnownSite, rule: TrackedRule, needed: float) -> bool:
+    """Return True if a rule makes one directory another, and other copies of these differ.
+
+    A page that differs between two copies may differ between any two. So where the rules about
+    such copies have exceptions, a rule without any has only not met its own.
+
+    Args:
+        site: the rule's.
+        rule: of any family.
+        needed: the bound that the evidence of all these rules must reach, if any contradicts them.
+    """
+    if rule.rewrite.family != _FAMILY or not _are_same(site, rule):
+        return False
+    own = {rule.rewrite.old, rule.rewrite.new}
+    copies = [
+        other
+        for other in site.rules.values()
+        if other.rewrite.family == _FAMILY
+        and not own.isdisjoint((other.rewrite.old, other.rewrite.new))
+        and other.disagree <= other.agree
+        and _are_same(site, other)
+    ]
+    disagree = sum(other.disagree for other in copies)
+    return (
+        disagree > rule.disagree
+        and lower_bound(sum(other.agree for other in copies), disagree) < needed
+    )
 
 
 def likely_exceptions(site: KnownSite, rules: Sequence[TrackedRule]) -> dict[str, list[str]]:

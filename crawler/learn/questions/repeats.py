@@ -9,6 +9,7 @@ from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact, reference_of
 from canonry.crawler.learn.memory.steadiness import Steadiness
 from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 _REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
 _MORE_REPEATS = 16  # if pages seem to differ more than one from itself
@@ -19,8 +20,10 @@ _LOOKED = 16  # pages and rules looked at in vain, for each answer until the nex
 _LARGER = 64  # a site that has answered so often looks again after one more answer
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
 _DOUBTS_TOGETHER = 2 * DOUBTS  # paths, of all rules
-_PAIRS = 2  # of pages in doubt that are asked twice at once
-_PAIRS_IN_ALL = 4
+_PAIRS_AT_ONCE = 2  # of pages in doubt
+_PAIRS = 3  # of a site; for rules that they keep back, there are more
+_MOST_PAIRS = 10
+_ANSWERS = 6  # of a page, in all
 _AT_ONCE = 5  # pages that are asked twice
 
 
@@ -42,7 +45,7 @@ def to_repeat(site: KnownSite) -> list[str]:
     if not doubtful:
         doubtful = _doubtful_together(site)
     pages = _to_repeat_in_doubt(site, doubtful, looked) or _to_repeat_if_steady(site, looked)
-    pairs = _to_tell_apart(site, doubtful)
+    pairs = _to_tell_apart(site, doubtful or _before_they_act(site))
     if not (pages or pairs):
         pause = (next(looked) + len(site.tallies)) // _LOOKED
         site.repeat_at = site.answers + max(pause, site.answers // _LARGER)
@@ -79,25 +82,65 @@ def _to_repeat_in_doubt(
 def _to_tell_apart(site: KnownSite, doubtful: Iterable[RuleTally]) -> list[str]:
     """Return pages in doubt that differ most, each with the one that it was compared with.
 
-    They are chosen by how much they differ, so they do not tell how much changes by itself.
+    They are chosen by how much they differ, so they do not tell how much changes by itself. Those
+    that seem to be others are asked again.
     """
-    left = _PAIRS_IN_ALL + _more_repeats(site) // 2 - len(site.apart) // 2
-    if left <= 0 or not site.known.text.is_measured:
+    if not site.known.text.is_measured:
         return []
+    again = [pair for pair in site.pairs if _may_be_apart(site, *pair)]
+    ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
+    asked = len(site.apart) // 2
+    kept_back = [tally for tally in doubtful if asked < _most_pairs(site, tally)]
     in_doubt = (
         (tally.compared.of(url), url, other.url)
-        for tally in doubtful
+        for tally in kept_back
         for url in tally.that_are_open()
         if (other := _compared_with(site, tally, url)) is not None
         if site.repeated.keys().isdisjoint((url, other.url))
     )
-    pairs = nlargest(min(_PAIRS, left), in_doubt)
-    found = [one for _difference, *both in pairs for one in both]
-    site.apart.update(found)
-    if found:
-        for tally in doubtful:
+    new = [(url, other) for _difference, url, other in nlargest(_PAIRS_AT_ONCE, in_doubt)]
+    if new:
+        for tally in kept_back:
             tally.doubts.clear()
-    return found
+            tally.was_asked_apart = True
+    site.pairs = again + new
+    site.apart.update(url for pair in new for url in pair)
+    return [url for pair in (*ready, *new) for url in pair]
+
+
+def _before_they_act(site: KnownSite) -> list[RuleTally]:
+    """Return the rules that are nearly proven, and of whose pages in doubt none was asked again."""
+    return [
+        tally
+        for tally in site.tallies.values()
+        if not tally.was_asked_apart
+        and tally.undecided >= _PAIRS_AT_ONCE
+        and (rule := site.rules.get(tally.rewrite)) is not None
+        and _is_nearly_proven(rule)
+    ]
+
+
+def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
+    """Return True if two pages that were asked again may be others, and more answers will tell."""
+    one, two = site.known.facts.get(url), site.known.facts.get(other)
+    if one is None or two is None or site.known.answers(url) >= _ANSWERS:
+        return False
+    if not (site.repeated[url] and site.repeated[other]):
+        return True  # one has not answered yet
+    found = site.known.compare(one, two)
+    return found.same is None and found.apart is None
+
+
+def _most_pairs(site: KnownSite, tally: RuleTally) -> int:
+    """Return how many pairs of pages of a site are asked again for the sake of a rule.
+
+    They are more if the rule is nearly proven, and those in doubt are too many.
+    """
+    rule = site.rules.get(tally.rewrite)
+    if rule is None or not (rule.state == "active" or _is_nearly_proven(rule)):
+        return 0
+    are_many = rule.state != "active" and 2 * tally.undecided > tally.totals().agree
+    return (_MOST_PAIRS if are_many else _PAIRS) + _more_repeats(site) // 2
 
 
 def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:
@@ -229,8 +272,12 @@ def _unrepeated(
 def _differs_too_much(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if a rule that is nearly proven is kept back by how much its pages differ."""
     rule = site.rules.get(tally.rewrite)
-    proven = rule is not None and rule.state == "probation" and rule.agree >= _MANY
+    proven = rule is not None and _is_nearly_proven(rule)
     return proven and tally.differ_more(site.known.text)
+
+
+def _is_nearly_proven(rule: TrackedRule) -> bool:
+    return rule.state == "probation" and rule.agree >= _MANY
 
 
 def _watched(page: Fact) -> int:
