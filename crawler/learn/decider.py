@@ -237,7 +237,7 @@ class Decider:
         by_content = rule.agree > rule.moved
         if not by_content or tally is None or tally.undecided < _FEW_UNDECIDED:
             return False
-        if tally.told_together >= _TOGETHER:
+        if tally.told_together >= (1 if rule.state == "active" else _TOGETHER):
             return False
         agree = tally.totals().agree
         if rule.state == "active":

@@ -72,7 +72,7 @@ class RuleTally:
         fields: what was dropped from URLs that speak for the rule; a few of them.
         look_at: after how many answers it is worth to look for values of its parameter that agree,
             or for names of a mix.
-        was_asked_apart: True if pages were asked again, to see whether they are others.
+        pairs: how many pairs of pages were asked again, to see whether they are others.
         is_supported: True if the rule is about a mix of parameters, and each of them is proven.
         compared: how much pages differ from those that they were compared with.
         beside: how much the pages differ of which the rewrite makes the same, from each other.
@@ -87,7 +87,7 @@ class RuleTally:
     suspected: bool = False
     fields: set[str] = field(default_factory=set)
     look_at: int = 0
-    was_asked_apart: bool = False
+    pairs: int = 0
     is_supported: bool = False
     compared: Differences = field(default_factory=Differences)
     beside: Differences = field(default_factory=Differences)
@@ -203,7 +203,7 @@ class RuleTally:
         return type(self)(
             self.rewrite,
             suspected=self.suspected,
-            was_asked_apart=self.was_asked_apart,
+            pairs=self.pairs,
             doubts=self.doubts,
             fields=self.fields,
             _old=old,

@@ -12,12 +12,13 @@ from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.life.lifecycle import lower_bound
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
-from canonry.crawler.learn.memory.stances import DECIDED
+from canonry.crawler.learn.memory.stances import DECIDED, FOR
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _FAMILY = "path-prefix"
 _AUTHORITY = len("https://")  # it begins no later than here
 _NEAR = 0.25  # the share of their common pages in which two copies differ, at most
+_TESTED = 5  # pages that differ between other copies, and not between two
 _DEEPEST = 8  # segments of a directory's path
 _Name: TypeAlias = tuple[str, str]  # what comes before a directory's path in a URL, and after it
 
@@ -55,14 +56,16 @@ def differ_elsewhere(site: KnownSite, rule: TrackedRule, needed: float) -> bool:
     """Return True if a rule makes one directory another, and other copies of these differ.
 
     A page that differs between two copies may differ between any two. So where the rules about
-    such copies have exceptions, a rule without any has only not met its own.
+    such copies have exceptions, a rule without any has only not met its own; unless these very
+    pages are the same in its two directories, as where one is the latest release of the others.
 
     Args:
         site: the rule's.
         rule: of any family.
         needed: the bound that the evidence of all these rules must reach, if any contradicts them.
     """
-    if rule.rewrite.family != _FAMILY or not _are_same(site, rule):
+    tally = site.tallies.get(rule.rewrite)
+    if rule.rewrite.family != _FAMILY or tally is None or not _are_same(site, rule):
         return False
     own = {rule.rewrite.old, rule.rewrite.new}
     copies = [
@@ -74,10 +77,22 @@ def differ_elsewhere(site: KnownSite, rule: TrackedRule, needed: float) -> bool:
         and _are_same(site, other)
     ]
     disagree = sum(other.disagree for other in copies)
-    return (
-        disagree > rule.disagree
-        and lower_bound(sum(other.agree for other in copies), disagree) < needed
-    )
+    if disagree == rule.disagree:
+        return False
+    if lower_bound(sum(other.agree for other in copies), disagree) >= needed:
+        return False
+    changed = {name for other in copies for name in _contrary(site, other)}
+    old = rule.rewrite.old
+    tested = sum(tally.stance(f"{origin}{old}{rest}") in FOR for origin, rest in changed)
+    return tested < _TESTED
+
+
+def _contrary(site: KnownSite, rule: TrackedRule) -> Iterator[_Name]:
+    """Yield the names of the pages that speak against a rule about a directory."""
+    tally = site.tallies.get(rule.rewrite)
+    for url in () if tally is None else tally.contrary():
+        start = url.find("/", _AUTHORITY)
+        yield url[:start], url[start + len(rule.rewrite.old) :]
 
 
 def likely_exceptions(site: KnownSite, rules: Sequence[TrackedRule]) -> dict[str, list[str]]:

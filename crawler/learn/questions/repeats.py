@@ -21,8 +21,9 @@ _LARGER = 64  # a site that has answered so often looks again after one more ans
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
 _DOUBTS_TOGETHER = 2 * DOUBTS  # paths, of all rules
 _PAIRS_AT_ONCE = 2  # of pages in doubt
-_PAIRS = 3  # of a site; for rules that they keep back, there are more
-_MOST_PAIRS = 10
+_PAIRS = 4  # for one rule
+_MOST_PAIRS = 10  # ... that they keep back
+_PAIRS_OF_SITE = 16  # and more on a large one
 _ANSWERS = 6  # of a page, in all
 _AT_ONCE = 5  # pages that are asked twice
 
@@ -45,7 +46,7 @@ def to_repeat(site: KnownSite) -> list[str]:
     if not doubtful:
         doubtful = _doubtful_together(site)
     pages = _to_repeat_in_doubt(site, doubtful, looked) or _to_repeat_if_steady(site, looked)
-    pairs = _to_tell_apart(site, doubtful or _before_they_act(site))
+    pairs = _to_tell_apart(site, doubtful or _to_be_sure_of(site))
     if not (pages or pairs):
         pause = (next(looked) + len(site.tallies)) // _LOOKED
         site.repeat_at = site.answers + max(pause, site.answers // _LARGER)
@@ -89,8 +90,8 @@ def _to_tell_apart(site: KnownSite, doubtful: Iterable[RuleTally]) -> list[str]:
         return []
     again = [pair for pair in site.pairs if _may_be_apart(site, *pair)]
     ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
-    asked = len(site.apart) // 2
-    kept_back = [tally for tally in doubtful if asked < _most_pairs(site, tally)]
+    left = _PAIRS_OF_SITE + _more_repeats(site) - len(site.apart) // 2
+    kept_back = [tally for tally in doubtful if left > 0 and tally.pairs < _most_pairs(site, tally)]
     in_doubt = (
         (tally.compared.of(url), url, other.url)
         for tally in kept_back
@@ -102,22 +103,27 @@ def _to_tell_apart(site: KnownSite, doubtful: Iterable[RuleTally]) -> list[str]:
     if new:
         for tally in kept_back:
             tally.doubts.clear()
-            tally.was_asked_apart = True
+            tally.pairs += len(new)
     site.pairs = again + new
     site.apart.update(url for pair in new for url in pair)
     return [url for pair in (*ready, *new) for url in pair]
 
 
-def _before_they_act(site: KnownSite) -> list[RuleTally]:
-    """Return the rules that are nearly proven, and of whose pages in doubt none was asked again."""
-    return [
-        tally
-        for tally in site.tallies.values()
-        if not tally.was_asked_apart
-        and tally.undecided >= _PAIRS_AT_ONCE
-        and (rule := site.rules.get(tally.rewrite)) is not None
-        and _is_nearly_proven(rule)
-    ]
+def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
+    """Return the rules that are nearly proven, or active, with some pages in doubt.
+
+    Of those that are nearly proven, pages are asked again once.
+    """
+    found = []
+    for tally in site.tallies.values():
+        rule = site.rules.get(tally.rewrite)
+        if rule is None:
+            continue
+        is_new = not tally.pairs and tally.undecided >= _PAIRS_AT_ONCE
+        some = rule.state == "active" and len(tally.doubts) >= _PAIRS_AT_ONCE
+        if some or (is_new and _is_nearly_proven(rule)):
+            found.append(tally)
+    return found
 
 
 def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
@@ -132,7 +138,7 @@ def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
 
 
 def _most_pairs(site: KnownSite, tally: RuleTally) -> int:
-    """Return how many pairs of pages of a site are asked again for the sake of a rule.
+    """Return how many pairs of pages are asked again for the sake of a rule.
 
     They are more if the rule is nearly proven, and those in doubt are too many.
     """
@@ -140,7 +146,7 @@ def _most_pairs(site: KnownSite, tally: RuleTally) -> int:
     if rule is None or not (rule.state == "active" or _is_nearly_proven(rule)):
         return 0
     are_many = rule.state != "active" and 2 * tally.undecided > tally.totals().agree
-    return (_MOST_PAIRS if are_many else _PAIRS) + _more_repeats(site) // 2
+    return _MOST_PAIRS if are_many else _PAIRS
 
 
 def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:
