@@ -6,25 +6,19 @@ from itertools import count, islice
 
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact, reference_of
+from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.steadiness import Steadiness
 from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.crawler.learn.questions.pairs import is_nearly_proven, more_if_large, to_tell_apart
 
 _REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
 _MORE_REPEATS = 16  # if pages seem to differ more than one from itself
 _STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of the pages did
 _SUPPORT = 3  # paths
-_MANY = 16  # paths
 _LOOKED = 16  # pages and rules looked at in vain, for each answer until the next look
 _LARGER = 64  # a site that has answered so often looks again after one more answer
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
 _DOUBTS_TOGETHER = 2 * DOUBTS  # paths, of all rules
-_PAIRS_AT_ONCE = 2  # of pages in doubt
-_PAIRS = 4  # for one rule
-_MOST_PAIRS = 10  # ... that they keep back
-_PAIRS_OF_SITE = 16  # and more on a large one
-_ANSWERS = 6  # of a page, in all
 _AT_ONCE = 5  # pages that are asked twice
 
 
@@ -46,7 +40,7 @@ def to_repeat(site: KnownSite) -> list[str]:
     if not doubtful:
         doubtful = _doubtful_together(site)
     pages = _to_repeat_in_doubt(site, doubtful, looked) or _to_repeat_if_steady(site, looked)
-    pairs = _to_tell_apart(site, doubtful or _to_be_sure_of(site))
+    pairs = to_tell_apart(site, doubtful)
     if not (pages or pairs):
         pause = (next(looked) + len(site.tallies)) // _LOOKED
         site.repeat_at = site.answers + max(pause, site.answers // _LARGER)
@@ -62,100 +56,23 @@ def _to_repeat_in_doubt(
     left = _repeats_left(site)
     if left + _MORE_REPEATS <= 0:
         return []
-    kept_back = [tally for tally in site.tallies.values() if _differs_too_much(site, tally)]
-    some_rules = list(
-        {id(tally): tally for tally in (*kept_back, *(doubtful if left > 0 else ()))}.values()
-    )
+    kept_back = [
+        tally
+        for tally in site.tallies.values()
+        if _differs_too_much(site, tally) or (left > 0 and any(tally is one for one in doubtful))
+    ]
     contrary = (
-        one for tally in some_rules for url in tally.contrary() for one in _both(site, tally, url)
+        one for tally in kept_back for url in tally.contrary() for one in _both(site, tally, url)
     )
     pages = list(islice(_unrepeated(site, contrary, looked), _AT_ONCE))
     if not pages:
-        urls = (url for tally in some_rules for url in tally.results)
+        urls = (url for tally in kept_back for url in tally.results)
         some = islice(_unrepeated(site, urls, looked), _CHOICE)
         pages = nlargest(_AT_ONCE, some, key=_watched)
     if pages:
-        for tally in some_rules:
-            tally.doubts.clear()
-    return pages
-
-
-def _to_tell_apart(site: KnownSite, doubtful: Iterable[RuleTally]) -> list[str]:
-    """Return pages in doubt that differ most, each with the one that it was compared with.
-
-    They are chosen by how much they differ, so they do not tell how much changes by itself. Those
-    that seem to be others are asked again.
-    """
-    if not site.known.text.is_measured:
-        return []
-    again = [pair for pair in site.pairs if _may_be_apart(site, *pair)]
-    ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
-    left = _PAIRS_OF_SITE + _more_repeats(site) - len(site.apart) // 2
-    kept_back = [tally for tally in doubtful if left > 0 and tally.pairs < _most_pairs(site, tally)]
-    in_doubt = (
-        (tally.compared.of(url), url, other.url)
-        for tally in kept_back
-        for url in tally.that_are_open()
-        if (other := _compared_with(site, tally, url)) is not None
-        if site.repeated.keys().isdisjoint((url, other.url))
-    )
-    new = [(url, other) for _difference, url, other in nlargest(_PAIRS_AT_ONCE, in_doubt)]
-    if new:
         for tally in kept_back:
             tally.doubts.clear()
-            tally.pairs += len(new)
-    site.pairs = again + new
-    site.apart.update(url for pair in new for url in pair)
-    return [url for pair in (*ready, *new) for url in pair]
-
-
-def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
-    """Return the rules that are nearly proven, or active, with some pages in doubt.
-
-    Of those that are nearly proven, pages are asked again once.
-    """
-    found = []
-    for tally in site.tallies.values():
-        rule = site.rules.get(tally.rewrite)
-        if rule is None:
-            continue
-        is_new = not tally.pairs and tally.undecided >= _PAIRS_AT_ONCE
-        some = rule.state == "active" and len(tally.doubts) >= _PAIRS_AT_ONCE
-        if some or (is_new and _is_nearly_proven(rule)):
-            found.append(tally)
-    return found
-
-
-def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
-    """Return True if two pages that were asked again may be others, and more answers will tell."""
-    one, two = site.known.facts.get(url), site.known.facts.get(other)
-    if one is None or two is None or site.known.answers(url) >= _ANSWERS:
-        return False
-    if not (site.repeated[url] and site.repeated[other]):
-        return True  # one has not answered yet
-    found = site.known.compare(one, two)
-    return found.same is None and found.apart is None
-
-
-def _most_pairs(site: KnownSite, tally: RuleTally) -> int:
-    """Return how many pairs of pages are asked again for the sake of a rule.
-
-    They are more if the rule is nearly proven, and those in doubt are too many.
-    """
-    rule = site.rules.get(tally.rewrite)
-    if rule is None or not (rule.state == "active" or _is_nearly_proven(rule)):
-        return 0
-    are_many = rule.state != "active" and 2 * tally.undecided > tally.totals().agree
-    return _MOST_PAIRS if are_many else _PAIRS
-
-
-def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:
-    """Return the page with which a URL's was compared, unless a redirect led there."""
-    facts, result = site.known.facts, tally.results[url]
-    other = facts.get(result)
-    if other is None:
-        other = reference_of(map(facts.get, tally.members.get(result, ())))
-    return other if other is not None and other.is_page and other.url != url else None
+    return pages
 
 
 def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
@@ -194,7 +111,7 @@ def _kinds_with_room(site: KnownSite, *, or_asked: bool = False) -> list[Steadin
         for url, has_answered in site.repeated.items()
         if (fact := site.known.facts.get(url)) is not None
     ]
-    more = _more_repeats(site)
+    more = more_if_large(site)
     waited = [kind for kind, has_answered in asked if or_asked and not has_answered]
     return [
         kind
@@ -247,12 +164,7 @@ def _repeats_left(site: KnownSite) -> int:
     """Return how many more pages of a site may be asked twice; where nothing changes, none."""
     if site.known.kinds.all_steady:
         return -_MORE_REPEATS
-    return _REPEATS + _more_repeats(site) - len(site.repeated) + len(site.apart)
-
-
-def _more_repeats(site: KnownSite) -> int:
-    """Return how many more pages of a large site may be asked twice than of a small one."""
-    return (site.answers // 64).bit_length()
+    return _REPEATS + more_if_large(site) - len(site.repeated) + len(site.apart)
 
 
 def _unrepeated(
@@ -278,12 +190,8 @@ def _unrepeated(
 def _differs_too_much(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if a rule that is nearly proven is kept back by how much its pages differ."""
     rule = site.rules.get(tally.rewrite)
-    proven = rule is not None and _is_nearly_proven(rule)
+    proven = rule is not None and is_nearly_proven(rule)
     return proven and tally.differ_more(site.known.text)
-
-
-def _is_nearly_proven(rule: TrackedRule) -> bool:
-    return rule.state == "probation" and rule.agree >= _MANY
 
 
 def _watched(page: Fact) -> int:

@@ -27,6 +27,15 @@ from canonry.storage.learned import history, rekeying, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _DAY = 86_400.0
+_ALSO = {  # what else may hold back a rule of a family
+    "parameter-irrelevant": ", or the parameter selects beside others",
+    "parameter-group": ", or one of the parameters selects by itself",
+    "parameter-mix": (
+        ", or not each of its parameters is proven, alone and together with the others, "
+        "or one selects by itself"
+    ),
+    "path-prefix": ", or other copies of its directories differ",
+}
 
 
 def reason_to_block(
@@ -116,7 +125,7 @@ def reason_held_back(
         reason = reason_to_block(connection, rule, in_force, canonicalizer, thresholds.gate, now)
     return reason or (
         "the next crawl decides, or its pages differ more than answers of one URL do, "
-        "or of too many it is not known whether they are the same"
+        f"or of too many it is not known whether they are the same{_ALSO.get(said.family, '')}"
     )
 
 

@@ -198,6 +198,32 @@ def test_where_one_number_has_changed_once_many_pairs_show_that_numbers_select(
     assert known.differ_more(differences) is differ
 
 
+def test_a_number_that_stays_in_both_of_two_pages_keeps_them_apart() -> None:
+    """One number may be a clock, so it is no other page for certain. Later, a clock has changed."""
+    made = host(40, *TICKS)
+
+    def dear(at: str, price: int) -> Sketch:
+        return page("tale", note=f"it is {at} now, price {price}")
+
+    one, other = dear("10.00", 5), dear("10.01", 7)
+    assert made.compare(one, other).same is None
+    again = [(one, dear("10.02", 5)), (other, dear("10.03", 7))]
+    assert made.apart(*again) is None, "where few pages were asked twice, more answers have to tell"
+    assert made.apart((*again[0], dear("10.04", 5)), (*again[1], dear("10.05", 7))) is True
+    assert made.apart((one, dear("10.02", 6)), (other, dear("10.03", 7))) is False, "it changes"
+
+
+def test_a_teaser_that_changes_keeps_no_pages_apart_and_a_sentence_does() -> None:
+    twice = [(teased(f"tale {n}", n), teased(f"tale {n}", n + 1)) for n in range(12)]
+    made = host(40, *twice)
+    note = "sentence " + " ".join(random.Random("note").choices(WORDS, k=30))
+    plain = [teased("story", number) for number in (0, 1, 2, 3)]
+    noted = [teased("story", number, note=note) for number in (4, 5, 6, 2)]
+    assert made.apart(plain[:2], [teased("story", 4), teased("story", 5)]) is False
+    assert made.apart(plain[:2], noted[:2]) is None, "one of seven teasers may be shown twice"
+    assert made.apart(plain, noted) is True
+
+
 def test_numbers_are_no_objection_to_a_canonical_link() -> None:
     known = host(40, *TICKS)
     one, other = (page("shirt", note=f"size {s} price {p} euros") for s, p in ((1, 2), (3, 4)))

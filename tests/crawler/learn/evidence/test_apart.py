@@ -1,4 +1,4 @@
-"""Pages that may be others or not, asked again in pairs: what differs stays, or changes by itself."""
+"""Pages that may be others or not are asked again: what differs stays, or changes by itself."""
 
 import random
 from collections.abc import Callable

@@ -92,6 +92,42 @@ def test_a_parameter_that_selects_alone_is_in_no_group(bare: int) -> None:
     assert not active(grouped[2:] + news + grouped[:2]), "also where it is found out later"
 
 
+def filtered(share: int, count: int = 120, mostly: str = "") -> list[News]:
+    """Return answers of lists: ``instock=1`` makes another one of one in so many."""
+    found: list[News] = []
+    for n in range(count):
+        other = mostly or ("less" if n % share == 0 else "")
+        found += [
+            Answered(f"{H}/list?cat={n}", b"%d" % n, float(n)),
+            Answered(f"{H}/list?cat={n}&instock=1", f"{n}{other}".encode(), float(n)),
+        ]
+    return found
+
+
+def paged(count: int = 60) -> list[News]:
+    """Return answers of the second parts of lists, that are the same with ``instock=1``."""
+    return [
+        Answered(f"{H}/list?cat={n}&page=2{more}", b"%d.2" % n, float(n))
+        for n in range(count)
+        for more in ("", "&instock=1")
+    ]
+
+
+def test_a_parameter_that_selects_now_and_then_does_so_beside_others() -> None:
+    """A shop with a filter and a pager: the lists that the filter changes have few second parts."""
+    said = ("parameter-irrelevant", "instock", ("cat", "page"))
+    assert said in active(paged())
+    assert not active([*filtered(20), *paged()])
+    assert not active([*paged(), *filtered(20)]), "also where that is found out later"
+    assert said in active([*filtered(200)[2:], *paged()]), "without exceptions, both are learned"
+
+
+def test_a_parameter_that_mostly_selects_elsewhere_may_select_nothing_here() -> None:
+    """``page`` selects part of a list, and nothing of an article that was reached from it."""
+    said = ("parameter-irrelevant", "instock", ("cat", "page"))
+    assert said in active([*filtered(1, mostly="less"), *paged()])
+
+
 def test_a_redirect_that_drops_two_parameters_says_nothing_about_each() -> None:
     moved: list[News] = [Moved(f"{H}/p{n}?a=1&b={n}", f"{H}/p{n}", float(n)) for n in range(40)]
     assert active(moved) == {("parameter-group", "a&b", ())}

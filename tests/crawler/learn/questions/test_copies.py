@@ -134,3 +134,19 @@ def test_of_printer_pages_whose_frame_differs_the_link_alone_tells() -> None:
     assert (rule.agree, rule.disagree, rule.moved) == (FILES, 0, FILES)
     assert rule.state == "active"
     assert learner.copies("h.example", [rule]) == []
+
+
+@pytest.mark.parametrize(("changed", "state"), [(0, "active"), (2, "probation"), (6, "active")])
+def test_what_differs_elsewhere_counts_until_it_is_the_same_here(changed: int, state: str) -> None:
+    """Two copies of thirty files are the same, and a third one differs in so many of them.
+
+    If these few are the same in the two, that says little; if six are, one is another name.
+    """
+    learner = knows(
+        {"/a/": {}, "/b/": {}, "/c/": {n: f"changed {n}" for n in range(3, 3 + changed)}}
+    )
+    both = {"/a/", "/b/"}
+    rules = learner.rules("h.example")
+    [rule] = [rule for rule in rules if {rule.rewrite.old, rule.rewrite.new} == both]
+    assert (rule.agree, rule.disagree) == (FILES, 0)
+    assert rule.state == state

@@ -1,0 +1,118 @@
+"""Pairs: pages that may be others or not, and are asked again until it is known. Pure.
+
+What changes by itself is gone in the next answer; what a URL selects stays. So a page in doubt and
+the one that it was compared with are both asked again.
+"""
+
+from collections.abc import Sequence
+from heapq import nlargest
+
+from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.site_facts import Fact, reference_of
+from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+_AT_ONCE = 2  # pairs
+_FOR_ONE = 4  # pairs for one rule
+_MOST = 10  # ... that pages in doubt keep back
+_OF_SITE = 16  # pairs for all rules of a site; more on a large one
+_ANSWERS = 6  # of a page, in all
+_NEARLY = 16  # paths
+_LARGE = 64  # answers
+
+
+def is_nearly_proven(rule: TrackedRule) -> bool:
+    """Return True if a rule is on probation, and many paths agree."""
+    return rule.state == "probation" and rule.agree >= _NEARLY
+
+
+def more_if_large(site: KnownSite) -> int:
+    """Return how many more pages of a large site may be asked twice than of a small one."""
+    return (site.answers // _LARGE).bit_length()
+
+
+def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
+    """Return pages in doubt that differ most, each with the one that it was compared with.
+
+    They are chosen by how much they differ, so they do not tell how much changes by itself. Those
+    that seem to be others are asked again.
+
+    Args:
+        site: the pages'.
+        doubtful: the rules with many pages in doubt; if there are none, those that are nearly
+            proven or active, and have some.
+    """
+    if not site.known.text.is_measured:
+        return []
+    again = [pair for pair in site.pairs if _may_be_apart(site, *pair)]
+    ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
+    left = _OF_SITE + more_if_large(site) - len(site.apart) // 2
+    kept_back = [
+        tally
+        for tally in (doubtful or _to_be_sure_of(site) if left > 0 else ())
+        if tally.pairs < _most_pairs(site, tally)
+    ]
+    in_doubt = (
+        (tally.compared.of(url), url, other.url)
+        for tally in kept_back
+        for url in tally.that_are_open()
+        if (other := _compared_with(site, tally, url)) is not None
+        if site.repeated.keys().isdisjoint((url, other.url))
+    )
+    new = [(url, other) for _difference, url, other in nlargest(_AT_ONCE, in_doubt)]
+    if new:
+        for tally in kept_back:
+            tally.doubts.clear()
+            tally.pairs += len(new)
+    site.pairs = again + new
+    site.apart.update(url for pair in new for url in pair)
+    return [url for pair in (*ready, *new) for url in pair]
+
+
+def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
+    """Return the rules that are nearly proven, or active, with some pages in doubt.
+
+    Of those that are nearly proven, pages are asked again once.
+    """
+    found = []
+    for tally in site.tallies.values():
+        rule = site.rules.get(tally.rewrite)
+        if rule is None:
+            continue
+        is_new = not tally.pairs and tally.undecided >= _AT_ONCE
+        some = rule.state == "active" and len(tally.doubts) >= _AT_ONCE
+        if some or (is_new and is_nearly_proven(rule)):
+            found.append(tally)
+    return found
+
+
+def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
+    """Return True if two pages that were asked again may be others, and more answers will tell."""
+    one, two = site.known.facts.get(url), site.known.facts.get(other)
+    if one is None or two is None or site.known.answers(url) >= _ANSWERS:
+        return False
+    if not (site.repeated[url] and site.repeated[other]):
+        return True  # one has not answered yet
+    found = site.known.compare(one, two)
+    return found.same is None and found.apart is None
+
+
+def _most_pairs(site: KnownSite, tally: RuleTally) -> int:
+    """Return how many pairs of pages are asked again for the sake of a rule.
+
+    They are more if the rule is nearly proven, and those in doubt are too many.
+    """
+    rule = site.rules.get(tally.rewrite)
+    if rule is None or not (rule.state == "active" or is_nearly_proven(rule)):
+        return 0
+    are_many = rule.state != "active" and 2 * tally.undecided > tally.totals().agree
+    return _MOST if are_many else _FOR_ONE
+
+
+def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:
+    """Return the page with which a URL's was compared, unless a redirect led there."""
+    facts, result = site.known.facts, tally.results[url]
+    other = facts.get(result)
+    if other is None:
+        other = reference_of(map(facts.get, tally.members.get(result, ())))
+    return other if other is not None and other.is_page and other.url != url else None
