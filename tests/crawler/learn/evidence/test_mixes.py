@@ -58,6 +58,18 @@ def test_one_rule_takes_the_place_of_one_for_each_set(seed: int) -> None:
     assert not [rule for rule in undecided if is_within(mix, rule.rewrite)], "they are let go"
 
 
+def test_a_mix_is_found_where_no_link_is_without_them() -> None:
+    """Then all rules are about one of them beside others: beside each other, and the identifier."""
+    news = [one for one in mixed(900) if one.url.count("&") > 1]
+    assert (ALL, ("id",)) in active(after(news))
+
+
+def test_mixes_beside_different_parameters_are_different_rules() -> None:
+    lists = [one._replace(url=one.url.replace("item?id", "list?cat")) for one in mixed(400, seed=5)]
+    both = sorted([*mixed(400), *lists], key=lambda one: one.at)
+    assert active(after(both)) >= {(ALL, ("id",)), (ALL, ("cat",))}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_parameter_that_selects_is_in_no_mix(seed: int) -> None:
     def body(n: int, given: dict[str, str]) -> str:
