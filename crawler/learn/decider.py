@@ -240,8 +240,8 @@ class Decider:
         if tally.told_together >= (1 if rule.state == "active" else _TOGETHER):
             return False
         agree = tally.totals().agree
-        if rule.state == "active":
-            return tally.undecided > _TOO_MANY_UNDECIDED * agree
+        if rule.state == "active":  # after a restart, pages are in doubt that were the same before
+            return agree >= rule.agree and tally.undecided > _TOO_MANY_UNDECIDED * agree
         return tally.undecided > _MOST_UNDECIDED * agree or depends_on_value(tally)
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
@@ -257,11 +257,14 @@ class Decider:
         return self._book.is_doubtful(rule) or is_by_chance(site, rule.rewrite)
 
     def _is_unsupported(self, rule: TrackedRule) -> bool:
-        """Return True if an inactive rule is about a mix of parameters that are not all proven."""
+        """Return True if an inactive rule is about a mix of parameters that are not all proven.
+
+        They never are for a part of a site: where the whole is not clean, one of them selects.
+        """
         if rule.rewrite.family != MIX or rule.state == "active":
             return False
         tally = self._book.tally_of(rule)
-        return tally is None or not tally.is_supported
+        return tally is None or not tally.is_supported or rule.rewrite.below != "/"
 
     def _is_proven_by_parts(self, rule: TrackedRule) -> bool:
         """Return True if all parts in which a rule holds prove it, or its own part does."""

@@ -46,7 +46,11 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
     for said in clean:
         by_core.setdefault(_core(said, idle), []).append(said)
     for core, rules in by_core.items():
-        mixes = [said for said in site.tallies if said.family == MIX and _core(said, idle) == core]
+        mixes = [
+            said
+            for said, tally in site.tallies.items()
+            if said.family == MIX and _core(said, idle) == core and not tally.totals().disagree
+        ]
         least = 1 if mixes else _SETS
         contradicted = {
             name

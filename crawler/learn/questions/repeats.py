@@ -1,9 +1,11 @@
 """Repeats: which pages to fetch a second time, to see what changes by itself. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from itertools import count, islice
 
+from canonry.canon.learned import names_before
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
@@ -18,7 +20,8 @@ _SUPPORT = 3  # paths
 _LOOKED = 16  # pages and rules looked at in vain, for each answer until the next look
 _LARGER = 64  # a site that has answered so often looks again after one more answer
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
-_DOUBTS_TOGETHER = 2 * DOUBTS  # paths, of all rules
+_DOUBTS_TOGETHER = 2 * DOUBTS  # paths, of rules about parameters
+_OFTEN = 3  # such rules, for each parameter
 _AT_ONCE = 5  # pages that are asked twice
 
 
@@ -205,9 +208,16 @@ def _watched(page: Fact) -> int:
 def _doubtful_together(site: KnownSite) -> list[RuleTally]:
     """Return the rules with pages in doubt, if they are many of which each has a few.
 
-    So it is where links have any of several parameters: there is a rule for each set of them.
+    So it is where links have any of several parameters: there is a rule for each set of them, and
+    each name is in several of these.
     """
-    found = [tally for tally in site.tallies.values() if tally.doubts]
+    named = [
+        (tally, names)
+        for tally in site.tallies.values()
+        if tally.doubts and (names := names_before(tally.rewrite)) is not None
+    ]
+    often = Counter(name for _tally, names in named for name in names)
+    found = [tally for tally, names in named if all(often[name] >= _OFTEN for name in names)]
     return found if sum(len(tally.doubts) for tally in found) >= _DOUBTS_TOGETHER else []
 
 
