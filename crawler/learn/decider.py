@@ -100,14 +100,7 @@ class Decider:
                 open_defaults(self._memory.site(rule.rewrite.host), tally, self._assessor)
         self._open_mixes(changed)
         for change in changes:
-            if change.rule.state == "active":
-                site = self._memory.site(change.rule.rewrite.host)
-                let_go_of_those_within(self._book, site, change.rule.rewrite)
-                extend_to_domain(
-                    self._memory, self._book, self._assessor, self._registrable, change.rule, now
-                )
-            elif change.before == "active":
-                self._verify_all(change.rule)
+            self._follow(change, now)
         more = self._book.take_changed()
         saved = {rule.rewrite: rule for rule in (*changed, *more)}
         removed = [rule for rule in saved.values() if self._book.remove_unfounded(rule)]
@@ -118,6 +111,17 @@ class Decider:
                 self._book.mark_changed(rule)  # to be decided on at the next call
         make_room(self._memory, self._book, self._assessor)
         return Decisions(list(saved.values()), changes, removed)
+
+    def _follow(self, change: StateChange, now: float) -> None:
+        """Do what follows for other rules from one that became active, or is no longer."""
+        rule, site = change.rule, self._memory.site(change.rule.rewrite.host)
+        if rule.state == "active":
+            let_go_of_those_within(self._book, site, rule.rewrite)
+            extend_to_domain(self._memory, self._book, self._assessor, self._registrable, rule, now)
+        elif change.before == "active":
+            self._verify_all(rule)
+            if rule.rewrite.family == MIX:  # it took the place of others
+                self._assessor.propose_all(rule.rewrite.host, site)
 
     def _open_mixes(self, changed: Iterable[TrackedRule]) -> None:
         """Open the rules that any mix of some parameters selects nothing, where others show it."""

@@ -55,6 +55,12 @@ class Assessor:
             self.open(replace(rule.rewrite, below="/"))
         for rule in stored.values():
             self._book.put(rule)
+        self.propose_all(name, site)
+
+    def propose_all(self, name: str, site: KnownSite) -> None:
+        """Open the rules that any known fact may be evidence for."""
+        for rewrite in list(site.named):
+            self.open(rewrite)
         for url in list(site.known.facts):
             self._propose(name, site, site.known.facts[url], Parts.of(url))
 

@@ -144,6 +144,10 @@ def test_an_active_mix_is_suspended_by_what_contradicts_it() -> None:
         one.observe(Answered(f"{H}/item?id={n}&view=other", b"another %d" % n, at + n))
         one.decide(at + n)
     assert not active(one)
+    names = {
+        r.rewrite.old for r in one.rules("h.example") if r.agree and r.rewrite.beside == ("id",)
+    }
+    assert {*NAMES} <= names, "the rules that it took the place of are looked at again"
 
 
 def test_pages_that_are_never_twice_the_same_are_asked_twice_where_each_set_has_few() -> None:
