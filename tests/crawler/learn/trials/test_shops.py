@@ -67,7 +67,7 @@ def test_links_with_any_of_six_parameters_are_few_requests(tmp_path: Path) -> No
     assert len(shop.asked) < 6 * GOODS, "of 64 names that each has"
 
 
-@pytest.mark.parametrize("share", [0.15, 0.3])
+@pytest.mark.parametrize("share", [0.3, 0.5])
 def test_a_price_that_a_parameter_raises_now_and_then_is_not_lost(
     tmp_path: Path, share: float
 ) -> None:
