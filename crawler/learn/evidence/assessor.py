@@ -14,7 +14,7 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
-from canonry.crawler.learn.evidence.rule_book import RuleBook, lies_in, part_of
+from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow, lies_in, part_of
 from canonry.crawler.learn.evidence.verdicts import (
     beside,
     counted_path,
@@ -174,7 +174,10 @@ class Assessor:
                     self.open(rewrite)
                     if (tally := site.tallies.get(rewrite)) is not None:
                         tally.suspected = True
-            for rewrite in proposals(self._memory, name, site, fact, parts):
+            for rewrite, other in proposals(self._memory, name, site, fact, parts):
+                refuted = self._memory.site(rewrite.host).refuted
+                if rewrite in refuted and not is_narrow(rewrite) and _say_the_same(fact, other):
+                    refuted.discard(rewrite)  # something speaks for it now
                 self.open(rewrite)
             if parts.query:  # most pages have none
                 self._propose_one_page(site, fact.url, parts)
@@ -337,6 +340,11 @@ class Assessor:
                 name = site_in(one)
                 view = self._memory.view(name, self._memory.site(name))
                 rule.add_sample(one, verdict(view, tally, one).found, agrees=agrees)
+
+
+def _say_the_same(one: Fact, other: Fact) -> bool:
+    """Return True if two pages are the same to the byte, or by their sketches."""
+    return one.digest == other.digest or (one.sketch is not None and one.sketch == other.sketch)
 
 
 def _at(view: SiteView, url: str) -> float:

@@ -14,8 +14,8 @@ from canonry.crawler.learn.memory.site_memory import SiteMemory
 
 def proposals(
     memory: SiteMemory, name: str, site: KnownSite, fact: Fact, parts: Parts
-) -> Iterator[Rewrite]:
-    """Yield the rules that would make a page one with others that may be the same.
+) -> Iterator[tuple[Rewrite, Fact]]:
+    """Yield the rules that would make a page one with others that may be the same, with the other.
 
     These are pages of its site, or of that with ``www.`` before its name, or without it.
 
@@ -31,7 +31,7 @@ def proposals(
         for other in known.known.alike(fact, parts):
             for rewrite in rewrites_between(Parts.of(other), parts):
                 if _is_worth_a_look(memory, name, rewrite):
-                    yield rewrite
+                    yield rewrite, known.known.facts[other]
 
 
 def opposite(rewrite: Rewrite) -> Rewrite:

@@ -115,8 +115,7 @@ def learn(news: Sequence[News], step: int, most_facts: int = FACTS) -> Learner:
 def evidence(one: Learner, but: Collection[Rewrite] = ()) -> set[tuple[object, ...]]:
     """Return the evidence of the rules for the whole site, but for those that a decision opens.
 
-    It also lets rules go: those that an active rule about any mix of parameters says, too. They are
-    not looked at again in the same order when that is suspended.
+    It also lets rules go: those that an active rule about any mix of parameters says, too.
     """
     return {
         (rule.rewrite, rule.agree, rule.disagree, rule.moved, rule.reversed)
@@ -128,8 +127,9 @@ def evidence(one: Learner, but: Collection[Rewrite] = ()) -> set[tuple[object, .
 
 
 def mixes(one: Learner) -> list[Rewrite]:
-    """Return what the rules say that are about any mix of parameters, and act or may have acted."""
-    return [r.rewrite for r in one.rules(SITE) if r.rewrite.family == "parameter-mix"]
+    """Return what the active rules say that are about any mix of parameters."""
+    rules = [rule for rule in one.rules(SITE) if rule.state == "active"]
+    return [rule.rewrite for rule in rules if rule.rewrite.family == "parameter-mix"]
 
 
 def active(one: Learner) -> list[tuple[int, int]]:

@@ -92,6 +92,14 @@ def test_a_parameter_that_selects_alone_is_in_no_group(bare: int) -> None:
     assert not active(grouped[2:] + news + grouped[:2]), "also where it is found out later"
 
 
+def test_the_first_page_of_a_list_is_learned_also_where_the_second_ones_come_first() -> None:
+    """By then, so much speaks against a rule about ``page`` that it is looked at no more."""
+    second = pages("?page=2", same=False)
+    first = [one for one in pages("?page=1") if "?" in one.url]  # type: ignore[union-attr]
+    said = {("parameter-default", "page=1", ())}
+    assert active(second + first) == active(first + second) == said
+
+
 def filtered(share: int, count: int = 120, mostly: str = "") -> list[News]:
     """Return answers of lists: ``instock=1`` makes another one of one in so many."""
     found: list[News] = []
