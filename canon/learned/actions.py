@@ -109,12 +109,8 @@ def drop_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
     """Remove several parameters, if all are there and the names of all others are in ``beside``."""
     if not parts.query or "&" not in parts.query:
         return parts
-    dropped = rewrite.old.split("&")
-    fields = query.fields(parts.query)
-    rest = [field for field in fields if query.name(field) not in dropped]
-    if names_of(fields) != tuple(sorted({*dropped, *rewrite.beside})):
-        return parts
-    return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
+    all_names = {*rewrite.old.split("&"), *rewrite.beside}
+    return drop_mixed(parts, rewrite) if all_names.issubset(query.names(parts.query)) else parts
 
 
 def drop_mixed(parts: Parts, rewrite: Rewrite) -> Parts:

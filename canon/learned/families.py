@@ -64,26 +64,29 @@ _SLASHES = {
 }
 
 
+def _beside(rewrite: Rewrite) -> str:
+    return f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
+
+
+def _names(rewrite: Rewrite) -> str:
+    return ", ".join(rewrite.old.split("&"))
+
+
 def _describe_parameter(rewrite: Rewrite) -> str:
-    beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
-    return f"parameter {rewrite.old} selects nothing{beside}"
+    return f"parameter {rewrite.old} selects nothing{_beside(rewrite)}"
 
 
 def _describe_group(rewrite: Rewrite) -> str:
-    beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
-    return f"together, parameters {', '.join(rewrite.old.split('&'))} select nothing{beside}"
+    return f"together, parameters {_names(rewrite)} select nothing{_beside(rewrite)}"
 
 
 def _describe_mix(rewrite: Rewrite) -> str:
-    beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
-    names = ", ".join(rewrite.old.split("&"))
-    return f"parameters {names} select nothing{beside}, in any mix"
+    return f"parameters {_names(rewrite)} select nothing{_beside(rewrite)}, in any mix"
 
 
 def _describe_default(rewrite: Rewrite) -> str:
-    beside = f" beside {', '.join(rewrite.beside)}" if rewrite.beside else ""
     them = "them" if "&" in rewrite.old else "it"
-    return f"{rewrite.old} is the same as without {them}{beside}"
+    return f"{rewrite.old} is the same as without {them}{_beside(rewrite)}"
 
 
 def _describe_page(rewrite: Rewrite) -> str:

@@ -36,7 +36,6 @@ class Noise(NamedTuple):
     settled: bool = True  # True if nearly all buckets that change have been seen to change
     alone: int = 0  # pairs with several buckets that changed in no other pair
     heading: bool = False
-    text: bool = False
     same_text: int = 0  # pairs without a word that differs
 
     @classmethod
@@ -52,9 +51,13 @@ class Noise(NamedTuple):
             not times[1] and times[2] * _PAIRS_FOR_RARE <= len(found),
             sum(sum(changed[at] == 1 for at in buckets) >= _NUMBERS_OF_ANOTHER for buckets in each),
             any(one.heading != other.heading for one, other in found),
-            any(one.text != other.text for one, other in found),
             sum(one.text == other.text for one, other in found),
         )
+
+    @property
+    def text(self) -> bool:
+        """Return True if words change."""
+        return self.same_text < self.pairs
 
     @property
     def answers_to_be_sure(self) -> int:

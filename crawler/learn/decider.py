@@ -22,6 +22,7 @@ from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
+from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_memory import SiteMemory
 from canonry.crawler.learn.questions import repeats
 from canonry.crawler.learn.questions.copies import differ_elsewhere
@@ -125,21 +126,25 @@ class Decider:
 
     def _open_mixes(self, changed: Iterable[TrackedRule]) -> None:
         """Open the rules that any mix of some parameters selects nothing, where others show it."""
-        least = self._thresholds.family[MIX].content_floor
         for rule in changed:
-            said, site = rule.rewrite, self._memory.site(rule.rewrite.host)
-            if rule.agree and site.answers >= site.mixes_at and is_about_names(said):
+            site = self._memory.site(rule.rewrite.host)
+            if rule.rewrite.family == MIX:
+                self._look_what_supports(rule, site)
+            elif rule.agree and site.answers >= site.mixes_at and is_about_names(rule.rewrite):
                 site.mixes_at = site.answers + _LOOK_AGAIN
                 for mix in mixes_of(site):
                     self._assessor.open(mix)
-            tally = self._book.tally_of(rule) if said.family == MIX else None
-            is_open = rule.state in UNDECIDED and rule.agree >= least
-            if tally is not None and is_open and site.answers >= tally.look_at:
-                tally.look_at = site.answers + 1 + len(tally.results) // _LOOK_AGAIN
-                found = supported(self._memory.view(said.host, site), tally, least)
-                tally.is_supported = found == tally.rewrite
-                if found is not None:
-                    self._assessor.open(found)
+
+    def _look_what_supports(self, mix: TrackedRule, site: KnownSite) -> None:
+        """Note whether all parameters of a mix are proven; if some are, open the rule on these."""
+        tally, least = self._book.tally_of(mix), self._thresholds.family[MIX].content_floor
+        is_open = mix.state in UNDECIDED and mix.agree >= least
+        if tally is not None and is_open and site.answers >= tally.look_at:
+            tally.look_at = site.answers + 1 + len(tally.results) // _LOOK_AGAIN
+            found = supported(self._memory.view(mix.rewrite.host, site), tally, least)
+            tally.is_supported = found == tally.rewrite
+            if found is not None:
+                self._assessor.open(found)
 
     def _decide_on(self, rule: TrackedRule, now: float) -> StateChange | None:
         """Let a rule enter its next state; return None if it stays in its own."""

@@ -1,13 +1,13 @@
-"""Pages that a learner is given, and asks for again where it has to."""
+"""Answers that a learner is given, and pages that it asks for again where it has to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.news import Answered
+from canonry.crawler.learn.news import Answered, Moved
 
 Site: TypeAlias = dict[str, Callable[[], bytes]]  # what answers, by URL
 
@@ -15,6 +15,15 @@ Site: TypeAlias = dict[str, Callable[[], bytes]]  # what answers, by URL
 def answered(url: str, body: bytes, at: float = 0.0) -> Answered:
     """Return the answer of a page of text."""
     return Answered(url, str(hash(body)).encode(), at, sketch=encoded_sketch(body, "text/html"))
+
+
+def decided(news: Iterable[Answered | Moved]) -> Learner:
+    """Return a learner that has decided after each answer."""
+    one = Learner(thresholds.load(), registrable)
+    for item in news:
+        one.observe(item)
+        one.decide(item.at)
+    return one
 
 
 def learn(site: Site) -> Learner:

@@ -17,12 +17,12 @@ from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.canon.syntax import query
 from canonry.crawler.content.differences import chance_of_so_many
 from canonry.crawler.learn.evidence.assessor import Assessor
+from canonry.crawler.learn.evidence.mixes import is_about_names
 from canonry.crawler.learn.evidence.verdicts import of_all_values
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.stances import ANSWERS, FOR, OPEN
 from canonry.crawler.learn.memory.tally import RuleTally
 
-_OF_ALL_VALUES = ("parameter-irrelevant", "parameter-group")
 _SUPPORT = 3  # pages with a value, before a rule about it is looked for
 _MOST = 4  # values of one parameter
 _CHANCE = 0.001  # that a value does no better than the others
@@ -39,7 +39,7 @@ def open_defaults(site: KnownSite, tally: RuleTally, assessor: Assessor) -> None
         assessor: opens rules.
     """
     said = tally.rewrite
-    if said.family not in _OF_ALL_VALUES or site.answers < tally.look_at:
+    if not is_about_names(said) or site.answers < tally.look_at:
         return
     tally.look_at = site.answers + 1 + len(tally.results) // _LOOK_AGAIN
     by_value = _by_value(tally)
@@ -65,7 +65,7 @@ def depends_on_value(tally: RuleTally) -> bool:
     Where much changes by itself, no page may be another one for certain. Then of a list, its first
     page agrees, and of the others nothing is known.
     """
-    if tally.rewrite.family not in _OF_ALL_VALUES:
+    if not is_about_names(tally.rewrite):
         return False
     by_value = _by_value(tally)
     together = _together(by_value)

@@ -1,7 +1,7 @@
 """Infer from two URLs that were found equal which rewrites would explain it, if any."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import combinations
 
@@ -209,9 +209,13 @@ def _irrelevant(site: str, names: tuple[str, ...], beside: tuple[str, ...]) -> R
         names: of the parameters, sorted.
         beside: the names of all others, sorted.
     """
-    family = "parameter-irrelevant" if len(names) == 1 else "parameter-group"
-    rewrite = Rewrite(site, family, old="&".join(names), beside=beside)
-    return None if FAMILIES[family].check(rewrite) else rewrite
+    rewrite = Rewrite(site, family_for(names), old="&".join(names), beside=beside)
+    return None if FAMILIES[rewrite.family].check(rewrite) else rewrite
+
+
+def family_for(names: Collection[str]) -> str:
+    """Return the family of a rule that drops one parameter, or several together."""
+    return "parameter-irrelevant" if len(names) == 1 else "parameter-group"
 
 
 def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:

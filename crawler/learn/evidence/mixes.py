@@ -7,7 +7,7 @@ about one parameter needs, and that were seen together: two may select only with
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from msgspec.structs import replace
@@ -42,39 +42,39 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
         said for said, found in known.items() if found.agree >= _SUPPORT and not found.disagree
     ]
     idle = {name for said in clean for name in said.old.split("&")}
-    by_core: dict[tuple[str, tuple[str, ...]], list[Rewrite]] = {}
+
+    def core_of(said: Rewrite) -> tuple[str, ...]:
+        """Return the parameters beside those of a rule that seem to select something."""
+        return tuple(name for name in said.beside if name not in idle)
+
+    by_core: dict[tuple[str, ...], list[Rewrite]] = {}
     for said in clean:
-        by_core.setdefault(_core(said, idle), []).append(said)
+        by_core.setdefault(core_of(said), []).append(said)
     for core, rules in by_core.items():
         mixes = [
             said
             for said, tally in site.tallies.items()
-            if said.family == MIX and _core(said, idle) == core and not tally.totals().disagree
+            if said.family == MIX and core_of(said) == core and not tally.totals().disagree
         ]
-        least = 1 if mixes else _SETS
         contradicted = {
             name
             for said, found in known.items()
-            if found.disagree and _core(said, idle) == core
+            if found.disagree and core_of(said) == core
             for name in said.old.split("&")
         }
         contradicted -= {said.old for said in rules}  # it is another one of a group
         contradicted |= {
             said.old
             for said in site.refuted
-            if said.family == _OF_NAMES[0] and _core(said, idle) == core
+            if said.family == _OF_NAMES[0] and core_of(said) == core
         }
         left = [said for said in rules if contradicted.isdisjoint(said.old.split("&"))]
+        if len(left) < (1 if mixes else _SETS):
+            continue
         names = {name for said in (*left, *mixes) for name in said.old.split("&")}
-        names |= {name for said in left for name in said.beside if name not in core[1]}
-        mix = _mix(replace(rules[0], beside=core[1]), sorted(names - contradicted))
-        if len(left) >= least and mix is not None:
+        names |= {name for said in left for name in said.beside if name not in core}
+        if (mix := _mix(replace(rules[0], beside=core), sorted(names - contradicted))) is not None:
             yield mix
-
-
-def _core(said: Rewrite, idle: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Return a rule's host, and the parameters beside it that seem to select something."""
-    return said.host, tuple(name for name in said.beside if name not in idle)
 
 
 def supported(facts: Facts, tally: RuleTally, least: int) -> Rewrite | None:
@@ -123,13 +123,10 @@ def is_within(mix: Rewrite, said: Rewrite) -> bool:
 def within_active(site: KnownSite, said: Rewrite) -> bool:
     """Return True if a rule would change nothing that an active mix does not."""
     return any(
-        is_within(mix, said) and site.rules[mix].state == "active" for mix in _mixes_of(site)
+        is_within(mix, said)
+        for mix in site.tallies
+        if mix.family == MIX and mix in site.rules and site.rules[mix].state == "active"
     )
-
-
-def _mixes_of(site: KnownSite) -> Iterator[Rewrite]:
-    """Yield the mixes of a site that are held against its facts, and are rules already."""
-    return (said for said in site.tallies if said.family == MIX and said in site.rules)
 
 
 def _mix(said: Rewrite, names: Iterable[str]) -> Rewrite | None:

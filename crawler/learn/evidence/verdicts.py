@@ -10,7 +10,7 @@ from canonry.canon.learned import FAMILIES, Rewrite, act, names_in, site_in, sit
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
-from canonry.crawler.learn.evidence.infer import rewrites_from
+from canonry.crawler.learn.evidence.infer import family_for, rewrites_from
 from canonry.crawler.learn.memory.selecting_fields import selecting_fields
 from canonry.crawler.learn.memory.site_facts import ChangedText, Fact
 from canonry.crawler.learn.memory.stances import Stance
@@ -27,6 +27,8 @@ _OF_PARAMETERS = frozenset(
     }
 )
 _NOTHING = Judgement(Stance.NOTHING)
+_COMPARED = {True: Stance.SAME, False: Stance.OTHER}
+_ASKED_AGAIN = {True: Stance.APART, False: Stance.TOGETHER, None: Stance.NOTHING}
 _NAMED = {
     ChangedText.NOTHING: Stance.NAMED,
     ChangedText.NUMBERS: Stance.RENUMBERED,
@@ -185,8 +187,7 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     said = facts.compare(fact, page)
     if said.same is None and said.apart is None and not said.in_doubt:
         return _NOTHING
-    asked = {True: Stance.APART, False: Stance.TOGETHER, None: Stance.NOTHING}[said.apart]
-    stance = {True: Stance.SAME, False: Stance.OTHER, None: asked}[said.same]
+    stance = _ASKED_AGAIN[said.apart] if said.same is None else _COMPARED[said.same]
     return Judgement(stance, page.url, said.difference)
 
 
@@ -268,8 +269,7 @@ def of_all_values(rewrite: Rewrite) -> Rewrite:
         rewrite: of the family ``parameter-default``.
     """
     names = query.names(rewrite.old)
-    family = "parameter-irrelevant" if len(names) == 1 else "parameter-group"
-    return replace(rewrite, family=family, old="&".join(names))
+    return replace(rewrite, family=family_for(names), old="&".join(names))
 
 
 def of_those_that_are_there(rewrite: Rewrite, url: str) -> Rewrite:
@@ -280,8 +280,7 @@ def of_those_that_are_there(rewrite: Rewrite, url: str) -> Rewrite:
         url: an identity that it changes.
     """
     names = names_in(url).intersection(rewrite.old.split("&"))
-    family = "parameter-irrelevant" if len(names) == 1 else "parameter-group"
-    return replace(rewrite, family=family, old="&".join(sorted(names)))
+    return replace(rewrite, family=family_for(names), old="&".join(sorted(names)))
 
 
 def _is_of_group(rewrite: Rewrite, group: Rewrite) -> bool:

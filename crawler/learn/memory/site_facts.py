@@ -276,14 +276,13 @@ class SiteFacts:
             return Comparison(False if another else None)
         here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
         found = self.text.compare(here, there)
+        if found.same is not None:
+            return found
         # Other words, or numbers, are another page, too, if its own are too few for a comparison.
-        if found.same is None and (found.in_doubt or _words(here) != _words(there)):
-            steady = self._show_others(one.sketch, other.sketch)
-            if steady:
-                return Comparison(same=False)
-        if found.same is None:
-            return found._replace(apart=self._apart(one, here, other, there))
-        return found
+        may_be_other = found.in_doubt or _words(here) != _words(there)
+        if may_be_other and self._show_others(one.sketch, other.sketch):
+            return Comparison(same=False)
+        return found._replace(apart=self._apart(one, here, other, there))
 
     def answers(self, url: str) -> int:
         """Return how many answers of a page are remembered."""

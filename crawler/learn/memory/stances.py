@@ -24,7 +24,6 @@ class Stance(IntEnum):
     RENUMBERED = 8  # a confirmed canonical link, to a page whose numbers are others
     REWORDED = 9  # a confirmed canonical link, to a page whose words are others, here and there
     IN_DOUBT = 10  # it is a page, and it is not known whether it is the same as another or not
-
     APART = 11  # that was not known; what differs stayed, when both were asked again
     TOGETHER = 12  # that was not known; all that differs has changed, when both were asked again
 

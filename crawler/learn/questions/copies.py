@@ -91,8 +91,8 @@ def _contrary(site: KnownSite, rule: TrackedRule) -> Iterator[_Name]:
     """Yield the names of the pages that speak against a rule about a directory."""
     tally = site.tallies.get(rule.rewrite)
     for url in () if tally is None else tally.contrary():
-        start = url.find("/", _AUTHORITY)
-        yield url[:start], url[start + len(rule.rewrite.old) :]
+        for _directory, name in _places(url, {rule.rewrite.old}):
+            yield name
 
 
 def likely_exceptions(site: KnownSite, rules: Sequence[TrackedRule]) -> dict[str, list[str]]:

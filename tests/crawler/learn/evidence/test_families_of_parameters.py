@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from support.repeated_pages import decided
 
 from canonry.canon.learned import LearnedRule, RuleSet, follow
 from canonry.crawler.admission.scope import registrable
@@ -17,11 +18,7 @@ News = Answered | Moved
 
 def learned(news: list[News]) -> dict[tuple[str, str, tuple[str, ...]], str]:
     """Return the states of the rules for the whole host, after a decision for each answer."""
-    one = Learner(thresholds.load(), registrable)
-    for item in news:
-        one.observe(item)
-        one.decide(item.at)
-    rules = [rule for rule in one.rules("h.example") if rule.rewrite.below == "/"]
+    rules = [rule for rule in decided(news).rules("h.example") if rule.rewrite.below == "/"]
     return {(r.rewrite.family, r.rewrite.old, r.rewrite.beside): r.state for r in rules}
 
 

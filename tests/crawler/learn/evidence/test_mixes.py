@@ -4,13 +4,11 @@ import random
 from collections.abc import Callable, Iterable
 
 import pytest
-from support.repeated_pages import learn
+from support.repeated_pages import decided, learn
 
 from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, follow
-from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.evidence.mixes import is_within
 from canonry.crawler.learn.learner import Learner
-from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.news import Answered, Moved
 
 H = "http://h.example"
@@ -34,15 +32,6 @@ def mixed(
     return list(found.values())
 
 
-def after(news: Iterable[Answered | Moved]) -> Learner:
-    """Return a learner that has decided after each answer."""
-    one = Learner(thresholds.load(), registrable)
-    for item in news:
-        one.observe(item)
-        one.decide(item.at)
-    return one
-
-
 def active(one: Learner, family: str = "parameter-mix") -> set[tuple[str, tuple[str, ...]]]:
     """Return the active rules of a family: what they drop, and beside what."""
     found = [r for r in one.rules("h.example") if r.rewrite.family == family]
@@ -51,7 +40,7 @@ def active(one: Learner, family: str = "parameter-mix") -> set[tuple[str, tuple[
 
 @pytest.mark.parametrize("seed", range(4))
 def test_one_rule_takes_the_place_of_one_for_each_set(seed: int) -> None:
-    one = after(mixed(400, seed=seed))
+    one = decided(mixed(400, seed=seed))
     assert (ALL, ("id",)) in active(one)
     undecided = [r for r in one.rules("h.example") if r.state in {"candidate", "probation"}]
     mix = Rewrite("h.example", "parameter-mix", old=ALL, beside=("id",))
@@ -61,13 +50,13 @@ def test_one_rule_takes_the_place_of_one_for_each_set(seed: int) -> None:
 def test_a_mix_is_found_where_no_link_is_without_them() -> None:
     """Then all rules are about one of them beside others: beside each other, and the identifier."""
     news = [one for one in mixed(900) if one.url.count("&") > 1]
-    assert (ALL, ("id",)) in active(after(news))
+    assert (ALL, ("id",)) in active(decided(news))
 
 
 def test_mixes_beside_different_parameters_are_different_rules() -> None:
     lists = [one._replace(url=one.url.replace("item?id", "list?cat")) for one in mixed(400, seed=5)]
     both = sorted([*mixed(400), *lists], key=lambda one: one.at)
-    assert active(after(both)) >= {(ALL, ("id",)), (ALL, ("cat",))}
+    assert active(decided(both)) >= {(ALL, ("id",)), (ALL, ("cat",))}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,7 +64,7 @@ def test_a_parameter_that_selects_is_in_no_mix(seed: int) -> None:
     def body(n: int, given: dict[str, str]) -> str:
         return f"{n} {given.get('cur')}"
 
-    one = after(mixed(700, body, seed=seed))
+    one = decided(mixed(700, body, seed=seed))
     assert all("cur" not in old.split("&") for old, _beside in active(one))
     assert (ALL.removeprefix("cur&"), ("id",)) in active(one)
 
@@ -88,14 +77,14 @@ def test_two_parameters_that_select_only_together_are_in_no_mix(seed: int, count
     def body(n: int, given: dict[str, str]) -> str:
         return f"{n} {given['from']}" if {"from", "view"} <= given.keys() else str(n)
 
-    one = after(mixed(count, body, seed=seed))
+    one = decided(mixed(count, body, seed=seed))
     assert not [old for old, _beside in active(one) if {"from", "view"} <= set(old.split("&"))]
 
 
 def test_two_parameters_that_were_never_seen_together_are_in_no_mix() -> None:
     """Nobody knows what they do together."""
     news = [one for one in mixed(900) if not ("from=" in one.url and "view=" in one.url)]
-    found = active(after(news))
+    found = active(decided(news))
     assert found, "the others are"
     assert not [old for old, _beside in found if {"from", "view"} <= set(old.split("&"))]
 
@@ -105,7 +94,7 @@ def test_a_parameter_that_is_seldom_there_is_left_out() -> None:
         one._replace(url=f"{one.url}&x={n}", at=one.at + 0.5)
         for n, one in enumerate(mixed(200, seed=8)[::10])
     ]
-    found = active(after(sorted([*mixed(400), *seldom], key=lambda one: one.at)))
+    found = active(decided(sorted([*mixed(400), *seldom], key=lambda one: one.at)))
     assert (ALL, ("id",)) in found
     assert not [old for old, _beside in found if "x" in old.split("&")]
 
@@ -114,7 +103,7 @@ def test_what_is_the_same_in_both_pages_proves_nothing() -> None:
     """All links have ``pos=1``, so nothing tells whether ``pos=2`` is another page."""
     news = mixed(500, names=("cur", "from", "ref", "view"))
     always = [one._replace(url=f"{one.url}&pos=1") for one in news]
-    assert active(after(always)) == {("cur&from&ref&view", ("id", "pos"))}
+    assert active(decided(always)) == {("cur&from&ref&view", ("id", "pos"))}
 
 
 def test_redirects_to_the_page_without_them_prove_a_mix() -> None:
@@ -122,7 +111,7 @@ def test_redirects_to_the_page_without_them_prove_a_mix() -> None:
     for one in mixed(400):
         bare = one.url.partition("&")[0]
         moved.append(one if one.url == bare else Moved(one.url, bare, one.at))
-    assert active(after(moved)) == {(ALL, ("id",))}
+    assert active(decided(moved)) == {(ALL, ("id",))}
 
 
 def test_a_canonical_link_that_keeps_one_of_them_contradicts_a_mix() -> None:
@@ -131,13 +120,13 @@ def test_a_canonical_link_that_keeps_one_of_them_contradicts_a_mix() -> None:
         fields = one.url.partition("?")[2].split("&")
         kept = [field for field in fields if field.startswith(("id=", "view="))]
         news += [one, Moved(one.url, f"{H}/item?{'&'.join(kept)}", one.at, "canonical")]
-    found = active(after(news))
+    found = active(decided(news))
     assert not [old for old, _beside in found if "view" in old.split("&")]
 
 
 def test_an_active_mix_is_suspended_by_what_contradicts_it() -> None:
     news = mixed(400)
-    one = after(news)
+    one = decided(news)
     assert (ALL, ("id",)) in active(one)
     at = 1e4
     for n in range(3):
