@@ -37,7 +37,8 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
     A rule about ``ref`` beside ``id`` and ``view`` is one beside ``id``, if ``view`` is such a name
     itself.
     """
-    known = {said: tally.totals() for said, tally in site.tallies.items() if is_about_names(said)}
+    here = {said: tally.totals() for said, tally in site.tallies.items() if not said.subdomains}
+    known = {said: found for said, found in here.items() if is_about_names(said)}
     clean = [
         said for said, found in known.items() if found.agree >= _SUPPORT and not found.disagree
     ]
@@ -53,8 +54,8 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
     for core, rules in by_core.items():
         mixes = [
             said
-            for said, tally in site.tallies.items()
-            if said.family == MIX and core_of(said) == core and not tally.totals().disagree
+            for said, found in here.items()
+            if said.family == MIX and core_of(said) == core and not found.disagree
         ]
         contradicted = {
             name
@@ -113,6 +114,7 @@ def is_within(mix: Rewrite, said: Rewrite) -> bool:
     return (
         (is_about_names(said) or said.family == MIX)
         and (said.host, said.below, mix.family) == (mix.host, mix.below, MIX)
+        and said.subdomains == mix.subdomains
         and said != mix
         and names.issuperset(said.old.split("&"))
         and names.issuperset(set(said.beside).difference(mix.beside))

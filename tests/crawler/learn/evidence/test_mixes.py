@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterable
 
 import pytest
+from msgspec.structs import replace
 from support.repeated_pages import decided, learn
 
 from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, follow
@@ -169,6 +170,8 @@ def test_what_a_mix_changes() -> None:
     assert not is_within(mix, single("parameter-irrelevant", "a", "id", "x"))
     assert not is_within(mix, single("parameter-group", "a&x", "id"))
     assert not is_within(mix, single("parameter-default", "a=1", "id"))
+    wide = replace(single("parameter-irrelevant", "a", "id"), subdomains=True)
+    assert not is_within(mix, wide), "it is about other hosts, too"
     assert not is_within(mix, Rewrite("o.example", "parameter-irrelevant", old="a", beside=("id",)))
 
 
