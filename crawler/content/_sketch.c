@@ -10,8 +10,9 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 3 }; /* has to equal VERSION in plain_scan.py: raise both when sketches change */
-enum { SHINGLES = 18, NUMBERS = 32, IN_HEADINGS = 64, HEAD = 9 + NUMBERS, CACHE = 256 };
+enum { VERSION = 4 }; /* has to equal VERSION in plain_scan.py: raise both when sketches change */
+enum { SHINGLES = 15, NUMBERS = 32, PASSAGES = 26, IN_HEADINGS = 64, CACHE = 256 };
+enum { HEAD = 9 + NUMBERS + PASSAGES / 2 };
 
 static const uint64_t M = 0x9E3779B97F4A7C15u;
 static const uint64_t K1 = 0xD6E8FEB86659FD93u, K2 = 0xA0761D6478BD642Fu, K3 = 0xE7037ED1A0B428DBu;
@@ -34,6 +35,10 @@ typedef struct {
     uint32_t shingles[SHINGLES]; /* ascending */
     uint32_t cache[CACHE];       /* shingles that were seen a moment ago */
     byte numbers[NUMBERS];
+    uint64_t style;      /* hash of the last class */
+    uint64_t passage;    /* hash of what the passage is called */
+    int places[2];       /* its buckets */
+    byte passages[PASSAGES];
 } Scan;
 
 /* ---- Bytes, eight at a time ---- */
@@ -115,6 +120,20 @@ static inline int bucket(uint64_t last) { /* of numbers after a word */
     return 1 + (int)((mix(last) >> 32) * (NUMBERS - 1) >> 32);
 }
 
+/* What a passage is called is its tag, and the last class before it. */
+static void begin_passage(Scan *s, uint64_t tag) {
+    s->passage = mix(mix(tag + s->style * K1));
+    s->places[0] = (int)((s->passage >> 32) * PASSAGES >> 32);
+    s->places[1] = (int)((s->passage & 0xFFFFFFFF) * (PASSAGES - 1) >> 32);
+    s->places[1] += s->places[1] >= s->places[0];
+}
+
+static inline void add_to_passage(Scan *s, uint64_t word) { /* four bits in each bucket */
+    uint64_t added = mix(word + s->passage);
+    s->passages[s->places[0]] += (byte)(added >> 60);
+    s->passages[s->places[1]] += (byte)(added >> 56);
+}
+
 static inline void add_word(Scan *s, Hot *h, uint64_t word, int is_number) {
     int in_heading = s->in_heading > 0;
     if (in_heading) s->in_heading--;
@@ -126,6 +145,7 @@ static inline void add_word(Scan *s, Hot *h, uint64_t word, int is_number) {
     h->run = 0;
     h->text = (h->text ^ word) * M;
     if (in_heading) s->heading = (s->heading ^ word) * M;
+    add_to_passage(s, word);
     uint64_t shingle = mix(h->words[0] * K3 + h->words[1] * K2 + h->words[2] * K1 + word);
     h->words[0] = h->words[1], h->words[1] = h->words[2], h->words[2] = word;
     if (++h->count >= 4) {
@@ -163,8 +183,21 @@ static const byte *closing(Scan *s, const byte *p, byte quote) {
     return found;
 }
 
-/* Return what follows a tag, from the end of its name on; of an image, add the sources. */
-static const byte *after_tag(Scan *s, const byte *p, int is_image) {
+static void take_style(Scan *s, const byte *p, const byte *end) { /* "post-17" is as "post-18" */
+    const byte *stop = p;
+    while (stop < end && (byte)(*stop - '0') >= 10) stop++;
+    s->style = hash_of(p, stop);
+}
+
+static inline int is_letters(const byte *p, const char *name, int length) {
+    for (int i = 0; i < length; i++)
+        if ((p[i] | 0x20) != (byte)name[i]) return 0;
+    return 1;
+}
+
+/* Return what follows a start tag, from the end of its name on: note its class, and add the sources
+ * of an image. Of an end tag, note nothing. */
+static const byte *after_tag(Scan *s, const byte *p, int is_start, int is_image) {
     const byte *begin = p;
     while (p < s->end) {
         if (s->end - p >= 8) { /* skip what is neither ">" nor "=" */
@@ -185,13 +218,16 @@ static const byte *after_tag(Scan *s, const byte *p, int is_image) {
         const byte *stop = NULL;
         int quoted = value < s->end && (*value == '"' || *value == '\'');
         if (quoted && (stop = closing(s, value + 1, *value))) value++;
-        int is_source = is_image && p - 4 >= begin && (p[-4] | 0x20) == 's' &&
-                        (p[-3] | 0x20) == 'r' && (p[-2] | 0x20) == 'c';
-        if (is_source && (stop || !quoted)) {
+        int is_source = is_image && p - 4 >= begin && is_letters(p - 4, "src", 3);
+        int is_style = is_start && p - 6 >= begin && is_letters(p - 6, "class", 5);
+        if ((is_source || is_style) && (stop || !quoted)) {
             const byte *last = stop;
             if (!stop)
                 for (last = value; last < s->end && *last != '>' && !is_space(*last);) last++;
-            add_image(s, value, last);
+            if (is_source)
+                add_image(s, value, last);
+            else
+                take_style(s, value, last);
         }
         if (stop) p = stop + 1;
     }
@@ -240,19 +276,18 @@ static const byte *after_markup(Scan *s, const byte *p) {
     if (p < end && is_letter(*p)) {
         const byte *name = p;
         while (p < end && (is_letter(*p) || (byte)(*p - '0') < 10)) p++;
-        if (!is_end && IS("img")) return after_tag(s, p, 1);
-        const byte *after = after_tag(s, p, 0);
+        const byte *after = after_tag(s, p, !is_end, !is_end && IS("img"));
         if (after == end && end[-1] != '>') return end;
         if (IS("title") || IS("h1")) {
             int *seen = p - name == 2 ? &s->h1 : &s->title;
             s->in_heading = is_end || *seen ? 0 : IN_HEADINGS;
             if (!is_end) *seen = 1;
         }
-        if (is_end) return after;
-        if (IS("script")) return hidden(s, after, "script", 6);
-        if (IS("style")) return hidden(s, after, "style", 5);
-        if (IS("noscript")) return hidden(s, after, "noscript", 8);
-        if (IS("template")) return hidden(s, after, "template", 8);
+        if (IS("script")) return is_end ? after : hidden(s, after, "script", 6);
+        if (IS("style")) return is_end ? after : hidden(s, after, "style", 5);
+        if (IS("noscript")) return is_end ? after : hidden(s, after, "noscript", 8);
+        if (IS("template")) return is_end ? after : hidden(s, after, "template", 8);
+        if (!IS("img")) begin_passage(s, hash_of(name, p) + (uint64_t)is_end);
         return after;
     }
     if (c == '!' && end - start >= 4 && start[2] == '-' && start[3] == '-')
@@ -353,6 +388,7 @@ static PyObject *scan(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y*p", &body, &markup)) return NULL;
     Scan s = {.begin = body.buf, .end = (const byte *)body.buf + body.len, .whole = 1, .most = 0xFFFFFF};
     memset(s.cache, 0xFF, sizeof s.cache);
+    begin_passage(&s, 0);
     Py_BEGIN_ALLOW_THREADS
     scan_all(&s, markup);
     Py_END_ALLOW_THREADS
@@ -363,6 +399,8 @@ static PyObject *scan(PyObject *module, PyObject *args) {
     end = put(end, (uint32_t)(s.text >> 32), 4);
     memcpy(end, s.numbers, NUMBERS);
     end += NUMBERS;
+    for (int i = 0; i < PASSAGES; i += 2)
+        *end++ = (byte)(s.passages[i] << 4 | (s.passages[i + 1] & 0xF));
     for (int i = 0; i < s.kept; i++) end = put(end, s.shingles[i], 3);
     return PyBytes_FromStringAndSize((const char *)out, end - out);
 }

@@ -3,12 +3,12 @@
 Pure. The answers depend on the set of sketches that were given, never on their order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Differences
-from canonry.crawler.content.noise import Changing, Noise, differing_numbers
+from canonry.crawler.content.noise import Changing, Noise, differing_numbers, differing_passages
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
 from canonry.crawler.content.similarity import in_range
 from canonry.crawler.content.sketch import Sketch
@@ -71,12 +71,14 @@ class Comparison(NamedTuple):
             much is known of the noise.
         apart: where that is not known, and both pages were asked again: True if something that
             differs stays, False if nothing does, None if more answers have to tell.
+        steady: how many buckets of numbers and of passages differ that were never seen to change.
     """
 
     same: bool | None
     difference: Difference = NO_DIFFERENCE
     in_doubt: bool = False
     apart: bool | None = None
+    steady: int = 0
 
 
 class HostText:
@@ -134,9 +136,10 @@ class HostText:
             return Comparison(None, in_doubt=in_doubt)
         if self._is_another_text(own, end):
             return Comparison(same=False)
-        same = True if not numbers and self._is_noise(one, other, own, end) else None
+        steady = len(numbers) + len(self._other_passages(one, other))
+        same = True if not steady and self._is_noise(one, other, own, end) else None
         bits = sum(1 << at for at in changes)
-        return Comparison(same, Difference(own.differing, end, bits), in_doubt)
+        return Comparison(same, Difference(own.differing, end, bits), in_doubt, steady=steady)
 
     @property
     def is_measured(self) -> bool:
@@ -153,20 +156,16 @@ class HostText:
         Returns:
             None if they seem to, and more answers have to tell; True if these are enough.
         """
-        if self._numbers_stay_apart(one, other) or self._words_stay_apart(one, other):
+        numbers = [page.numbers for page in one], [page.numbers for page in other]
+        passages = [page.passages for page in one], [page.passages for page in other]
+        if (
+            _stay_apart(*numbers, self._noise.numbers)
+            or _stay_apart(*passages, self._noise.passages)
+            or self._words_stay_apart(one, other)
+        ):
             again = min(len(one), len(other)) - 1
             return True if again >= self._noise.answers_to_be_sure else None
         return False
-
-    def _numbers_stay_apart(self, one: Sequence[Sketch], other: Sequence[Sketch]) -> bool:
-        """Return True if numbers differ in each answer of two pages alike."""
-        each = (page.numbers for page in (*one, *other))
-        return any(
-            at not in self._noise.numbers
-            and sums[0] != sums[-1]
-            and len(set(sums[: len(one)])) == len(set(sums[len(one) :])) == 1
-            for at, sums in enumerate(zip(*each, strict=True))
-        )
 
     def _words_stay_apart(self, one: Sequence[Sketch], other: Sequence[Sketch]) -> bool:
         """Return True if each answer of a page has shingles that none of another page's has."""
@@ -214,6 +213,16 @@ class HostText:
         never = self._noise.pairs >= _PAIRS_OF_WORDS and not self._noise.text
         return never and one.text != other.text
 
+    def _other_passages(self, one: Sketch, other: Sketch) -> set[int]:
+        """Return the buckets of passages whose words differ, and do not change by themselves.
+
+        The words of a teaser change; those of a price do not, which stand under another tag. One
+        word is enough. It proves nothing, but such pages are asked again.
+        """
+        if one.text == other.text:
+            return set()
+        return differing_passages(one, other) - self._noise.passages
+
     def _is_another_text(self, own: _Compared, end: int) -> bool:
         """Return True if more differs between two pages than may change by itself.
 
@@ -242,7 +251,9 @@ class HostText:
         if one.text == other.text:
             return True
         expected = self._measured().expected(end)
-        most = min(2 * expected + _ROUNDING, _MOST_NOISE * own.comparable)
+        most = 2 * expected + _ROUNDING
+        if not (one.passages and other.passages and self._noise.shows_passages):
+            most = min(most, _MOST_NOISE * own.comparable)
         return self._noise.text and own.differing <= most
 
     def _is_missing(self, sketch: Sketch) -> bool:
@@ -272,6 +283,24 @@ class HostText:
         here, there = in_range(one, other)
         own = self._pages.own(here | there)
         return _Compared(here & own, there & own)
+
+
+def _stay_apart(
+    one: Sequence[bytes | str], other: Sequence[bytes | str], changing: Container[int]
+) -> bool:
+    """Return True if a bucket differs in each answer of two pages alike.
+
+    Args:
+        one: the buckets of each answer of a page.
+        other: those of another one.
+        changing: the buckets that change by themselves.
+    """
+    return any(
+        sums[0] != sums[-1]
+        and at not in changing
+        and len(set(sums[: len(one)])) == len(set(sums[len(one) :])) == 1
+        for at, sums in enumerate(zip(*one, *other, strict=False))
+    )
 
 
 def _keep(kept: dict[_T, None], new: _T, most: int) -> bool:

@@ -12,10 +12,11 @@ from canonry.crawler.content.differences import (
     chance_of_so_many,
     spread_of,
 )
-from canonry.crawler.content.plain_scan import NUMBERS
+from canonry.crawler.content.plain_scan import NUMBERS, PASSAGES
 from canonry.crawler.content.sketch import Sketch
 
 _MOST_MASKED = NUMBERS // 3  # buckets of numbers: where more change at once, they prove nothing
+_MOST_PASSAGES = PASSAGES // 3  # buckets that change: of more, they show little
 _PAIRS_TO_MASK = 10  # answers of one URL, before more may change from time to time
 _PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
 _PAIRS_FOR_RARE = 8  # for each bucket that was seen to change only twice
@@ -37,6 +38,7 @@ class Noise(NamedTuple):
     alone: int = 0  # pairs with several buckets that changed in no other pair
     heading: bool = False
     same_text: int = 0  # pairs without a word that differs
+    passages: frozenset[int] = frozenset()  # buckets that differ in any
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Sketch, Sketch]]) -> "Noise":
@@ -52,6 +54,7 @@ class Noise(NamedTuple):
             sum(sum(changed[at] == 1 for at in buckets) >= _NUMBERS_OF_ANOTHER for buckets in each),
             any(one.heading != other.heading for one, other in found),
             sum(one.text == other.text for one, other in found),
+            frozenset().union(*(differing_passages(one, other) for one, other in found)),
         )
 
     @property
@@ -69,6 +72,11 @@ class Noise(NamedTuple):
             return 1 if self.pairs >= _PAIRS_TO_MASK else 2
         same = (self.same_text + 2) / (self.pairs + 4)  # with Agresti and Coull's correction
         return ceil(log(_BY_CHANCE) / log(same))
+
+    @property
+    def shows_passages(self) -> bool:
+        """Return True if words change in few passages, so that other ones tell pages apart."""
+        return len(self.passages) <= _MOST_PASSAGES
 
     @property
     def hides_numbers(self) -> bool:
@@ -178,3 +186,11 @@ def differing_numbers(one: Sketch, other: Sketch) -> Iterator[tuple[int, int]]:
         for at, (here, there) in enumerate(zip(one.numbers, other.numbers, strict=True)):
             if here != there:
                 yield at, (here - there) % 256
+
+
+def differing_passages(one: Sketch, other: Sketch) -> set[int]:
+    """Return the buckets of passages that differ; none if either sketch has no passages."""
+    if one.passages == other.passages:
+        return set()
+    both = enumerate(zip(one.passages, other.passages, strict=False))
+    return {at for at, (here, there) in both if here != there}

@@ -2,7 +2,8 @@
 
 Text is what stands outside tags, comments, scripts and styles. It is read as bytes in any encoding
 that extends ASCII. A word is a run of ASCII letters, digits and bytes from 0x80 up. Words with a
-digit are kept apart as *numbers*: prices, codes, dates, clocks and tokens.
+digit are kept apart as *numbers*: prices, codes, dates, clocks and tokens. A *passage* is the words
+below tags of one kind, up to the next tag: its kind is its name, and the last class before it.
 """
 
 import re
@@ -10,11 +11,10 @@ import struct
 from bisect import insort
 from functools import lru_cache
 
-from canonry.canon.syntax import compile_pattern
-
-VERSION = 3  # the compiled kernel has the same: raise both when sketches change
-MOST_SHINGLES = 18
+VERSION = 4  # the compiled kernel has the same: raise both when sketches change
+MOST_SHINGLES = 15
 NUMBERS = 32  # buckets; the first one is for the numbers in headings
+PASSAGES = 26  # buckets of four bits; each passage has two
 
 _64 = 0xFFFFFFFFFFFFFFFF
 _M = 0x9E3779B97F4A7C15
@@ -27,7 +27,7 @@ _NEXT_PLAIN = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 _DIGIT = re.compile(rb"[0-9]")
 _NAME = re.compile(rb"[A-Za-z][0-9A-Za-z]*")
 _SPACE = rb"[ \t\n\r\f]"
-_TAG_END = compile_pattern(rb"(?:[^=>]++|=" + _SPACE + rb"*+(?:\"[^\"]*+\"|'[^']*+')?+)*+>")
+_NEXT_IN_TAG = re.compile(rb"[=>]")
 _VALUE = re.compile(_SPACE + rb"*+(?:\"([^\"]*+)\"|'([^']*+)'|([^ \t\n\r\f>]*+))")
 _HIDDEN = {
     name: re.compile(b"(?i)</" + name) for name in (b"script", b"style", b"noscript", b"template")
@@ -82,37 +82,48 @@ def _after(ending: bytes, body: bytes, at: int) -> int:
 def _skip_tag(body: bytes, name: re.Match[bytes], text: "_Text", *, is_end: bool) -> int:
     """Return where the text goes on after the name of a tag."""
     kind = name[0].lower()
+    at, style, sources = _attributes(body, name.end())
     if kind == b"img" and not is_end:
-        return _image_tag(body, name.end(), text)
-    found = _TAG_END.match(body, name.end())
-    if found is None:
+        for source in sources:
+            text.add_image(source)
+    if at is None:
         return len(body)
     if kind in {b"title", b"h1"}:
         text.heading(kind, opened=not is_end)
-    elif kind in _HIDDEN and not is_end:
-        end_tag = _HIDDEN[kind].search(body, found.end())
+    if style is not None and not is_end:
+        text.style(style)
+    if kind not in {*_HIDDEN, b"img"}:
+        text.passage(kind, is_end=is_end)
+    elif kind != b"img" and not is_end:
+        end_tag = _HIDDEN[kind].search(body, at)
         return len(body) if end_tag is None else end_tag.start()
-    return found.end()
+    return at
 
 
-def _image_tag(body: bytes, at: int, text: "_Text") -> int:
-    """Add the sources of an image; return the end of its tag."""
-    begin = at
-    while at < len(body):
-        if body[at] == ord(">"):
-            return at + 1
-        at += 1
-        if body[at - 1] != ord("="):
-            continue
+def _attributes(body: bytes, begin: int) -> tuple[int | None, bytes | None, list[bytes]]:
+    """Return what a tag says after its name.
+
+    Returns:
+        Its end, None if it has none; the value of its last attribute ``class``; and of all ``src``.
+    """
+    style, sources = None, list[bytes]()
+    at = begin
+    while (found := _NEXT_IN_TAG.search(body, at)) is not None:
+        at = found.end()
+        if found[0] == b">":
+            return at, style, sources
         value = _VALUE.match(body, at)
         quoted = value is not None and value[3] is None
-        if value is not None and at - 4 >= begin and body[at - 4 : at - 1].lower() == b"src":
-            unclosed = not quoted and value[3][:1] in {b'"', b"'"}
-            if not unclosed:
-                text.add_image(value[value.lastindex or 0])
+        unclosed = value is not None and not quoted and value[3][:1] in {b'"', b"'"}
+        if value is not None and not unclosed:
+            said = value[value.lastindex or 0]
+            if at - 4 >= begin and body[at - 4 : at - 1].lower() == b"src":
+                sources.append(said)
+            if at - 6 >= begin and body[at - 6 : at - 1].lower() == b"class":
+                style = said
         if quoted and value is not None:
             at = value.end()
-    return at
+    return None, style, sources
 
 
 @lru_cache(1 << 14)
@@ -130,6 +141,14 @@ def _mix(x: int) -> int:
     return (x ^ x >> 32) * _M & _64
 
 
+def _passage(tag: int, style: int) -> tuple[int, tuple[int, int]]:
+    """Return the hash of what passages are called, and their two buckets."""
+    label = _mix(_mix(tag + style * _K1 & _64))
+    first = (label >> 32) * PASSAGES >> 32
+    second = (label & 0xFFFFFFFF) * (PASSAGES - 1) >> 32
+    return label, (first, second + (second >= first))
+
+
 class _Text:
     """The words of a page, as they come, and what the sketch keeps of them."""
 
@@ -139,6 +158,9 @@ class _Text:
         self._run = 0  # hash of the numbers directly before
         self._text = 0
         self._numbers = bytearray(NUMBERS)
+        self._style = 0  # hash of the last class
+        self._passages = bytearray(PASSAGES)
+        self._passage, self._places = _passage(0, 0)
         self._shingles: list[int] = []
         self._whole = True
         self._heading = 0
@@ -150,6 +172,14 @@ class _Text:
         self._in_heading = _IN_HEADINGS if opened and kind not in self._seen else 0
         if opened:
             self._seen.add(kind)
+
+    def style(self, value: bytes) -> None:
+        """Note the value of an attribute ``class``; ``post-17`` is as ``post-18``."""
+        self._style = _hash(_DIGIT.split(value, maxsplit=1)[0].lower())
+
+    def passage(self, kind: bytes, *, is_end: bool) -> None:
+        """Note that a passage begins, which is known by its tag and the last class."""
+        self._passage, self._places = _passage(_hash(kind) + is_end, self._style)
 
     def add(self, word: bytes) -> None:
         """Add a word, lower-cased."""
@@ -165,6 +195,7 @@ class _Text:
         self._text = (self._text ^ mixed) * _M & _64
         if in_heading:
             self._heading = (self._heading ^ mixed) * _M & _64
+        self._add_to_passage(mixed)
         *_, b, c, d = self._words
         self._words = (b, c, d, mixed)
         self._count += 1
@@ -187,6 +218,11 @@ class _Text:
     def _add_number(self, mixed: int, bucket: int) -> None:
         self._numbers[bucket] = (self._numbers[bucket] + (mixed >> 56)) & 0xFF
 
+    def _add_to_passage(self, mixed: int) -> None:
+        added = _mix(mixed + self._passage & _64)
+        for place, half in zip(self._places, (added >> 60, added >> 56), strict=True):
+            self._passages[place] = self._passages[place] + half & 0xF
+
     def _add_shingle(self, shingle: int) -> None:
         kept = self._shingles
         if len(kept) == MOST_SHINGLES and shingle > kept[-1]:
@@ -201,10 +237,11 @@ class _Text:
         """Return the encoded sketch."""
         first = len(self._shingles) | (0x80 if self._whole else 0)
         head = struct.pack(
-            f">BII{NUMBERS}s",
+            f">BII{NUMBERS}s{PASSAGES // 2}s",
             first,
             self._heading >> 32,
             self._text >> 32,
             bytes(self._numbers),
+            bytes.fromhex("".join(f"{half:x}" for half in self._passages)),
         )
         return head + b"".join(shingle.to_bytes(3) for shingle in self._shingles)

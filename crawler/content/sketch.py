@@ -1,11 +1,11 @@
-"""The sketch of a page: what its visible text says, in 95 bytes at most."""
+"""The sketch of a page: what its visible text says, in 99 bytes at most."""
 
 import struct
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from canonry.crawler.content.plain_scan import MOST_SHINGLES, NUMBERS, VERSION, scan
+from canonry.crawler.content.plain_scan import MOST_SHINGLES, NUMBERS, PASSAGES, VERSION, scan
 
 try:
     from canonry.crawler.content import _sketch
@@ -32,6 +32,7 @@ class Sketch(NamedTuple):
     numbers: bytes  # for each bucket, a sum of hashes; the first one is for the headings
     heading: int  # hash of the words of <title> and <h1>
     text: int  # hash of all words without a digit
+    passages: str  # for each bucket, a sum of hashes of words, in hexadecimal; "" before version 4
 
     @property
     def end(self) -> int:
@@ -39,26 +40,35 @@ class Sketch(NamedTuple):
         return WHOLE if self.whole else self.shingles[-1]
 
     def encode(self) -> bytes:
-        """Return the sketch as the store keeps it, in 95 bytes at most."""
+        """Return the sketch as the store keeps it, in 99 bytes at most."""
         first = len(self.shingles) | (_FLAG if self.whole else 0)
         head = _HEAD.pack(first, self.heading, self.text, self.numbers)
-        return head + b"".join(shingle.to_bytes(3) for shingle in self.shingles)
+        shingles = b"".join(shingle.to_bytes(3) for shingle in self.shingles)
+        return head + bytes.fromhex(self.passages) + shingles
 
     @classmethod
     @lru_cache(maxsize=256)  # a page is compared with several others
     def decode(cls, encoded: bytes) -> "Sketch":
-        """Return the sketch that `encode` was called on."""
+        """Return the sketch that `encode` was called on, now or by an earlier version."""
         first, heading, text, numbers = _HEAD.unpack_from(encoded)
-        padded = bytearray((len(encoded) - _HEAD.size) // 3 * 4)  # four bytes each: read at once
+        begin = _where_shingles_begin(encoded)
+        passages = encoded[_HEAD.size : begin].hex()
+        padded = bytearray((len(encoded) - begin) // 3 * 4)  # four bytes each: read at once
         for place in (1, 2, 3):
-            padded[place::4] = encoded[_HEAD.size + place - 1 :: 3]
+            padded[place::4] = encoded[begin + place - 1 :: 3]
         shingles = struct.unpack(f">{len(padded) // 4}I", padded)
-        return cls(shingles, first >= _FLAG, numbers, heading, text)
+        return cls(shingles, first >= _FLAG, numbers, heading, text, passages)
 
 
 def without_details(encoded: bytes) -> bytes:
     """Return what an encoded sketch says of heading and shingles, without numbers and words."""
-    return encoded[:_WORDS] + encoded[_HEAD.size :]
+    return encoded[:_WORDS] + encoded[_where_shingles_begin(encoded) :]
+
+
+def _where_shingles_begin(encoded: bytes) -> int:
+    """Return where the shingles begin: after the passages, if there are any."""
+    after = _HEAD.size + PASSAGES // 2
+    return after if (len(encoded) - after) % 3 == 0 else _HEAD.size
 
 
 def has_heading(encoded: bytes) -> bool:

@@ -34,8 +34,8 @@ def more_if_large(site: KnownSite) -> int:
 def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     """Return pages in doubt that differ most, each with the one that it was compared with.
 
-    They are chosen by how much they differ, so they do not tell how much changes by itself. Those
-    that seem to be others are asked again.
+    What was never seen to change by itself comes first. As they are chosen by how much they
+    differ, they do not tell how much changes. Those that seem to be others are asked again.
 
     Args:
         site: the pages'.
@@ -53,13 +53,13 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
         if tally.pairs < _most_pairs(site, tally)
     ]
     in_doubt = (
-        (tally.compared.of(url), url, other.url)
+        (_steady_difference(site, url, other), tally.compared.of(url), url, other.url)
         for tally in kept_back
         for url in tally.that_are_open()
         if (other := _compared_with(site, tally, url)) is not None
         if site.repeated.keys().isdisjoint((url, other.url))
     )
-    new = [(url, other) for _difference, url, other in nlargest(_AT_ONCE, in_doubt)]
+    new = [(url, other) for _steady, _difference, url, other in nlargest(_AT_ONCE, in_doubt)]
     if new:
         for tally in kept_back:
             tally.doubts.clear()
@@ -107,6 +107,11 @@ def _most_pairs(site: KnownSite, tally: RuleTally) -> int:
         return 0
     are_many = rule.state != "active" and 2 * tally.undecided > tally.totals().agree
     return _MOST if are_many else _FOR_ONE
+
+
+def _steady_difference(site: KnownSite, url: str, other: Fact) -> int:
+    """Return how much differs between two pages that was never seen to change by itself."""
+    return site.known.compare(site.known.facts[url], other).steady
 
 
 def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:

@@ -224,6 +224,57 @@ def test_a_teaser_that_changes_keeps_no_pages_apart_and_a_sentence_does() -> Non
     assert made.apart(plain, noted) is True
 
 
+def offered(name: str, number: int, stock: str = "in stock", words: int = 300) -> Sketch:
+    """Return the page of a thing to buy, with a teaser under a tag of its own."""
+    text = " ".join(random.Random(name).choices(WORDS, k=words))
+    made = sketch(
+        f"<title>{name}</title><nav>{FRAME}</nav><main><p>{text}</p><p>costs 12 euros, {stock}</p>"
+        f"</main><aside class='teaser'>{TEASERS[number % 7]}</aside>".encode(),
+        "text/html",
+    )
+    assert made is not None
+    return made
+
+
+OFFERED = [(offered(f"thing {n}", n), offered(f"thing {n}", n + 1)) for n in range(12)]
+
+
+def test_two_words_beside_a_teaser_are_in_doubt_and_stay_apart() -> None:
+    """No shingle of the sketch may tell; the passage does, which no teaser stands in."""
+    known = host(40, *OFFERED)
+    for name in map(name_of, range(20)):
+        one, other = offered(name, 1), offered(name, 2, "sold out")
+        assert known.compare(one, offered(name, 2)).same is True
+        found = known.compare(one, other)
+        assert (found.same, found.in_doubt) == (None, True)
+        assert found.steady > 0
+        again = [offered(name, n) for n in (3, 4, 5)]
+        gone = [offered(name, n, "sold out") for n in (6, 0, 1)]
+        assert known.apart((one, *again), (other, *gone)) is True
+        assert known.apart((one, *again), (other, *again)) is False
+
+
+def test_a_teaser_is_no_other_text_however_short_the_page_is() -> None:
+    """All that differs stands in a passage that changes by itself."""
+    known = host(40, *OFFERED)
+    alike = [
+        known.compare(offered(name, 1, words=60), offered(name, 2, words=60)).same
+        for name in map(name_of, range(40))
+    ]
+    assert alike.count(True) > 30
+    assert False not in alike
+
+
+def test_sketches_of_an_earlier_version_are_compared_without_passages() -> None:
+    known = host(40, *OFFERED)
+    new = [offered("thing", 1), offered("thing", 2), offered("thing", 2, "sold out")]
+    one, other, gone = (Sketch.decode(page._replace(passages="").encode()) for page in new)
+    assert one.passages == other.passages == ""
+    for pair in ((one, other), (one, new[1]), (new[0], other), (one, gone), (new[0], gone)):
+        assert known.compare(*pair).same is True
+    assert known.apart((one, other), (gone, new[2])) is False
+
+
 def test_numbers_are_no_objection_to_a_canonical_link() -> None:
     known = host(40, *TICKS)
     one, other = (page("shirt", note=f"size {s} price {p} euros") for s, p in ((1, 2), (3, 4)))

@@ -20,6 +20,14 @@ PARTS = [
     *("<img", "src", "src=", "Data:y", "x.png", "<![CDATA[", "<!", "<h1", "<h1>", "<h2", "</h"),
     *("&amp;", "&#8217;", "&", ";", "#", "\0", "\n", "word", "Other", "three four five six", "12"),
     *("a1b2", "19.99", "é", "価格", "x" * 7, "x" * 8, "x" * 9, "X" * 17, "A", "_", "-", "@[`{Zz"),
+    *(
+        '<div class="post-17 box">',
+        "<p CLASS=big>",
+        "<p class=",
+        "class='",
+        "class",
+        "</p class=x>",
+    ),
     *("y" * 63, "1" * 64, "z" * 65, " " * 61, "w" * 130),
 ]
 MARKUP = st.lists(st.sampled_from(PARTS), max_size=80).map(lambda parts: "".join(parts).encode())

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.crawler.content.plain_scan import MOST_SHINGLES
-from canonry.crawler.content.sketch import Sketch, encoded_sketch, sketch
+from canonry.crawler.content.sketch import Sketch, encoded_sketch, sketch, without_details
 
 HTML = "text/html; charset=utf-8"
 PARTS = [
@@ -35,7 +35,7 @@ def of(html: str) -> Sketch:
 
 
 @given(MARKUP | st.binary(max_size=300))
-def test_any_bytes_have_a_sketch_of_at_most_96_bytes(body: bytes) -> None:
+def test_any_bytes_have_a_sketch_of_at_most_99_bytes(body: bytes) -> None:
     for kind in (HTML, "text/plain"):
         made = sketch(body, kind)
         assert made is not None
@@ -43,7 +43,7 @@ def test_any_bytes_have_a_sketch_of_at_most_96_bytes(body: bytes) -> None:
         assert len(made.shingles) <= MOST_SHINGLES
         encoded = made.encode()
         assert encoded == encoded_sketch(body, kind)
-        assert len(encoded) <= 96
+        assert len(encoded) <= 99
         assert Sketch.decode(encoded) == made
 
 
@@ -56,8 +56,6 @@ def test_any_bytes_have_a_sketch_of_at_most_96_bytes(body: bytes) -> None:
         "<STYLE>p { hidden: 1px }</Style >",
         "<noscript>hidden <b>words</b> 7</noscript>",
         "<template><p>hidden</p></template>",
-        '<input type="hidden" value="token 1234 > 5">',
-        "<a title='a > b' href=x12>",
         "<?php hidden ?>",
         "<!doctype hidden>",
         "&nbsp;",
@@ -72,8 +70,21 @@ def test_what_is_not_visible_changes_nothing(hidden: str) -> None:
     assert of(plain.format(hidden)) == of(plain.format(" "))
 
 
+@pytest.mark.parametrize(
+    "tag",
+    ['<input type="hidden" value="token 1234 > 5">', "<a title='a > b' href=x12>"],
+)
+def test_a_tag_changes_nothing_but_where_words_stand(tag: str) -> None:
+    plain = "<title>One</title><p>Some words of a page {} and <b>others</b> 12 as well</p>"
+    with_tag, without = of(plain.format(tag)), of(plain.format(" "))
+    assert with_tag.passages != without.passages
+    assert with_tag._replace(passages=without.passages) == without
+
+
 def test_text_counts_in_any_letter_case_and_layout() -> None:
-    assert of("<p>Some  words\n<b>of</b> a Page") == of("<div>some words of a page</div>")
+    one, other = of("<p>Some  words\n<b>of</b> a Page"), of("<div>some words of a page</div>")
+    assert one._replace(passages=other.passages) == other
+    assert of("<p>Some  words\nOF a Page") == of("<p>some words of a page")
     assert of("a < b <3 words") != of("a b words")
 
 
@@ -104,6 +115,23 @@ def test_an_image_counts_by_the_last_segment_of_its_path() -> None:
     for same in ('src="https://cdn.example/p/1.jpg"', "SRC=1.jpg", "data-src = '1.jpg' src=''"):
         assert (of(page.format(same)) == one) is ("data-src" not in same)
     assert of(page.format("src=/photos/2.jpg")).numbers != one.numbers
+
+
+def test_words_are_known_by_the_tag_and_the_class_that_they_stand_under() -> None:
+    page = "<p>Words</p><div class='{}'>{}</div><p>last"
+    one, other = of(page.format("box", "one")), of(page.format("box", "another one"))
+    assert sum(a != b for a, b in zip(one.passages, other.passages, strict=True)) in {1, 2}
+    assert of(page.format("box-17", "one")) == of(page.format("box-18", "one"))
+    assert of(page.format("box", "one")).passages != of(page.format("bag", "one")).passages
+    assert of("<p>new words old").passages == of("<p>old words new").passages, "in any order"
+
+
+def test_a_sketch_of_an_earlier_version_has_no_passages() -> None:
+    made = of("<title>One</title><p>Some words of a page, and 12 others")
+    before = made._replace(passages="").encode()
+    assert len(before) == len(made.encode()) - 13
+    assert Sketch.decode(before) == made._replace(passages="")
+    assert without_details(before) == without_details(made.encode())
 
 
 def test_a_page_of_few_words_is_whole() -> None:
