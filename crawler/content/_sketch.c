@@ -35,7 +35,7 @@ typedef struct {
     uint32_t shingles[SHINGLES]; /* ascending */
     uint32_t cache[CACHE];       /* shingles that were seen a moment ago */
     byte numbers[NUMBERS];
-    uint64_t style;      /* hash of the last class */
+    uint64_t style, part; /* hashes of the last class, and of the last tag of a part of a page */
     uint64_t passage;    /* hash of what the passage is called */
     int places[2];       /* its buckets */
     byte passages[PASSAGES];
@@ -120,9 +120,8 @@ static inline int bucket(uint64_t last) { /* of numbers after a word */
     return 1 + (int)((mix(last) >> 32) * (NUMBERS - 1) >> 32);
 }
 
-/* What a passage is called is its tag, and the last class before it. */
 static void begin_passage(Scan *s, uint64_t tag) {
-    s->passage = mix(mix(tag + s->style * K1));
+    s->passage = mix(mix(tag + s->style * K1 + s->part * K2));
     s->places[0] = (int)((s->passage >> 32) * PASSAGES >> 32);
     s->places[1] = (int)((s->passage & 0xFFFFFFFF) * (PASSAGES - 1) >> 32);
     s->places[1] += s->places[1] >= s->places[0];
@@ -243,6 +242,18 @@ static int is_name(const byte *p, const byte *end, const char *name, size_t leng
 
 #define IS(text) is_name(name, p, text, sizeof text - 1)
 
+static int is_part(const byte *name, const byte *p) { /* of a page */
+    switch (p - name) {
+    case 2: return ((*name | 0x20) == 'h' && (byte)(name[1] - '1') < 6) || IS("ul") || IS("ol") || IS("dl");
+    case 3: return IS("nav");
+    case 4: return IS("main") || IS("form");
+    case 5: return IS("table") || IS("aside");
+    case 6: return IS("footer") || IS("header");
+    case 7: return IS("section") || IS("article");
+    default: return 0;
+    }
+}
+
 /* Return the end tag of an element whose content is hidden. */
 static const byte *hidden(const Scan *s, const byte *p, const char *name, size_t length) {
     while ((p = find(p, s->end, '<')) != NULL) {
@@ -287,7 +298,10 @@ static const byte *after_markup(Scan *s, const byte *p) {
         if (IS("style")) return is_end ? after : hidden(s, after, "style", 5);
         if (IS("noscript")) return is_end ? after : hidden(s, after, "noscript", 8);
         if (IS("template")) return is_end ? after : hidden(s, after, "template", 8);
-        if (!IS("img")) begin_passage(s, hash_of(name, p) + (uint64_t)is_end);
+        if (IS("img")) return after;
+        uint64_t tag = hash_of(name, p) + (uint64_t)is_end;
+        if (is_part(name, p)) s->part = tag;
+        begin_passage(s, tag);
         return after;
     }
     if (c == '!' && end - start >= 4 && start[2] == '-' && start[3] == '-')

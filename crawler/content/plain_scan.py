@@ -3,7 +3,8 @@
 Text is what stands outside tags, comments, scripts and styles. It is read as bytes in any encoding
 that extends ASCII. A word is a run of ASCII letters, digits and bytes from 0x80 up. Words with a
 digit are kept apart as *numbers*: prices, codes, dates, clocks and tokens. A *passage* is the words
-below tags of one kind, up to the next tag: its kind is its name, and the last class before it.
+that stand under tags of one kind: a tag's name, the last class before it, and which part of a page
+began or ended last, such as a footer.
 """
 
 import re
@@ -29,6 +30,10 @@ _NAME = re.compile(rb"[A-Za-z][0-9A-Za-z]*")
 _SPACE = rb"[ \t\n\r\f]"
 _NEXT_IN_TAG = re.compile(rb"[=>]")
 _VALUE = re.compile(_SPACE + rb"*+(?:\"([^\"]*+)\"|'([^']*+)'|([^ \t\n\r\f>]*+))")
+_PARTS = {
+    *(b"article", b"aside", b"dl", b"footer", b"form", b"h1", b"h2", b"h3", b"h4", b"h5", b"h6"),
+    *(b"header", b"main", b"nav", b"ol", b"section", b"table", b"ul"),
+}
 _HIDDEN = {
     name: re.compile(b"(?i)</" + name) for name in (b"script", b"style", b"noscript", b"template")
 }
@@ -141,9 +146,9 @@ def _mix(x: int) -> int:
     return (x ^ x >> 32) * _M & _64
 
 
-def _passage(tag: int, style: int) -> tuple[int, tuple[int, int]]:
-    """Return the hash of what passages are called, and their two buckets."""
-    label = _mix(_mix(tag + style * _K1 & _64))
+def _passage(tag: int, style: int, part: int) -> tuple[int, tuple[int, int]]:
+    """Return the hash of a kind of passages, and their two buckets."""
+    label = _mix(_mix(tag + style * _K1 + part * _K2 & _64))
     first = (label >> 32) * PASSAGES >> 32
     second = (label & 0xFFFFFFFF) * (PASSAGES - 1) >> 32
     return label, (first, second + (second >= first))
@@ -158,9 +163,9 @@ class _Text:
         self._run = 0  # hash of the numbers directly before
         self._text = 0
         self._numbers = bytearray(NUMBERS)
-        self._style = 0  # hash of the last class
+        self._style = self._part = 0  # hashes of the last class, and of the last tag of a part
         self._passages = bytearray(PASSAGES)
-        self._passage, self._places = _passage(0, 0)
+        self._passage, self._places = _passage(0, 0, 0)
         self._shingles: list[int] = []
         self._whole = True
         self._heading = 0
@@ -178,8 +183,11 @@ class _Text:
         self._style = _hash(_DIGIT.split(value, maxsplit=1)[0].lower())
 
     def passage(self, kind: bytes, *, is_end: bool) -> None:
-        """Note that a passage begins, which is known by its tag and the last class."""
-        self._passage, self._places = _passage(_hash(kind) + is_end, self._style)
+        """Note that a passage begins with a tag, and perhaps a part of the page."""
+        tag = _hash(kind) + is_end
+        if kind in _PARTS:
+            self._part = tag
+        self._passage, self._places = _passage(tag, self._style, self._part)
 
     def add(self, word: bytes) -> None:
         """Add a word, lower-cased."""
