@@ -139,6 +139,7 @@ static inline void add_word(Scan *s, Hot *h, uint64_t word, int is_number) {
     if (is_number) {
         h->run = mix(word + h->run);
         s->numbers[in_heading ? 0 : bucket(h->words[2])] += (byte)(h->run >> 56);
+        add_to_passage(s, h->run);
         return;
     }
     h->run = 0;

@@ -134,7 +134,7 @@ class HostText:
         in_doubt = one.heading == other.heading and not own.share_nothing
         if not is_known:
             return Comparison(None, in_doubt=in_doubt)
-        if self._is_another_text(own, end):
+        if self._is_another_text(one, other, own):
             return Comparison(same=False)
         steady = len(numbers) + len(self._other_passages(one, other))
         same = True if not steady and self._is_noise(one, other, own, end) else None
@@ -200,7 +200,7 @@ class HostText:
         if self._headings_differ(one, other):
             return True
         own = self._compared(one, other)
-        return own.is_mostly_other and self._is_another_text(own, min(one.end, other.end))
+        return own.is_mostly_other and self._is_another_text(one, other, own)
 
     def _headings_differ(self, one: Sketch, other: Sketch) -> bool:
         return one.heading != other.heading and not self._noise.heading
@@ -219,12 +219,30 @@ class HostText:
         The words of a teaser change; those of a price do not, which stand under another tag. One
         word is enough. It proves nothing, but such pages are asked again.
         """
-        if one.text == other.text:
+        if one.text == other.text and one.numbers == other.numbers:
             return set()
         return differing_passages(one, other) - self._noise.passages
 
-    def _is_another_text(self, own: _Compared, end: int) -> bool:
+    def _is_confined(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if all that differs is known to stand where words change by themselves."""
+        known = one.passages and other.passages and self._noise.shows_passages
+        return bool(known) and not self._other_passages(one, other)
+
+    def _is_another_text(self, one: Sketch, other: Sketch, own: _Compared) -> bool:
         """Return True if more differs between two pages than may change by itself.
+
+        That is not known if all of it stands where words change, unless they share nothing.
+
+        Args:
+            one: a page.
+            other: another one.
+            own: their own shingles.
+        """
+        more = self._has_more(own, min(one.end, other.end))
+        return more and (own.share_nothing or not self._is_confined(one, other))
+
+    def _has_more(self, own: _Compared, end: int) -> bool:
+        """Return True if pages have more shingles that differ than may change by themselves.
 
         Args:
             own: their own shingles.
@@ -252,7 +270,7 @@ class HostText:
             return True
         expected = self._measured().expected(end)
         most = 2 * expected + _ROUNDING
-        if not (one.passages and other.passages and self._noise.shows_passages):
+        if not self._is_confined(one, other):
             most = min(most, _MOST_NOISE * own.comparable)
         return self._noise.text and own.differing <= most
 

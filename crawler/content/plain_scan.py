@@ -198,6 +198,7 @@ class _Text:
         if _DIGIT.search(word):
             self._run = _mix(mixed + self._run & _64)
             self._add_number(self._run, self._bucket() if not in_heading else 0)
+            self._add_to_passage(self._run)
             return
         self._run = 0
         self._text = (self._text ^ mixed) * _M & _64
