@@ -71,11 +71,12 @@ class _StepsByNames:
         self._steps = list(enumerate(steps))
         self._by_names: dict[frozenset[str], list[tuple[int, RuleStep]]] = {}
         named = sum(step.names is not None for _place, step in self._steps)
-        self._others = self._with(frozenset()) if named > _FEW else self._steps
+        self._has_many = named > _FEW
+        self._others = self._with(frozenset()) if self._has_many else self._steps
 
     def of(self, text: str) -> list[tuple[int, RuleStep]]:
         """Return the steps that may change an identity, each with its place in their order."""
-        if len(self._others) == len(self._steps) or "?" not in text:
+        if not self._has_many or "?" not in text:
             return self._others
         names = names_in(text)
         found = self._by_names.get(names)
@@ -99,24 +100,24 @@ def _apply(
         texts: by place the identities; they are replaced by what the rules make of them.
         used: receives by place the ids of the rules that have changed it.
     """
-    for place in _that_have_marks(steps, places, texts):
-        parts = Parts.of(texts[place])
-        ids: list[str] = []
-        left = 0
-        while step := _next_that_changes(steps, left, texts[place], parts):
+    for place in places:
+        left, parts, is_moved = 0, None, False
+        while not is_moved and (step := _next_that_changes(steps, left, texts[place], parts)):
             left, rule, parts, is_moved = step
             texts[place] = str(parts)
-            ids.append(rule.id)
-            if is_moved:
-                break
-        if ids:
-            used[place] = tuple(ids)
+            used[place] = (*used.get(place, ()), rule.id)
 
 
 def _next_that_changes(
-    steps: _StepsByNames, left: int, text: str, parts: Parts
+    steps: _StepsByNames, left: int, text: str, parts: Parts | None
 ) -> tuple[int, LearnedRule, Parts, bool] | None:
     """Return what the next step does that changes an identity; None if none of those left does.
+
+    Args:
+        steps: what the rules do.
+        left: the place of the first step that is left.
+        text: the identity.
+        parts: of it, if they are at hand: most identities need not be split.
 
     Returns:
         Where the steps after it begin; its rule; what that makes of the identity; and True if this
@@ -124,6 +125,7 @@ def _next_that_changes(
     """
     for place, (rule, mark, apply, below, moves_host, _names) in steps.of(text):
         if place >= left and mark(text):
+            parts = Parts.of(text) if parts is None else parts
             after = apply(parts, rule)
             if after is not parts and parts.path.startswith(below):
                 return place + 1, rule, after, moves_host

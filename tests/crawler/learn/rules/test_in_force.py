@@ -118,6 +118,29 @@ def test_what_the_rules_make_of_a_url_may_be_changed_by_a_rule_that_ran_before()
     assert (found.identity, found.rules) == (f"http://{W}/x/", (RULES[10].id, RULES[11].id))
 
 
+def test_many_rules_about_parameters_act_in_turn_on_one_url() -> None:
+    drops = [("camp", ("id", "ref")), ("ref", ("id",)), ("src", ("id",)), ("a", ()), ("b", ())]
+    about = [
+        LearnedRule(host=H, family="parameter-irrelevant", old=old, beside=beside)
+        for old, beside in drops
+    ]
+    many = RuleSet([RULES[7], *about], MAKE.policy.label)
+    made = [
+        ("/x/?id=1&ref=2&camp=3", "/x?id=1", [about[0], about[1]]),
+        ("/x/?id=1&ref=2", "/x?id=1", [about[1]]),
+        ("/x/?id=1&src=2", "/x?id=1", [about[2]]),
+        ("/x/?b=1", "/x", [about[4]]),
+        ("/x/?id=1&src=2&ref=3", "/x?id=1&src=2&ref=3", []),
+        ("/x/", "/x", []),
+    ]
+    some = [f"http://{H}{before}" for before, _after, _rules in made]
+    found = [one for one in rewrite_many(many, MAKE, some) if one is not None]
+    assert [one.identity for one in found] == [f"http://{H}{after}" for _, after, _ in made]
+    for one, (_before, _after, rules) in zip(found, made, strict=True):
+        assert set(one.rules) == {RULES[7].id, *(rule.id for rule in rules)}
+        assert one.identity == follow(many, one.source, MAKE.identity).identity
+
+
 @given(st.lists(urls, max_size=6))
 def test_the_start_of_an_identity_tells_its_site(some: list[str]) -> None:
     plain = identities(MAKE, some)
