@@ -215,7 +215,7 @@ class Assessor:
         if said.subdomains:
             sites = [site for _name, site in self._memory.sites_of(said.host)]
         for site in sites:
-            for url in list(site.known.facts):
+            for url in list(filter(tally.marks, site.known.facts)):  # most are changed by no rule
                 self._enter(tally, url)
         self._judge_all(tally, list(tally.results), is_new=False)
 

@@ -151,7 +151,8 @@ class _Look:
 
     def at(self, url: str) -> None:
         """Look at a queued URL."""
-        for question in (*self._always, *self._by_names.get(names_in(url), ())):
+        about_names = self._by_names.get(names_in(url), ()) if self._by_names else ()
+        for question in (*self._always, *about_names):
             tally = question.tally
             result = tally.result_of(url) if tally.marks(url) else None
             # Nearly all URLs are changed by no rule, and no rule has made them of another one.
