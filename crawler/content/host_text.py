@@ -71,14 +71,15 @@ class Comparison(NamedTuple):
             much is known of the noise.
         apart: where that is not known, and both pages were asked again: True if something that
             differs stays, False if nothing does, None if more answers have to tell.
-        steady: how many buckets of numbers and of passages differ that were never seen to change.
+        unexplained: how much differs that noise does not explain: buckets of numbers and passages
+            that were never seen to change, and 1 if more shingles do than are expected.
     """
 
     same: bool | None
     difference: Difference = NO_DIFFERENCE
     in_doubt: bool = False
     apart: bool | None = None
-    steady: int = 0
+    unexplained: int = 0
 
 
 class HostText:
@@ -136,10 +137,10 @@ class HostText:
             return Comparison(None, in_doubt=in_doubt)
         if self._is_another_text(one, other, own):
             return Comparison(same=False)
-        steady = len(numbers) + len(self._other_passages(one, other))
-        same = True if not steady and self._is_noise(one, other, own, end) else None
-        bits = sum(1 << at for at in changes)
-        return Comparison(same, Difference(own.differing, end, bits), in_doubt, steady=steady)
+        more = len(numbers) + len(self._other_passages(one, other)) + self._has_more(own, end)
+        same = True if not more and self._is_noise(one, other, own, end) else None
+        difference = Difference(own.differing, end, sum(1 << at for at in changes))
+        return Comparison(same, difference, in_doubt, unexplained=more)
 
     @property
     def is_measured(self) -> bool:

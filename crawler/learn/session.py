@@ -86,6 +86,7 @@ class LearningSession:
         self._trials = SiteTrials(thresholds.verification, self._learner)
         self._gone = GoneNames()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
+        self._probed: set[str] = set()  # sites that have answered probes since the last outcomes
         self.seconds = 0.0  # of CPU time, spent on learning
 
     def refresh(self, connection: Connection) -> None:
@@ -122,6 +123,7 @@ class LearningSession:
         self._trials.clear()
         self._waiting.clear()
         self._gone.clear()
+        self._probed.clear()
         self._generation = _UNKNOWN
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
@@ -129,9 +131,15 @@ class LearningSession:
         self._archive.has_history = True
         self._learner.forget_hosts(hosts)
 
+    @property
+    def has_news(self) -> bool:
+        """True if probes have answered since `learn` was called."""
+        return bool(self._probed)
+
     def observe_probe(self, probe: Probe, digest: bytes, sketch: bytes | None) -> None:
-        """Learn from a probe that answered 200."""
+        """Take what a probe answered with 200; what follows from it, `learn` says."""
         identity = self._canonicalizer.identity(probe.url)
+        self._probed.add(site_in(identity))
         if probe.kind == "again":
             self._learner.observe_again(identity, digest, sketch)
         else:
@@ -161,13 +169,13 @@ class LearningSession:
         recorded: Sequence[RecordedOutcome],
         now: float,
     ) -> Learned:
-        """Learn from recorded outcomes and publish new rules, in the caller's transaction.
+        """Learn from outcomes, and from probes, and publish new rules, in the caller's transaction.
 
         Nothing is learned from what came late: evidence is what the store has, too.
 
         Args:
             connection: of the transaction that recorded the outcomes.
-            recorded: outcomes of visits.
+            recorded: outcomes of visits; none to learn from probes alone.
             now: seconds since 1970.
 
         Returns:
@@ -194,6 +202,8 @@ class LearningSession:
                 sites[site] = outcome.queued.url
             else:
                 sites.setdefault(site, None)
+        sites = dict.fromkeys(self._probed) | sites
+        self._probed.clear()
         sites.pop("", None)
         for moved in self._waiting.answered(connection, ends, now):
             self._learner.observe(moved)

@@ -7,6 +7,7 @@ from itertools import count, islice
 
 from canonry.canon.learned import names_before
 from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.steadiness import Steadiness
@@ -62,7 +63,9 @@ def _to_repeat_in_doubt(
     kept_back = [
         tally
         for tally in site.tallies.values()
-        if _differs_too_much(site, tally) or (left > 0 and any(tally is one for one in doubtful))
+        if _differs_too_much(site, tally)
+        or _fails(site, tally)
+        or (left > 0 and any(tally is one for one in doubtful))
     ]
     contrary = (
         one for tally in kept_back for url in tally.contrary() for one in _both(site, tally, url)
@@ -134,7 +137,8 @@ def may_be_noise(site: KnownSite, tally: RuleTally) -> bool:
     That is so for content alone: a redirect, or a page that is gone, speaks for itself. Where
     nothing seems to change, it is so until a few pages were asked twice.
     """
-    facts, may_ask = site.known.facts, _repeats_left(site) > 0
+    facts = site.known.facts
+    may_ask = _repeats_left(site) + (_MORE_REPEATS if _fails(site, tally) else 0) > 0
     in_doubt, with_room = _is_in_doubt(site, tally), _kinds_with_room(site, or_asked=True)
     is_open = False
     for url in tally.contrary():
@@ -197,6 +201,15 @@ def _differs_too_much(site: KnownSite, tally: RuleTally) -> bool:
     return proven and tally.differ_more(site.known.text)
 
 
+def _fails(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if something speaks against a rule that has acted.
+
+    A site may begin to change when it was known that it does not.
+    """
+    rule = site.rules.get(tally.rewrite)
+    return rule is not None and rule.state in IN_FORCE and rule.disagree > 0
+
+
 def _watched(page: Fact) -> int:
     """Return the share of a page's text that its sketch watches, as a hash: the more, the better.
 
@@ -224,9 +237,12 @@ def _doubtful_together(site: KnownSite) -> list[RuleTally]:
 def _is_in_doubt(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if it matters for a rule what changes by itself.
 
-    On a site that is known to change, that may also be what speaks against a rule.
+    For an active rule it does as soon as one page is in doubt, until it was measured. On a site
+    that is known to change, that may also be what speaks against a rule.
     """
-    if len(tally.doubts) >= DOUBTS:
+    rule = site.rules.get(tally.rewrite)
+    is_new = rule is not None and rule.state == "active" and not site.known.text.is_measured
+    if len(tally.doubts) >= (1 if is_new else DOUBTS):
         return True
     totals = tally.totals()
     return bool(site.repeated) and totals.agree > 0 and totals.disagree > 0

@@ -97,6 +97,8 @@ class Scheduler:
             if not self._frontier.loaded and not self._leases.maybe_more:
                 due = await self._store_session.next_due(self._clock())
                 if due is None:
+                    if await self._settle():
+                        continue
                     return None
                 self._leases.maybe_more = True
                 await self._tell_idle_time()
@@ -105,6 +107,16 @@ class Scheduler:
                 await self._tell_idle_time()
                 await self._pause_until(self._turns.next_time())
         return None
+
+    async def _settle(self) -> bool:
+        """Learn from the last probes; return False if there is nothing new.
+
+        What they show may be that URLs were held wrongly, or that a page is to be asked once more.
+        """
+        answer = await self._store_session.settle(self._clock())
+        if answer is not None:
+            self.recorded((), answer, queued=True)
+        return answer is not None
 
     async def _tell_idle_time(self) -> None:
         """Tell what the crawl waits for, if nothing is under way."""

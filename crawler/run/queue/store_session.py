@@ -230,6 +230,12 @@ class StoreSession:
         if self._learning is not None:
             await self._writer.call(self._learning.observe_probe, probe, digest, sketch)
 
+    async def settle(self, now: float) -> Recorded | None:
+        """Learn from probes alone; None if all that have answered were learned from."""
+        if self._learning is None or not self._learning.has_news:
+            return None
+        return await self.record((), now)
+
     async def record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them, in one transaction."""
         record = partial(self._record_and_learn, outcomes, now)

@@ -247,7 +247,7 @@ def test_two_words_beside_a_teaser_are_in_doubt_and_stay_apart() -> None:
         assert known.compare(one, offered(name, 2)).same is True
         found = known.compare(one, other)
         assert (found.same, found.in_doubt) == (None, True)
-        assert found.steady > 0
+        assert found.unexplained > 0
         again = [offered(name, n) for n in (3, 4, 5)]
         gone = [offered(name, n, "sold out") for n in (6, 0, 1)]
         assert known.apart((one, *again), (other, *gone)) is True
