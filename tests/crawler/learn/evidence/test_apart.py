@@ -92,3 +92,23 @@ def test_a_section_that_the_last_pages_have_suspends_a_rule(seed: int) -> None:
     found = states(learn(named(body)))
     assert found["ref"] == "active"
     assert found["size"] != "active"
+
+
+@pytest.mark.parametrize("first", [0, 110], ids=["all over the site", "on the last pages"])
+@pytest.mark.parametrize("seed", range(3))
+def test_two_words_beside_a_teaser_keep_a_parameter(seed: int, first: int) -> None:
+    """What is sold out has the same teasers, under a tag of their own; a clock has a third one."""
+    rng = random.Random(seed)
+    teasers = [" ".join(random.Random(f"teaser {n}").choices(WORDS, k=14)) for n in range(20)]
+
+    def shown(n: int, stock: str) -> bytes:
+        body = page(n, rng, f"costs {n} euros, {stock}", words=500)
+        return body.replace(b"request", f"<div>{rng.choice(teasers)}</div><i>request".encode())
+
+    def body(n: int, name: str) -> Callable[[], bytes]:
+        is_gone = name == "?size=L" and n >= first and random.Random(n * 7 + seed).random() < 0.3
+        return partial(shown, n, "sold out" if is_gone else "in stock")
+
+    found = states(learn(named(body)))
+    assert found["ref"] == "active"
+    assert found["size"] != "active"
