@@ -11,8 +11,8 @@
 typedef unsigned char byte;
 
 enum { VERSION = 4 }; /* has to equal VERSION in plain_scan.py: raise both when sketches change */
-enum { SHINGLES = 15, NUMBERS = 32, PASSAGES = 26, IN_HEADINGS = 64, CACHE = 256 };
-enum { HEAD = 9 + NUMBERS + PASSAGES / 2 };
+enum { SHINGLES = 15, NUMBERS = 32, PASSAGES = 24, IN_HEADINGS = 64, CACHE = 256 };
+enum { HEAD = 9 + NUMBERS + PASSAGES / 2 + 1 };
 
 static const uint64_t M = 0x9E3779B97F4A7C15u;
 static const uint64_t K1 = 0xD6E8FEB86659FD93u, K2 = 0xA0761D6478BD642Fu, K3 = 0xE7037ED1A0B428DBu;
@@ -39,7 +39,10 @@ typedef struct {
     uint64_t passage;    /* hash of what the passage is called */
     int places[2];       /* its buckets */
     byte passages[PASSAGES];
+    byte links;
 } Scan;
+
+enum { ELSE, LINK, IMAGE }; /* what a tag is */
 
 /* ---- Bytes, eight at a time ---- */
 
@@ -157,16 +160,22 @@ static inline void add_word(Scan *s, Hot *h, uint64_t word, int is_number) {
     }
 }
 
+/* The mixed hash of the last segment of a URL's path; 0 if that is empty. */
+static uint64_t last_segment(const byte *p, const byte *end) {
+    const byte *name = p;
+    for (; p < end && *p != '?' && *p != '#' && *p != ';'; p++)
+        if (*p == '/') name = p + 1;
+    return name < p ? mix(hash_of(name, p)) : 0;
+}
+
 /* The last segment of the path of an image is a number of the page. */
 static void add_image(Scan *s, const byte *p, const byte *end) {
     static const char DATA[] = "data:";
     int same = 0;
     while (same < 5 && p + same < end && (p[same] >= 'A' && p[same] <= 'Z' ? p[same] | 0x20 : p[same]) == DATA[same]) same++;
     if (same == 5) return;
-    const byte *name = p;
-    for (; p < end && *p != '?' && *p != '#' && *p != ';'; p++)
-        if (*p == '/') name = p + 1;
-    if (name < p) s->numbers[bucket(s->last)] += (byte)(mix(hash_of(name, p)) >> 56);
+    uint64_t name = last_segment(p, end);
+    if (name) s->numbers[bucket(s->last)] += (byte)(name >> 56);
 }
 
 /* ---- Markup ---- */
@@ -197,7 +206,7 @@ static inline int is_letters(const byte *p, const char *name, int length) {
 
 /* Return what follows a start tag, from the end of its name on: note its class, and add the sources
  * of an image. Of an end tag, note nothing. */
-static const byte *after_tag(Scan *s, const byte *p, int is_start, int is_image) {
+static const byte *after_tag(Scan *s, const byte *p, int is_start, int kind) {
     const byte *begin = p;
     while (p < s->end) {
         if (s->end - p >= 8) { /* skip what is neither ">" nor "=" */
@@ -218,14 +227,17 @@ static const byte *after_tag(Scan *s, const byte *p, int is_start, int is_image)
         const byte *stop = NULL;
         int quoted = value < s->end && (*value == '"' || *value == '\'');
         if (quoted && (stop = closing(s, value + 1, *value))) value++;
-        int is_source = is_image && p - 4 >= begin && is_letters(p - 4, "src", 3);
+        int is_source = kind == IMAGE && p - 4 >= begin && is_letters(p - 4, "src", 3);
+        int is_link = kind == LINK && p - 5 >= begin && is_letters(p - 5, "href", 4);
         int is_style = is_start && p - 6 >= begin && is_letters(p - 6, "class", 5);
-        if ((is_source || is_style) && (stop || !quoted)) {
+        if ((is_source || is_link || is_style) && (stop || !quoted)) {
             const byte *last = stop;
             if (!stop)
                 for (last = value; last < s->end && *last != '>' && !is_space(*last);) last++;
             if (is_source)
                 add_image(s, value, last);
+            else if (is_link)
+                s->links += (byte)(last_segment(value, last) >> 56);
             else
                 take_style(s, value, last);
         }
@@ -288,7 +300,8 @@ static const byte *after_markup(Scan *s, const byte *p) {
     if (p < end && is_letter(*p)) {
         const byte *name = p;
         while (p < end && (is_letter(*p) || (byte)(*p - '0') < 10)) p++;
-        const byte *after = after_tag(s, p, !is_end, !is_end && IS("img"));
+        int kind = is_end ? ELSE : IS("a") ? LINK : IS("img") ? IMAGE : ELSE;
+        const byte *after = after_tag(s, p, !is_end, kind);
         if (after == end && end[-1] != '>') return end;
         if (IS("title") || IS("h1")) {
             int *seen = p - name == 2 ? &s->h1 : &s->title;
@@ -416,6 +429,7 @@ static PyObject *scan(PyObject *module, PyObject *args) {
     end += NUMBERS;
     for (int i = 0; i < PASSAGES; i += 2)
         *end++ = (byte)(s.passages[i] << 4 | (s.passages[i + 1] & 0xF));
+    *end++ = s.links;
     for (int i = 0; i < s.kept; i++) end = put(end, s.shingles[i], 3);
     return PyBytes_FromStringAndSize((const char *)out, end - out);
 }

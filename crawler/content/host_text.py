@@ -8,7 +8,13 @@ from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Differences
-from canonry.crawler.content.noise import Changing, Noise, differing_numbers, differing_passages
+from canonry.crawler.content.noise import (
+    Changing,
+    Noise,
+    differing_numbers,
+    differing_passages,
+    have_other_links,
+)
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
 from canonry.crawler.content.similarity import in_range
 from canonry.crawler.content.sketch import Sketch
@@ -25,6 +31,7 @@ _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
 _FEW_PAIRS = 4  # answers of one URL without a word that changed, before many others say something
+_PAIRS_WITH_ONE = 4  # that pairs are worth of which one page is in all: so is its teaser
 _PAIRS_OF_WORDS = 10  # answers of one URL without a word that changed, before one other does
 
 
@@ -72,7 +79,7 @@ class Comparison(NamedTuple):
         apart: where that is not known, and both pages were asked again: True if something that
             differs stays, False if nothing does, None if more answers have to tell.
         unexplained: how much differs that noise does not explain: buckets of numbers and passages
-            that were never seen to change, and 1 if more shingles do than are expected.
+            that were never seen to change; 1 if more shingles do than are expected; 1 if links do.
     """
 
     same: bool | None
@@ -138,6 +145,7 @@ class HostText:
         if self._is_another_text(one, other, own):
             return Comparison(same=False)
         more = len(numbers) + len(self._other_passages(one, other)) + self._has_more(own, end)
+        more += not self._noise.links and have_other_links(one, other)
         same = True if not more and self._is_noise(one, other, own, end) else None
         difference = Difference(own.differing, end, sum(1 << at for at in changes))
         return Comparison(same, difference, in_doubt, unexplained=more)
@@ -159,9 +167,11 @@ class HostText:
         """
         numbers = [page.numbers for page in one], [page.numbers for page in other]
         passages = [page.passages for page in one], [page.passages for page in other]
+        links = [_links(page) for page in one], [_links(page) for page in other]
         if (
             _stay_apart(*numbers, self._noise.numbers)
             or _stay_apart(*passages, self._noise.passages)
+            or (not self._noise.links and _stay_apart(*links, ()))
             or self._words_stay_apart(one, other)
         ):
             again = min(len(one), len(other)) - 1
@@ -176,7 +186,7 @@ class HostText:
         only = (stays[0] - shown[1]) | (stays[1] - shown[0])
         return bool(self._pages.own({at for at in only if at <= end}))
 
-    def differ_more(self, found: Differences) -> bool:
+    def differ_more(self, found: Differences, *, with_one: bool = False) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.
 
         No single pair shows that, where all differ by a sentence and a teaser changes more; or
@@ -184,11 +194,15 @@ class HostText:
 
         Args:
             found: how much the pairs differ.
+            with_one: True if one page is in all pairs.
         """
         measured = self._noise.text or self._noise.pairs >= _FEW_PAIRS
         if not measured or not found.watched:
             return False
-        return self._measured().is_exceeded_by(found) or self._noise.is_exceeded_by(found)
+        pairs = _PAIRS_WITH_ONE if with_one else found.pages
+        if self._measured().is_exceeded_by(found, pairs):
+            return True
+        return self._noise.is_exceeded_by(found)
 
     def are_others(self, one: Sketch, other: Sketch) -> bool:
         """Return True if two pages clearly differ, so that one cannot stand for the other.
@@ -302,6 +316,11 @@ class HostText:
         here, there = in_range(one, other)
         own = self._pages.own(here | there)
         return _Compared(here & own, there & own)
+
+
+def _links(page: Sketch) -> bytes:
+    """Return what a page links to as a bucket; none if that is not known."""
+    return b"" if page.links is None else bytes([page.links])
 
 
 def _stay_apart(

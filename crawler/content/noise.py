@@ -39,6 +39,7 @@ class Noise(NamedTuple):
     heading: bool = False
     same_text: int = 0  # pairs without a word that differs
     passages: frozenset[int] = frozenset()  # buckets that differ in any
+    links: bool = False
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Sketch, Sketch]]) -> "Noise":
@@ -55,6 +56,7 @@ class Noise(NamedTuple):
             any(one.heading != other.heading for one, other in found),
             sum(one.text == other.text for one, other in found),
             frozenset().union(*(differing_passages(one, other) for one, other in found)),
+            any(have_other_links(one, other) for one, other in found),
         )
 
     @property
@@ -168,14 +170,20 @@ class Changing(NamedTuple):
         mean = (self.changed + sqrt(self.changed) + 1) / self.watched * end
         return mean + _DEVIATIONS * sqrt(mean * self.spread) + _TOO_MANY
 
-    def is_exceeded_by(self, found: Differences) -> bool:
+    def is_exceeded_by(self, found: Differences, pairs: int) -> bool:
         """Return True if pairs of pages differ in more shingles than answers of one URL.
 
         If the pairs were answers of one URL, then as many of all differing shingles as expected
         would be those that were measured, but for one case in twenty (the test of two Poisson rates
         by their sum; Przyborowski and Wilenski 1940; of groups, where they vary more).
+
+        Args:
+            found: how much they differ.
+            pairs: how many of them are independent of each other.
         """
-        both = (self.changed + found.shingles) * self.watched / (self.watched + found.watched)
+        share = min(1.0, pairs / found.pages)
+        shingles, watched = share * found.shingles, share * found.watched
+        both = (self.changed + shingles) * self.watched / (self.watched + watched)
         groups = round(self.changed / self.spread)
         return self.changed < both and chance_of_so_few(groups, both / self.spread) < _RARE
 
@@ -194,3 +202,8 @@ def differing_passages(one: Sketch, other: Sketch) -> set[int]:
         return set()
     both = enumerate(zip(one.passages, other.passages, strict=False))
     return {at for at, (here, there) in both if here != there}
+
+
+def have_other_links(one: Sketch, other: Sketch) -> bool:
+    """Return True if two pages link to other names; False if that is not known of either."""
+    return one.links != other.links and None not in {one.links, other.links}

@@ -15,7 +15,7 @@ from functools import lru_cache
 VERSION = 4  # the compiled kernel has the same: raise both when sketches change
 MOST_SHINGLES = 15
 NUMBERS = 32  # buckets; the first one is for the numbers in headings
-PASSAGES = 26  # buckets of four bits; each passage has two
+PASSAGES = 24  # buckets of four bits; each passage has two
 
 _64 = 0xFFFFFFFFFFFFFFFF
 _M = 0x9E3779B97F4A7C15
@@ -34,6 +34,7 @@ _PARTS = {
     *(b"article", b"aside", b"dl", b"footer", b"form", b"h1", b"h2", b"h3", b"h4", b"h5", b"h6"),
     *(b"header", b"main", b"nav", b"ol", b"section", b"table", b"ul"),
 }
+_LINKING = {b"a": b"href", b"img": b"src"}  # attributes
 _HIDDEN = {
     name: re.compile(b"(?i)</" + name) for name in (b"script", b"style", b"noscript", b"template")
 }
@@ -87,10 +88,10 @@ def _after(ending: bytes, body: bytes, at: int) -> int:
 def _skip_tag(body: bytes, name: re.Match[bytes], text: "_Text", *, is_end: bool) -> int:
     """Return where the text goes on after the name of a tag."""
     kind = name[0].lower()
-    at, style, sources = _attributes(body, name.end())
-    if kind == b"img" and not is_end:
-        for source in sources:
-            text.add_image(source)
+    at, style, places = _attributes(body, name.end(), _LINKING.get(kind, b""))
+    if not is_end:
+        for place in places:
+            (text.add_image if kind == b"img" else text.add_link)(place)
     if at is None:
         return len(body)
     if kind in {b"title", b"h1"}:
@@ -105,30 +106,45 @@ def _skip_tag(body: bytes, name: re.Match[bytes], text: "_Text", *, is_end: bool
     return at
 
 
-def _attributes(body: bytes, begin: int) -> tuple[int | None, bytes | None, list[bytes]]:
+def _attributes(
+    body: bytes, begin: int, linking: bytes
+) -> tuple[int | None, bytes | None, list[bytes]]:
     """Return what a tag says after its name.
 
+    Args:
+        body: of the page.
+        begin: where the name ends.
+        linking: the name of the attribute that links, in lower case.
+
     Returns:
-        Its end, None if it has none; the value of its last attribute ``class``; and of all ``src``.
+        Its end, None if it has none; the value of its last attribute ``class``; and of all that
+        link.
     """
-    style, sources = None, list[bytes]()
+    style, places = None, list[bytes]()
     at = begin
     while (found := _NEXT_IN_TAG.search(body, at)) is not None:
         at = found.end()
         if found[0] == b">":
-            return at, style, sources
+            return at, style, places
         value = _VALUE.match(body, at)
         quoted = value is not None and value[3] is None
         unclosed = value is not None and not quoted and value[3][:1] in {b'"', b"'"}
         if value is not None and not unclosed:
             said = value[value.lastindex or 0]
-            if at - 4 >= begin and body[at - 4 : at - 1].lower() == b"src":
-                sources.append(said)
+            named = at - 1 - len(linking)
+            if linking and named >= begin and body[named : at - 1].lower() == linking:
+                places.append(said)
             if at - 6 >= begin and body[at - 6 : at - 1].lower() == b"class":
                 style = said
         if quoted and value is not None:
             at = value.end()
-    return None, style, sources
+    return None, style, places
+
+
+def _last_segment(url: bytes) -> bytes:
+    """Return the last segment of a URL's path, in lower case, without parameters."""
+    path = re.split(rb"[?#;]", url, maxsplit=1)[0]
+    return path[path.rfind(b"/") + 1 :].lower()
 
 
 @lru_cache(1 << 14)
@@ -163,6 +179,7 @@ class _Text:
         self._run = 0  # hash of the numbers directly before
         self._text = 0
         self._numbers = bytearray(NUMBERS)
+        self._links = 0
         self._style = self._part = 0  # hashes of the last class, and of the last tag of a part
         self._passages = bytearray(PASSAGES)
         self._passage, self._places = _passage(0, 0, 0)
@@ -215,9 +232,13 @@ class _Text:
         """Add an image: the last segment of its path is a number of the page."""
         if source[:5].lower() == b"data:":
             return
-        path = re.split(rb"[?#;]", source, maxsplit=1)[0]
-        if name := path[path.rfind(b"/") + 1 :]:
-            self._add_number(_mix(_hash(name.lower())), self._bucket())
+        if name := _last_segment(source):
+            self._add_number(_mix(_hash(name)), self._bucket())
+
+    def add_link(self, target: bytes) -> None:
+        """Add a link: the last segment of its path, in any order."""
+        if name := _last_segment(target):
+            self._links = (self._links + (_mix(_hash(name)) >> 56)) & 0xFF
 
     def _bucket(self) -> int:
         """Return the bucket of numbers after the last word."""
@@ -246,11 +267,12 @@ class _Text:
         """Return the encoded sketch."""
         first = len(self._shingles) | (0x80 if self._whole else 0)
         head = struct.pack(
-            f">BII{NUMBERS}s{PASSAGES // 2}s",
+            f">BII{NUMBERS}s{PASSAGES // 2}sB",
             first,
             self._heading >> 32,
             self._text >> 32,
             bytes(self._numbers),
             bytes.fromhex("".join(f"{half:x}" for half in self._passages)),
+            self._links,
         )
         return head + b"".join(shingle.to_bytes(3) for shingle in self._shingles)

@@ -33,6 +33,7 @@ class Sketch(NamedTuple):
     heading: int  # hash of the words of <title> and <h1>
     text: int  # hash of all words without a digit
     passages: str  # for each bucket, a sum of hashes of words, in hexadecimal; "" before version 4
+    links: int | None  # a sum of hashes of the last segments that links lead to; None before
 
     @property
     def end(self) -> int:
@@ -44,7 +45,8 @@ class Sketch(NamedTuple):
         first = len(self.shingles) | (_FLAG if self.whole else 0)
         head = _HEAD.pack(first, self.heading, self.text, self.numbers)
         shingles = b"".join(shingle.to_bytes(3) for shingle in self.shingles)
-        return head + bytes.fromhex(self.passages) + shingles
+        links = b"" if self.links is None else bytes([self.links])
+        return head + bytes.fromhex(self.passages) + links + shingles
 
     @classmethod
     @lru_cache(maxsize=256)  # a page is compared with several others
@@ -52,12 +54,14 @@ class Sketch(NamedTuple):
         """Return the sketch that `encode` was called on, now or by an earlier version."""
         first, heading, text, numbers = _HEAD.unpack_from(encoded)
         begin = _where_shingles_begin(encoded)
-        passages = encoded[_HEAD.size : begin].hex()
+        passages, links = encoded[_HEAD.size : begin - 1].hex(), None
+        if begin > _HEAD.size:
+            links = encoded[begin - 1]
         padded = bytearray((len(encoded) - begin) // 3 * 4)  # four bytes each: read at once
         for place in (1, 2, 3):
             padded[place::4] = encoded[begin + place - 1 :: 3]
         shingles = struct.unpack(f">{len(padded) // 4}I", padded)
-        return cls(shingles, first >= _FLAG, numbers, heading, text, passages)
+        return cls(shingles, first >= _FLAG, numbers, heading, text, passages, links)
 
 
 def without_details(encoded: bytes) -> bytes:
@@ -66,8 +70,8 @@ def without_details(encoded: bytes) -> bytes:
 
 
 def _where_shingles_begin(encoded: bytes) -> int:
-    """Return where the shingles begin: after the passages, if there are any."""
-    after = _HEAD.size + PASSAGES // 2
+    """Return where the shingles begin: after passages and links, if there are any."""
+    after = _HEAD.size + PASSAGES // 2 + 1
     return after if (len(encoded) - after) % 3 == 0 else _HEAD.size
 
 

@@ -184,7 +184,10 @@ class RuleTally:
         Where the page that the rule makes of them shows one of two versions by chance, half of the
         others are like it. The others show what they select: they differ from each other.
         """
-        return any(text.differ_more(found) for found in (self.compared, self.beside))
+        with_one = FAMILIES[self.rewrite.family].one_page
+        return any(
+            text.differ_more(found, with_one=with_one) for found in (self.compared, self.beside)
+        )
 
     def unproven(self, url: str) -> Iterator[str]:
         """Yield what the rule drops from a URL, and has not dropped from any that speaks for it."""

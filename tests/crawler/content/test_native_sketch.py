@@ -33,6 +33,9 @@ PARTS = [
         "<h6>",
         "<h7>",
         "</ul>",
+        "<a href=/x/y.html;z>",
+        "<A HREF='?q'>",
+        "<a data-href=u/v href='w#x'>",
     ),
     *("y" * 63, "1" * 64, "z" * 65, " " * 61, "w" * 130),
 ]

@@ -72,7 +72,7 @@ def test_what_is_not_visible_changes_nothing(hidden: str) -> None:
 
 @pytest.mark.parametrize(
     "tag",
-    ['<input type="hidden" value="token 1234 > 5">', "<a title='a > b' href=x12>"],
+    ['<input type="hidden" value="token 1234 > 5">', "<a title='a > b' href='/?x12'>"],
 )
 def test_a_tag_changes_nothing_but_where_words_stand(tag: str) -> None:
     plain = "<title>One</title><p>Some words of a page {} and <b>others</b> 12 as well</p>"
@@ -128,10 +128,22 @@ def test_words_are_known_by_the_tag_and_the_class_that_they_stand_under() -> Non
 
 def test_a_sketch_of_an_earlier_version_has_no_passages() -> None:
     made = of("<title>One</title><p>Some words of a page, and 12 others")
-    before = made._replace(passages="").encode()
+    before = made._replace(passages="", links=None).encode()
     assert len(before) == len(made.encode()) - 13
-    assert Sketch.decode(before) == made._replace(passages="")
+    assert Sketch.decode(before) == made._replace(passages="", links=None)
     assert without_details(before) == without_details(made.encode())
+
+
+def test_links_count_by_the_last_segment_of_their_path_in_any_order() -> None:
+    page = "<p>Download it <a href='{}'>here</a> or <a href=/files/2.txt>there</a>"
+    one = of(page.format("/files/1.pdf"))
+    for same in ("/files/1.pdf?ref=x", "../1.pdf#top", "http://b.example/1.PDF;session=7"):
+        assert of(page.format(same)) == one
+    assert of(page.format("/files/1.epub")) == one._replace(
+        links=of(page.format("/files/1.epub")).links
+    )
+    assert of(page.format("/files/1.epub")).links != one.links
+    assert of(page.format("?sort=name")).links == of("<a href=2.txt>").links
 
 
 def test_a_page_of_few_words_is_whole() -> None:

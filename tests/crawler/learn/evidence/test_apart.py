@@ -103,7 +103,7 @@ def test_two_words_beside_a_teaser_keep_a_parameter(seed: int, first: int) -> No
 
     def shown(n: int, stock: str) -> bytes:
         body = page(n, rng, f"costs {n} euros, {stock}", words=500)
-        return body.replace(b"request", f"<div>{rng.choice(teasers)}</div><i>request".encode())
+        return body.replace(b"request", f"<aside>{rng.choice(teasers)}</aside><i>request".encode())
 
     def body(n: int, name: str) -> Callable[[], bytes]:
         is_gone = name == "?size=L" and n >= first and random.Random(n * 7 + seed).random() < 0.3
