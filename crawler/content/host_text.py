@@ -78,15 +78,15 @@ class Comparison(NamedTuple):
             much is known of the noise.
         apart: where that is not known, and both pages were asked again: True if something that
             differs stays, False if nothing does, None if more answers have to tell.
-        unexplained: how much differs that noise does not explain: buckets of numbers and passages
-            that were never seen to change; 1 if more shingles do than are expected; 1 if links do.
+        steady: how much differs that was never seen to change: buckets of numbers and of
+            passages, and 1 if the links do.
     """
 
     same: bool | None
     difference: Difference = NO_DIFFERENCE
     in_doubt: bool = False
     apart: bool | None = None
-    unexplained: int = 0
+    steady: int = 0
 
 
 class HostText:
@@ -142,13 +142,13 @@ class HostText:
         in_doubt = one.heading == other.heading and not own.share_nothing
         if not is_known:
             return Comparison(None, in_doubt=in_doubt)
-        if self._is_another_text(one, other, own):
+        if self._is_another_text(own, end):
             return Comparison(same=False)
-        more = len(numbers) + len(self._other_passages(one, other)) + self._has_more(own, end)
-        more += not self._noise.links and have_other_links(one, other)
-        same = True if not more and self._is_noise(one, other, own, end) else None
+        steady = len(numbers) + len(self._other_passages(one, other))
+        steady += not self._noise.links and have_other_links(one, other)
+        same = True if not steady and self._is_noise(one, other, own, end) else None
         difference = Difference(own.differing, end, sum(1 << at for at in changes))
-        return Comparison(same, difference, in_doubt, unexplained=more)
+        return Comparison(same, difference, in_doubt, steady=steady)
 
     @property
     def is_measured(self) -> bool:
@@ -167,10 +167,11 @@ class HostText:
         """
         numbers = [page.numbers for page in one], [page.numbers for page in other]
         passages = [page.passages for page in one], [page.passages for page in other]
+        words = {page.text for page in (*one, *other)}  # if all are the same, some stand elsewhere
         links = [_links(page) for page in one], [_links(page) for page in other]
         if (
             _stay_apart(*numbers, self._noise.numbers)
-            or _stay_apart(*passages, self._noise.passages)
+            or (len(words) > 1 and _stay_apart(*passages, self._noise.passages))
             or (not self._noise.links and _stay_apart(*links, ()))
             or self._words_stay_apart(one, other)
         ):
@@ -215,7 +216,7 @@ class HostText:
         if self._headings_differ(one, other):
             return True
         own = self._compared(one, other)
-        return own.is_mostly_other and self._is_another_text(one, other, own)
+        return own.is_mostly_other and self._is_another_text(own, min(one.end, other.end))
 
     def _headings_differ(self, one: Sketch, other: Sketch) -> bool:
         return one.heading != other.heading and not self._noise.heading
@@ -232,32 +233,15 @@ class HostText:
         """Return the buckets of passages whose words differ, and do not change by themselves.
 
         The words of a teaser change; those of a price do not, which stand under another tag. One
-        word is enough. It proves nothing, but such pages are asked again.
+        word is enough. It proves nothing, but such pages are asked again. If all words are the
+        same, some only stand elsewhere, as where a menu marks the current place with a class.
         """
-        if one.text == other.text and one.numbers == other.numbers:
+        if one.text == other.text:
             return set()
         return differing_passages(one, other) - self._noise.passages
 
-    def _is_confined(self, one: Sketch, other: Sketch) -> bool:
-        """Return True if all that differs is known to stand where words change by themselves."""
-        known = one.passages and other.passages and self._noise.shows_passages
-        return bool(known) and not self._other_passages(one, other)
-
-    def _is_another_text(self, one: Sketch, other: Sketch, own: _Compared) -> bool:
+    def _is_another_text(self, own: _Compared, end: int) -> bool:
         """Return True if more differs between two pages than may change by itself.
-
-        That is not known if all of it stands where words change, unless they share nothing.
-
-        Args:
-            one: a page.
-            other: another one.
-            own: their own shingles.
-        """
-        more = self._has_more(own, min(one.end, other.end))
-        return more and (own.share_nothing or not self._is_confined(one, other))
-
-    def _has_more(self, own: _Compared, end: int) -> bool:
-        """Return True if pages have more shingles that differ than may change by themselves.
 
         Args:
             own: their own shingles.
@@ -284,9 +268,7 @@ class HostText:
         if one.text == other.text:
             return True
         expected = self._measured().expected(end)
-        most = 2 * expected + _ROUNDING
-        if not self._is_confined(one, other):
-            most = min(most, _MOST_NOISE * own.comparable)
+        most = min(2 * expected + _ROUNDING, _MOST_NOISE * own.comparable)
         return self._noise.text and own.differing <= most
 
     def _is_missing(self, sketch: Sketch) -> bool:

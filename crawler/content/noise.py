@@ -12,11 +12,10 @@ from canonry.crawler.content.differences import (
     chance_of_so_many,
     spread_of,
 )
-from canonry.crawler.content.plain_scan import NUMBERS, PASSAGES
+from canonry.crawler.content.plain_scan import NUMBERS
 from canonry.crawler.content.sketch import Sketch
 
 _MOST_MASKED = NUMBERS // 3  # buckets of numbers: where more change at once, they prove nothing
-_MOST_PASSAGES = PASSAGES // 3  # buckets that change: of more, they show little
 _PAIRS_TO_MASK = 10  # answers of one URL, before more may change from time to time
 _PAIRS_FOR_NUMBERS = 4  # answers of one URL, before numbers say that pages differ
 _PAIRS_FOR_RARE = 8  # for each bucket that was seen to change only twice
@@ -74,11 +73,6 @@ class Noise(NamedTuple):
             return 1 if self.pairs >= _PAIRS_TO_MASK else 2
         same = (self.same_text + 2) / (self.pairs + 4)  # with Agresti and Coull's correction
         return ceil(log(_BY_CHANCE) / log(same))
-
-    @property
-    def shows_passages(self) -> bool:
-        """Return True if words change in few passages, so that other ones tell pages apart."""
-        return len(self.passages) <= _MOST_PASSAGES
 
     @property
     def hides_numbers(self) -> bool:

@@ -34,8 +34,9 @@ def more_if_large(site: KnownSite) -> int:
 def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     """Return pages in doubt that differ most, each with the one that it was compared with.
 
-    What noise does not explain comes first. As they are chosen by how much they differ, they do not
-    tell how much changes by itself. Those that seem to be others are asked again.
+    Those come first in which something differs that was never seen to change. As pages are chosen
+    by how much they differ, they do not tell how much changes by itself. Those that seem to be
+    others are asked again.
 
     Args:
         site: the pages'.
@@ -53,12 +54,12 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
         if tally.pairs < _most_pairs(site, tally, 1)
     ]
     in_doubt = (
-        (unexplained, tally.compared.of(url), url, other.url)
+        (steady, tally.compared.of(url), url, other.url)
         for tally in kept_back
         for url in tally.that_are_open()
         if (other := _compared_with(site, tally, url)) is not None
         if site.repeated.keys().isdisjoint((url, other.url))
-        if tally.pairs < _most_pairs(site, tally, unexplained := _unexplained(site, url, other))
+        if tally.pairs < _most_pairs(site, tally, steady := _steady(site, url, other))
     )
     new = [(url, other) for _much, _difference, url, other in nlargest(_AT_ONCE, in_doubt)]
     if new:
@@ -97,27 +98,27 @@ def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
     return found.same is None and found.apart is None
 
 
-def _most_pairs(site: KnownSite, tally: RuleTally, unexplained: int) -> int:
+def _most_pairs(site: KnownSite, tally: RuleTally, steady: int) -> int:
     """Return how many pairs of pages are asked again for the sake of a rule.
 
-    They are more if something differs that what changes by itself does not explain, or if the rule
-    is nearly proven, and those in doubt are too many.
+    They are more if something differs that was never seen to change, or if the rule is nearly
+    proven, and those in doubt are too many.
 
     Args:
         site: the rule's.
         tally: the rule's.
-        unexplained: how much differs between the next two pages that noise does not explain.
+        steady: how much differs between the next two pages that was never seen to change.
     """
     rule = site.rules.get(tally.rewrite)
     if rule is None or not (rule.state == "active" or is_nearly_proven(rule)):
         return 0
     are_many = rule.state != "active" and 2 * tally.undecided > tally.totals().agree
-    return _MOST if unexplained or are_many else _FOR_ONE
+    return _MOST if steady or are_many else _FOR_ONE
 
 
-def _unexplained(site: KnownSite, url: str, other: Fact) -> int:
-    """Return how much differs between two pages that what changes by itself does not explain."""
-    return site.known.compare(site.known.facts[url], other).unexplained
+def _steady(site: KnownSite, url: str, other: Fact) -> int:
+    """Return how much differs between two pages that was never seen to change by itself."""
+    return site.known.compare(site.known.facts[url], other).steady
 
 
 def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:
