@@ -3,10 +3,11 @@
 Pure. The answers depend on the set of sketches that were given, never on their order.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
+from canonry.crawler.content.apart import seem_apart
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Differences
 from canonry.crawler.content.noise import (
     Changing,
@@ -165,27 +166,10 @@ class HostText:
         Returns:
             None if they seem to, and more answers have to tell; True if these are enough.
         """
-        numbers = [page.numbers for page in one], [page.numbers for page in other]
-        passages = [page.passages for page in one], [page.passages for page in other]
-        words = {page.text for page in (*one, *other)}  # if all are the same, some stand elsewhere
-        links = [_links(page) for page in one], [_links(page) for page in other]
-        if (
-            _stay_apart(*numbers, self._noise.numbers)
-            or (len(words) > 1 and _stay_apart(*passages, self._noise.passages))
-            or (not self._noise.links and _stay_apart(*links, ()))
-            or self._words_stay_apart(one, other)
-        ):
-            again = min(len(one), len(other)) - 1
-            return True if again >= self._noise.answers_to_be_sure else None
-        return False
-
-    def _words_stay_apart(self, one: Sequence[Sketch], other: Sequence[Sketch]) -> bool:
-        """Return True if each answer of a page has shingles that none of another page's has."""
-        end = min(page.end for page in (*one, *other))
-        stays = [set.intersection(*(set(page.shingles) for page in each)) for each in (one, other)]
-        shown = [{at for page in each for at in page.shingles} for each in (one, other)]
-        only = (stays[0] - shown[1]) | (stays[1] - shown[0])
-        return bool(self._pages.own({at for at in only if at <= end}))
+        if not seem_apart(one, other, self._noise, self._pages):
+            return False
+        again = min(len(one), len(other)) - 1
+        return True if again >= self._noise.answers_to_be_sure else None
 
     def differ_more(self, found: Differences, *, with_one: bool = False) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.
@@ -298,29 +282,6 @@ class HostText:
         here, there = in_range(one, other)
         own = self._pages.own(here | there)
         return _Compared(here & own, there & own)
-
-
-def _links(page: Sketch) -> bytes:
-    """Return what a page links to as a bucket; none if that is not known."""
-    return b"" if page.links is None else bytes([page.links])
-
-
-def _stay_apart(
-    one: Sequence[bytes | str], other: Sequence[bytes | str], changing: Container[int]
-) -> bool:
-    """Return True if a bucket differs in each answer of two pages alike.
-
-    Args:
-        one: the buckets of each answer of a page.
-        other: those of another one.
-        changing: the buckets that change by themselves.
-    """
-    return any(
-        sums[0] != sums[-1]
-        and at not in changing
-        and len(set(sums[: len(one)])) == len(set(sums[len(one) :])) == 1
-        for at, sums in enumerate(zip(*one, *other, strict=False))
-    )
 
 
 def _keep(kept: dict[_T, None], new: _T, most: int) -> bool:
