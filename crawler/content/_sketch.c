@@ -42,7 +42,7 @@ typedef struct {
     byte links;
 } Scan;
 
-enum { ELSE, LINK, IMAGE }; /* what a tag is */
+enum { END, START, LINK, IMAGE }; /* what a tag is; links and images are start tags */
 
 /* ---- Bytes, eight at a time ---- */
 
@@ -204,9 +204,9 @@ static inline int is_letters(const byte *p, const char *name, int length) {
     return 1;
 }
 
-/* Return what follows a start tag, from the end of its name on: note its class, and add the sources
- * of an image. Of an end tag, note nothing. */
-static const byte *after_tag(Scan *s, const byte *p, int is_start, int kind) {
+/* Return what follows a tag, from the end of its name on: note its class, and add where it leads. Of
+ * an end tag, note nothing. */
+static const byte *after_tag(Scan *s, const byte *p, int kind) {
     const byte *begin = p;
     while (p < s->end) {
         if (s->end - p >= 8) { /* skip what is neither ">" nor "=" */
@@ -229,7 +229,7 @@ static const byte *after_tag(Scan *s, const byte *p, int is_start, int kind) {
         if (quoted && (stop = closing(s, value + 1, *value))) value++;
         int is_source = kind == IMAGE && p - 4 >= begin && is_letters(p - 4, "src", 3);
         int is_link = kind == LINK && p - 5 >= begin && is_letters(p - 5, "href", 4);
-        int is_style = is_start && p - 6 >= begin && is_letters(p - 6, "class", 5);
+        int is_style = kind != END && p - 6 >= begin && is_letters(p - 6, "class", 5);
         if ((is_source || is_link || is_style) && (stop || !quoted)) {
             const byte *last = stop;
             if (!stop)
@@ -300,8 +300,8 @@ static const byte *after_markup(Scan *s, const byte *p) {
     if (p < end && is_letter(*p)) {
         const byte *name = p;
         while (p < end && (is_letter(*p) || (byte)(*p - '0') < 10)) p++;
-        int kind = is_end ? ELSE : IS("a") ? LINK : IS("img") ? IMAGE : ELSE;
-        const byte *after = after_tag(s, p, !is_end, kind);
+        int kind = is_end ? END : IS("a") ? LINK : IS("img") ? IMAGE : START;
+        const byte *after = after_tag(s, p, kind);
         if (after == end && end[-1] != '>') return end;
         if (IS("title") || IS("h1")) {
             int *seen = p - name == 2 ? &s->h1 : &s->title;

@@ -20,38 +20,29 @@ def seem_apart(
         noise: what changes by itself on their host.
         pages: of the host.
     """
-    numbers = [page.numbers for page in one], [page.numbers for page in other]
-    passages = [page.passages for page in one], [page.passages for page in other]
-    links = [_links_of(page) for page in one], [_links_of(page) for page in other]
-    words_differ = len({page.text for page in (*one, *other)}) > 1
+    each, of_one = (*one, *other), len(one)
+    words_differ = len({page.text for page in each}) > 1
     return (
-        _stay_apart(*numbers, noise.numbers)
-        or (words_differ and _stay_apart(*passages, noise.passages))
-        or (not noise.links and _stay_apart(*links, ()))
+        _stay_apart([page.numbers for page in each], of_one, noise.numbers)
+        or (words_differ and _stay_apart([page.passages for page in each], of_one, noise.passages))
+        or (not noise.links and _stay_apart([page.links for page in each], of_one, ()))
         or _shingles_stay_apart(one, other, pages)
     )
 
 
-def _links_of(page: Sketch) -> bytes:
-    """Return what a page links to as a bucket; none if that is not known."""
-    return b"" if page.links is None else bytes([page.links])
-
-
-def _stay_apart(
-    one: Sequence[bytes | str], other: Sequence[bytes | str], changing: Container[int]
-) -> bool:
+def _stay_apart(each: Sequence[bytes | str], of_one: int, changing: Container[int]) -> bool:
     """Return True if a bucket differs in each answer of two pages alike.
 
     Args:
-        one: the buckets of each answer of a page.
-        other: those of another one.
+        each: the buckets of each answer of a page, and then of another one.
+        of_one: how many answers are the first one's.
         changing: the buckets that change by themselves.
     """
     return any(
         sums[0] != sums[-1]
         and at not in changing
-        and len(set(sums[: len(one)])) == len(set(sums[len(one) :])) == 1
-        for at, sums in enumerate(zip(*one, *other, strict=False))
+        and len(set(sums[:of_one])) == len(set(sums[of_one:])) == 1
+        for at, sums in enumerate(zip(*each, strict=False))
     )
 
 

@@ -54,7 +54,7 @@ class Noise(NamedTuple):
             sum(sum(changed[at] == 1 for at in buckets) >= _NUMBERS_OF_ANOTHER for buckets in each),
             any(one.heading != other.heading for one, other in found),
             sum(one.text == other.text for one, other in found),
-            frozenset().union(*(differing_passages(one, other) for one, other in found)),
+            frozenset(at for one, other in found for at in differing_passages(one, other)),
             any(have_other_links(one, other) for one, other in found),
         )
 
@@ -200,4 +200,4 @@ def differing_passages(one: Sketch, other: Sketch) -> set[int]:
 
 def have_other_links(one: Sketch, other: Sketch) -> bool:
     """Return True if two pages link to other names; False if that is not known of either."""
-    return one.links != other.links and None not in {one.links, other.links}
+    return one.links != other.links and b"" not in {one.links, other.links}

@@ -38,6 +38,7 @@ _LINKING = {b"a": b"href", b"img": b"src"}  # attributes
 _HIDDEN = {
     name: re.compile(b"(?i)</" + name) for name in (b"script", b"style", b"noscript", b"template")
 }
+_WITHIN_PASSAGES = {*_HIDDEN, b"img"}  # tags that begin none
 
 
 def scan(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled function
@@ -98,11 +99,11 @@ def _skip_tag(body: bytes, name: re.Match[bytes], text: "_Text", *, is_end: bool
         text.heading(kind, opened=not is_end)
     if style is not None and not is_end:
         text.style(style)
-    if kind not in {*_HIDDEN, b"img"}:
-        text.passage(kind, is_end=is_end)
-    elif kind != b"img" and not is_end:
+    if kind in _HIDDEN and not is_end:
         end_tag = _HIDDEN[kind].search(body, at)
         return len(body) if end_tag is None else end_tag.start()
+    if kind not in _WITHIN_PASSAGES:
+        text.passage(kind, is_end=is_end)
     return at
 
 

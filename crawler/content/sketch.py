@@ -33,7 +33,7 @@ class Sketch(NamedTuple):
     heading: int  # hash of the words of <title> and <h1>
     text: int  # hash of all words without a digit
     passages: str  # for each bucket, a sum of hashes of words, in hexadecimal; "" before version 4
-    links: int | None  # a sum of hashes of the last segments that links lead to; None before
+    links: bytes  # one sum of hashes, of the last segments that links lead to; empty before
 
     @property
     def end(self) -> int:
@@ -45,8 +45,7 @@ class Sketch(NamedTuple):
         first = len(self.shingles) | (_FLAG if self.whole else 0)
         head = _HEAD.pack(first, self.heading, self.text, self.numbers)
         shingles = b"".join(shingle.to_bytes(3) for shingle in self.shingles)
-        links = b"" if self.links is None else bytes([self.links])
-        return head + bytes.fromhex(self.passages) + links + shingles
+        return head + bytes.fromhex(self.passages) + self.links + shingles
 
     @classmethod
     @lru_cache(maxsize=256)  # a page is compared with several others
@@ -54,9 +53,8 @@ class Sketch(NamedTuple):
         """Return the sketch that `encode` was called on, now or by an earlier version."""
         first, heading, text, numbers = _HEAD.unpack_from(encoded)
         begin = _where_shingles_begin(encoded)
-        passages, links = encoded[_HEAD.size : begin - 1].hex(), None
-        if begin > _HEAD.size:
-            links = encoded[begin - 1]
+        added = encoded[_HEAD.size : begin]
+        passages, links = added[: PASSAGES // 2].hex(), added[PASSAGES // 2 :]
         padded = bytearray((len(encoded) - begin) // 3 * 4)  # four bytes each: read at once
         for place in (1, 2, 3):
             padded[place::4] = encoded[begin + place - 1 :: 3]

@@ -4,9 +4,10 @@ What changes by itself is gone in the next answer; what a URL selects stays. So 
 the one that it was compared with are both asked again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import nlargest
 
+from canonry.crawler.content.differences import Difference
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact, reference_of
 from canonry.crawler.learn.memory.tally import RuleTally
@@ -51,17 +52,10 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     kept_back = [
         tally
         for tally in (doubtful or _to_be_sure_of(site) if left > 0 else ())
-        if tally.pairs < _most_pairs(site, tally, 1)
+        if tally.pairs < _most_pairs(site, tally, steady=True)
     ]
-    in_doubt = (
-        (steady, tally.compared.of(url), url, other.url)
-        for tally in kept_back
-        for url in tally.that_are_open()
-        if (other := _compared_with(site, tally, url)) is not None
-        if site.repeated.keys().isdisjoint((url, other.url))
-        if tally.pairs < _most_pairs(site, tally, steady := _steady(site, url, other))
-    )
-    new = [(url, other) for _much, _difference, url, other in nlargest(_AT_ONCE, in_doubt)]
+    in_doubt = (found for tally in kept_back for found in _in_doubt(site, tally))
+    new = [(url, other) for _steady, _difference, url, other in nlargest(_AT_ONCE, in_doubt)]
     if new:
         for tally in kept_back:
             tally.doubts.clear()
@@ -69,6 +63,21 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     site.pairs = again + new
     site.apart.update(url for pair in new for url in pair)
     return [url for pair in (*ready, *new) for url in pair]
+
+
+def _in_doubt(site: KnownSite, tally: RuleTally) -> Iterator[tuple[int, Difference, str, str]]:
+    """Yield the pages in doubt that may be asked again for a rule's sake.
+
+    Each comes with how much of it differs that was never seen to change, how much in all, its URL,
+    and that of the page with which it was compared.
+    """
+    for url in tally.that_are_open():
+        other = _compared_with(site, tally, url)
+        if other is None or not site.repeated.keys().isdisjoint((url, other.url)):
+            continue
+        steady = site.known.compare(site.known.facts[url], other).steady
+        if tally.pairs < _most_pairs(site, tally, steady=steady > 0):
+            yield steady, tally.compared.of(url), url, other.url
 
 
 def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
@@ -98,7 +107,7 @@ def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
     return found.same is None and found.apart is None
 
 
-def _most_pairs(site: KnownSite, tally: RuleTally, steady: int) -> int:
+def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
     """Return how many pairs of pages are asked again for the sake of a rule.
 
     They are more if something differs that was never seen to change, or if the rule is nearly
@@ -107,18 +116,13 @@ def _most_pairs(site: KnownSite, tally: RuleTally, steady: int) -> int:
     Args:
         site: the rule's.
         tally: the rule's.
-        steady: how much differs between the next two pages that was never seen to change.
+        steady: True if something differs between the next two pages that was never seen to change.
     """
     rule = site.rules.get(tally.rewrite)
     if rule is None or not (rule.state == "active" or is_nearly_proven(rule)):
         return 0
     are_many = rule.state != "active" and 2 * tally.undecided > tally.totals().agree
     return _MOST if steady or are_many else _FOR_ONE
-
-
-def _steady(site: KnownSite, url: str, other: Fact) -> int:
-    """Return how much differs between two pages that was never seen to change by itself."""
-    return site.known.compare(site.known.facts[url], other).steady
 
 
 def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:

@@ -269,7 +269,7 @@ def test_two_words_beside_a_teaser_are_in_doubt_and_stay_apart() -> None:
 def test_sketches_of_an_earlier_version_are_compared_without_passages() -> None:
     known = host(40, *OFFERED)
     new = [offered("thing", 1), offered("thing", 2), offered("thing", 2, "sold out")]
-    old = (page._replace(passages="", links=None) for page in new)
+    old = (page._replace(passages="", links=b"") for page in new)
     one, other, gone = (Sketch.decode(page.encode()) for page in old)
     assert one.passages == other.passages == ""
     for pair in ((one, other), (one, new[1]), (new[0], other), (one, gone), (new[0], gone)):
