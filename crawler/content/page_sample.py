@@ -1,7 +1,6 @@
 """A sample of a host's pages, and which shingles are the host's template."""
 
 from bisect import bisect_left, insort
-from collections import Counter
 from collections.abc import Set as AbstractSet
 from heapq import heappush, heapreplace
 from zlib import crc32
@@ -34,8 +33,7 @@ class PageSample:
         self._heap: list[tuple[int, bytes]] = []  # the largest hash first: negative
         self._sampled: dict[bytes, _Page] = {}  # by its heading and shingles, encoded
         self._ends: list[int] = []  # up to which their sketches are complete, ascending
-        self._with: dict[int, Counter[int]] = {}  # by shingle, the headings of its pages
-        self._times = Counter[int]()  # by shingle, how many pages have it
+        self._with: dict[int, list[int]] = {}  # by shingle, the heading of each of its pages
         self._known: dict[int, bool] = {}  # which shingles are rare, with the pages as they are
 
     def add(self, encoded: bytes) -> None:
@@ -67,12 +65,12 @@ class PageSample:
         """
         if len(self._ends) < FEW_PAGES:
             return set()
-        told, times = self._ends[-FEW_PAGES], self._times  # beyond, too few pages tell
+        told, pages = self._ends[-FEW_PAGES], self._with  # beyond, too few pages tell
         return {
             shingle
             for shingle in shingles
             if shingle <= told
-            and (times.get(shingle, 0) < _FEWEST_HEADINGS or self._is_rare(shingle))
+            and (len(pages.get(shingle, ())) < _FEWEST_HEADINGS or self._is_rare(shingle))
         }
 
     def _is_rare(self, shingle: int) -> bool:
@@ -80,9 +78,10 @@ class PageSample:
         found = self._known.get(shingle)
         if found is None:
             share = _SHARE * (len(self._ends) - bisect_left(self._ends, shingle))
-            headings, pages = len(self._with[shingle]), self._times[shingle]
-            few_headings = headings < max(_FEWEST_HEADINGS, share)
-            found = self._known[shingle] = few_headings and pages < max(_FEWEST_PAGES, share)
+            headings = self._with[shingle]
+            few_headings = len(set(headings)) < max(_FEWEST_HEADINGS, share)
+            few_pages = len(headings) < max(_FEWEST_PAGES, share)
+            found = self._known[shingle] = few_headings and few_pages
         return found
 
     def _count(self, page: _Page) -> None:
@@ -90,8 +89,7 @@ class PageSample:
         heading, shingles, end = page
         insort(self._ends, end)
         for shingle in shingles:
-            self._with.setdefault(shingle, Counter())[heading] += 1
-            self._times[shingle] += 1
+            self._with.setdefault(shingle, []).append(heading)
         self.changes += 1
         self._known.clear()
 
@@ -101,12 +99,7 @@ class PageSample:
         del self._ends[bisect_left(self._ends, end)]
         for shingle in shingles:
             with_it = self._with[shingle]
-            with_it[heading] -= 1
-            if not with_it[heading]:
-                del with_it[heading]
+            with_it.remove(heading)
             if not with_it:
                 del self._with[shingle]
-            self._times[shingle] -= 1
-            if not self._times[shingle]:
-                del self._times[shingle]
         self._known.clear()

@@ -10,17 +10,16 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from canonry.storage.records import ALIAS, ORDINARY
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import change_rows, chunks
-from canonry.storage.sql.schema import State, aliases, hosts, url_rows, urls
+from canonry.storage.sql.bulk import change_rows, chunks, rows_of
+from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State, aliases, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, Standing, Transition
 
 _CHANGE = "UPDATE url_rows SET priority = {1} WHERE priority = {0} AND id"
 _DEFER = _CHANGE.format(ORDINARY, ALIAS)
 _RESTORE = _CHANGE.format(ALIAS, ORDINARY)
-_DEFERRED = select(url_rows.c.id, url_rows.c.host_id, url_rows.c.depth).where(
-    url_rows.c.id.in_(bindparam("rows", expanding=True)), url_rows.c.state == State.QUEUED
-)
-_LEAD = (
+_QUEUED_OF = f"SELECT id, host_id, depth FROM url_rows WHERE state = {State.QUEUED:d} AND id"  # noqa: S608 - ours
+_LEAD = Prepared(
     update(aliases)
     .where(aliases.c.to_id == bindparam("old"), aliases.c.kind == "rule")
     .values(to_id=bindparam("new"))
@@ -66,9 +65,7 @@ def replace(connection: Connection, by: Sequence[tuple[int, int]], standing: Sta
         by: the rows of queued URLs, each with the row that represents its class now.
         standing: what they are from now on.
     """
-    for part in chunks([old for old, _new in by]):
-        found = connection.execute(_DEFERRED, {"rows": part})
-        moved = {row.id: Transition(row.host_id, row.depth, QUEUED, standing) for row in found}
-        transitions.move(connection, moved)
-    if by:
-        connection.execute(_LEAD, [{"old": old, "new": new} for old, new in by])
+    found = rows_of(connection, _QUEUED_OF, [old for old, _new in by])
+    moved = {row: Transition(host, depth, QUEUED, standing) for row, host, depth in found}
+    transitions.move(connection, moved)
+    _LEAD.run_many(connection, [{"old": old, "new": new} for old, new in by])

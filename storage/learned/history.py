@@ -7,9 +7,10 @@ from sqlalchemy import Connection, bindparam, inspect, select
 
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.records import ALIAS
+from canonry.storage.sql import url_tails
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
+from canonry.storage.sql.schema import State, aliases, hosts, pages, url_rows, urls
 
 _AT_ONCE = 10_000  # rows
 _ANSWER = (
@@ -21,11 +22,11 @@ _ANSWER = (
 )
 _MAX_HOPS = 5  # of a chain that are followed to its end
 _QUEUED = Prepared(
-    select(urls.c.id, urls.c.url)
-    .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
-    .where(hosts.c.name == bindparam("host"), urls.c.state == State.QUEUED)
-    .where(urls.c.priority < ALIAS)
-    .order_by(urls.c.priority, urls.c.depth, urls.c.id)
+    select(url_rows.c.id, url_rows.c.tail)
+    .join_from(url_rows, hosts, hosts.c.id == url_rows.c.host_id)
+    .where(hosts.c.name == bindparam("host"), url_rows.c.state == State.QUEUED)
+    .where(url_rows.c.priority < ALIAS)
+    .order_by(url_rows.c.priority, url_rows.c.depth, url_rows.c.id)
     .limit(bindparam("most"))
     .offset(bindparam("after"))
 )
@@ -257,7 +258,7 @@ def source_of(connection: Connection, key: bytes) -> str | None:
     return next((url for (url,) in rows_of(connection, question, [key])), None)
 
 
-def queued_of(connection: Connection, host: str, most: int, after: int) -> list[tuple[Any, ...]]:
+def queued_of(connection: Connection, host: str, most: int, after: int) -> list[tuple[int, str]]:
     """Return the rows and URLs of a host that are fetched next, in their order; no deferred ones.
 
     Args:
@@ -266,4 +267,6 @@ def queued_of(connection: Connection, host: str, most: int, after: int) -> list[
         most: how many.
         after: without so many before them.
     """
-    return _QUEUED.run(connection, {"host": host, "most": most, "after": after})
+    found = _QUEUED.run(connection, {"host": host, "most": most, "after": after})
+    urls_there = url_tails.urls_of([tail for _row, tail in found], host)
+    return [(row, url) for (row, _tail), url in zip(found, urls_there, strict=True)]

@@ -9,15 +9,15 @@ from canonry.storage.learned import deferral
 from canonry.storage.learned.classes import HELD, Rewritten, put_edges, represent
 from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY
-from canonry.storage.sql.schema import State, urls
+from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State, url_rows
 
-_OWN = select(urls.c.id).where(
-    urls.c.id == bindparam("own"),
-    urls.c.state == State.QUEUED,
-    urls.c.priority.in_((ORDINARY, ALIAS)),
-    urls.c.source_id.is_not(None),
+_OWN = Prepared(
+    select(url_rows.c.id)
+    .where(url_rows.c.id == bindparam("own"), url_rows.c.state == State.QUEUED)
+    .where(url_rows.c.priority.in_((ORDINARY, ALIAS)), url_rows.c.source_id.is_not(None))
 )
-_HOST = select(urls.c.host_id).where(urls.c.id == bindparam("row"))
+_HOST = Prepared(select(url_rows.c.host_id).where(url_rows.c.id == bindparam("row")))
 
 
 class FetchedName(NamedTuple):
@@ -42,11 +42,11 @@ def hold(connection: Connection, page: FetchedName, now: float) -> bool:
     Returns:
         True if the own name left the queue.
     """
-    if connection.scalar(_OWN, {"own": page.own}) is None:
+    if not _OWN.run(connection, {"own": page.own}):
         return False
     deferral.replace(connection, [(page.own, page.row)], HELD)
     put_edges(connection, [(page.own, page.row, page.rewritten.identity)], now)
-    host_id = connection.execute(_HOST, {"row": page.row}).scalar_one()
+    [(host_id,)] = _HOST.run(connection, {"row": page.row})
     represent(connection, {page.rewritten.key: (page.row, host_id)})
     add_spared(connection, Counter(page.rewritten.rules))
     return True

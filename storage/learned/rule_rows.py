@@ -59,6 +59,11 @@ _GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # in
 _SET_SPARED = Prepared(
     update(rules).where(rules.c.id == bindparam("rule")).values(spared=bindparam("number"))
 )
+_ADD_SPARED = Prepared(
+    update(rules)
+    .where(rules.c.id == bindparam("rule"))
+    .values(spared=rules.c.spared + bindparam("number"))
+)
 _DELETE_RULES = delete(rules).where(
     rules.c.id.in_(_ids), rules.c.state.in_(("candidate", "probation"))
 )
@@ -280,6 +285,5 @@ def set_spared(connection: Connection, numbers: Mapping[str, int]) -> None:
 
 def add_spared(connection: Connection, counts: Mapping[str, int]) -> None:
     """Add to the number of URLs that were not fetched because of rules, by id."""
-    for rule, count in counts.items():
-        more = update(rules).where(rules.c.id == rule)
-        connection.execute(more.values(spared=rules.c.spared + count))
+    rows = [{"rule": rule, "number": number} for rule, number in counts.items()]
+    _ADD_SPARED.run_many(connection, rows)

@@ -161,7 +161,14 @@ Upsert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 def next_id(connection: Connection, table: Table) -> int:
     """Return the id of a table's next row. The write lock, or the turn, makes it ours."""
-    return (connection.scalar(select(func.max(table.c.id))) or 0) + 1
+    [(last,)] = _last_id(table).run(connection, {})
+    return (last or 0) + 1
+
+
+@cache
+def _last_id(table: Table) -> Prepared:
+    """Return the question for `next_id`."""
+    return Prepared(select(func.max(table.c.id)))
 
 
 def upsert(dialect: str, table: Table) -> Upsert:
