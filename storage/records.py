@@ -132,6 +132,7 @@ class Outcome(NamedTuple):
     # with the first ones of the URLs; "" where these are equal.
     known: Mapping[str, int] = NO_LINKS
     earlier: EarlierLinks = EarlierLinks()  # further ones, with rows of their own already
+    hashes: bytes | None = None  # of all that the page says, if it answered a probe
 
     @property
     def row(self) -> int:

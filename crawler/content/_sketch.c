@@ -10,7 +10,7 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 4 }; /* has to equal VERSION in plain_scan.py: raise both when sketches change */
+enum { VERSION = 5 }; /* has to equal VERSION in plain_scan.py: raise both when sketches change */
 enum { SHINGLES = 15, NUMBERS = 32, PASSAGES = 24, IN_HEADINGS = 64, CACHE = 256 };
 enum { HEAD = 9 + NUMBERS + PASSAGES / 2 + 1 };
 
@@ -40,6 +40,8 @@ typedef struct {
     int places[2];       /* its buckets */
     byte passages[PASSAGES];
     byte links;
+    uint32_t *read; /* receives the hashes of all that the page says; NULL: they are not wanted */
+    size_t number;  /* of these */
 } Scan;
 
 enum { END, START, LINK, IMAGE }; /* what a tag is; links and images are start tags */
@@ -119,6 +121,11 @@ static void keep(Scan *s, uint32_t shingle) {
     if (s->kept == SHINGLES) s->most = s->shingles[SHINGLES - 1];
 }
 
+/* Something that the page says. Each takes two bytes of it or more. */
+static inline void note(Scan *s, uint64_t mixed) {
+    if (s->read) s->read[s->number++] = (uint32_t)(mixed >> 32);
+}
+
 static inline int bucket(uint64_t last) { /* of numbers after a word */
     return 1 + (int)((mix(last) >> 32) * (NUMBERS - 1) >> 32);
 }
@@ -141,6 +148,7 @@ static inline void add_word(Scan *s, Hot *h, uint64_t word, int is_number) {
     if (in_heading) s->in_heading--;
     if (is_number) {
         h->run = mix(word + h->run);
+        note(s, mix(h->run + h->words[2]));
         s->numbers[in_heading ? 0 : bucket(h->words[2])] += (byte)(h->run >> 56);
         add_to_passage(s, h->run);
         return;
@@ -150,6 +158,7 @@ static inline void add_word(Scan *s, Hot *h, uint64_t word, int is_number) {
     if (in_heading) s->heading = (s->heading ^ word) * M;
     add_to_passage(s, word);
     uint64_t shingle = mix(h->words[0] * K3 + h->words[1] * K2 + h->words[2] * K1 + word);
+    note(s, shingle);
     h->words[0] = h->words[1], h->words[1] = h->words[2], h->words[2] = word;
     if (++h->count >= 4) {
         uint32_t found = (uint32_t)(shingle >> 40);
@@ -175,7 +184,17 @@ static void add_image(Scan *s, const byte *p, const byte *end) {
     while (same < 5 && p + same < end && (p[same] >= 'A' && p[same] <= 'Z' ? p[same] | 0x20 : p[same]) == DATA[same]) same++;
     if (same == 5) return;
     uint64_t name = last_segment(p, end);
-    if (name) s->numbers[bucket(s->last)] += (byte)(name >> 56);
+    if (!name) return;
+    note(s, mix(name + K1));
+    s->numbers[bucket(s->last)] += (byte)(name >> 56);
+}
+
+/* The last segment of the path of a link, in any order. */
+static void add_link(Scan *s, const byte *p, const byte *end) {
+    uint64_t name = last_segment(p, end);
+    if (!name) return;
+    note(s, mix(name + K2));
+    s->links += (byte)(name >> 56);
 }
 
 /* ---- Markup ---- */
@@ -237,7 +256,7 @@ static const byte *after_tag(Scan *s, const byte *p, int kind) {
             if (is_source)
                 add_image(s, value, last);
             else if (is_link)
-                s->links += (byte)(last_segment(value, last) >> 56);
+                add_link(s, value, last);
             else
                 take_style(s, value, last);
         }
@@ -434,7 +453,29 @@ static PyObject *scan(PyObject *module, PyObject *args) {
     return PyBytes_FromStringAndSize((const char *)out, end - out);
 }
 
+static PyObject *read_all(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_buffer body;
+    int markup;
+    if (!PyArg_ParseTuple(args, "y*p", &body, &markup)) return NULL;
+    uint32_t *read = PyMem_RawMalloc(sizeof *read * ((size_t)body.len / 2 + 1));
+    if (!read) {
+        PyBuffer_Release(&body);
+        return PyErr_NoMemory();
+    }
+    Scan s = {.begin = body.buf, .end = (const byte *)body.buf + body.len, .read = read};
+    begin_passage(&s, 0);
+    Py_BEGIN_ALLOW_THREADS
+    scan_all(&s, markup);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&body);
+    PyObject *found = PyBytes_FromStringAndSize((const char *)read, (Py_ssize_t)(s.number * sizeof *read));
+    PyMem_RawFree(read);
+    return found;
+}
+
 static PyMethodDef methods[] = {
+    {"read", read_all, METH_VARARGS, "Return the hashes of all that a body says; the arguments are those of scan."},
     {"scan", scan, METH_VARARGS, "Return the encoded sketch of a body; the second argument is True for markup."},
     {NULL, NULL, 0, NULL},
 };

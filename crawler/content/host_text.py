@@ -3,11 +3,9 @@
 Pure. The answers depend on the set of sketches that were given, never on their order.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
-from canonry.crawler.content.apart import seem_apart
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Differences
 from canonry.crawler.content.noise import (
     Changing,
@@ -17,6 +15,7 @@ from canonry.crawler.content.noise import (
     have_other_links,
 )
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
+from canonry.crawler.content.reading import Reading
 from canonry.crawler.content.similarity import in_range
 from canonry.crawler.content.sketch import Sketch
 
@@ -156,19 +155,21 @@ class HostText:
         """Return True if enough answers of one URL tell what changes by itself."""
         return self._noise.pairs >= _FEW_PAIRS
 
-    def apart(self, one: Sequence[Sketch], other: Sequence[Sketch]) -> bool | None:
-        """Return whether two pages that were asked several times differ in what does not change.
+    def apart(self, one: Reading, other: Reading) -> bool | None:
+        """Return whether two pages that were read several times differ in what does not change.
 
         Args:
-            one: the answers of a page.
-            other: those of another one.
+            one: what a page said.
+            other: what another one said.
 
         Returns:
             None if they seem to, and more answers have to tell; True if these are enough.
         """
-        if not seem_apart(one, other, self._noise, self._pages):
+        again = min(one.answers, other.answers) - 1
+        if not again:
+            return None
+        if not one.differs_from(other):
             return False
-        again = min(len(one), len(other)) - 1
         return True if again >= self._noise.answers_to_be_sure else None
 
     def differ_more(self, found: Differences, *, with_one: bool = False) -> bool:

@@ -9,10 +9,11 @@ began or ended last, such as a footer.
 
 import re
 import struct
+from array import array
 from bisect import insort
 from functools import lru_cache
 
-VERSION = 4  # the compiled kernel has the same: raise both when sketches change
+VERSION = 5  # the compiled kernel has the same: raise both when sketches change
 MOST_SHINGLES = 15
 NUMBERS = 32  # buckets; the first one is for the numbers in headings
 PASSAGES = 24  # buckets of four bits; each passage has two
@@ -49,6 +50,27 @@ def scan(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled 
         markup: True for HTML and XML, False for plain text.
     """
     text = _Text()
+    _scan_all(body, text, markup=markup)
+    return text.encoded()
+
+
+def read(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled function
+    """Return the hashes of all that a body says, 32 bits each as the machine has them, in order.
+
+    They are those of each word with the three before it, of each number with the word before it,
+    and of the names of images and of what is linked to.
+
+    Args:
+        body: the bytes.
+        markup: as for `scan`.
+    """
+    text = _Reading()
+    _scan_all(body, text, markup=markup)
+    return text.read.tobytes()
+
+
+def _scan_all(body: bytes, text: "_Text", *, markup: bool) -> None:
+    """Give the words of a body to what keeps them, with its headings, passages and links."""
     at = 0
     search = (_NEXT if markup else _NEXT_PLAIN).search
     while (found := search(body, at)) is not None:
@@ -57,7 +79,6 @@ def scan(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled 
             at = _skip(body, start, text)
         elif not _is_entity(body, start, at):
             text.add(body[start:at].lower())
-    return text.encoded()
 
 
 def _is_entity(body: bytes, start: int, end: int) -> bool:
@@ -215,6 +236,7 @@ class _Text:
             self._in_heading -= 1
         if _DIGIT.search(word):
             self._run = _mix(mixed + self._run & _64)
+            self._note(_mix(self._run + self._words[3] & _64))
             self._add_number(self._run, self._bucket() if not in_heading else 0)
             self._add_to_passage(self._run)
             return
@@ -226,20 +248,26 @@ class _Text:
         *_, b, c, d = self._words
         self._words = (b, c, d, mixed)
         self._count += 1
+        shingle = _mix(b * _K3 + c * _K2 + d * _K1 + mixed & _64)
+        self._note(shingle)
         if self._count >= _WORDS_IN_SHINGLE:
-            self._add_shingle(_mix(b * _K3 + c * _K2 + d * _K1 + mixed & _64) >> 40)
+            self._add_shingle(shingle >> 40)
 
     def add_image(self, source: bytes) -> None:
         """Add an image: the last segment of its path is a number of the page."""
         if source[:5].lower() == b"data:":
             return
         if name := _last_segment(source):
-            self._add_number(_mix(_hash(name)), self._bucket())
+            mixed = _mix(_hash(name))
+            self._note(_mix(mixed + _K1 & _64))
+            self._add_number(mixed, self._bucket())
 
     def add_link(self, target: bytes) -> None:
         """Add a link: the last segment of its path, in any order."""
         if name := _last_segment(target):
-            self._links = (self._links + (_mix(_hash(name)) >> 56)) & 0xFF
+            mixed = _mix(_hash(name))
+            self._note(_mix(mixed + _K2 & _64))
+            self._links = (self._links + (mixed >> 56)) & 0xFF
 
     def _bucket(self) -> int:
         """Return the bucket of numbers after the last word."""
@@ -253,6 +281,9 @@ class _Text:
         added = _mix(mixed + self._passage & _64)
         for place, half in zip(self._places, (added >> 60, added >> 56), strict=True):
             self._passages[place] = self._passages[place] + half & 0xF
+
+    def _note(self, mixed: int) -> None:
+        """Note the hash of something that the page says; a sketch has no need of it."""
 
     def _add_shingle(self, shingle: int) -> None:
         kept = self._shingles
@@ -277,3 +308,14 @@ class _Text:
             self._links,
         )
         return head + b"".join(shingle.to_bytes(3) for shingle in self._shingles)
+
+
+class _Reading(_Text):
+    """The hashes of all that a page says, as they come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = array("I")
+
+    def _note(self, mixed: int) -> None:
+        self.read.append(mixed >> 32)

@@ -5,15 +5,25 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from canonry.crawler.content.plain_scan import MOST_SHINGLES, NUMBERS, PASSAGES, VERSION, scan
+from canonry.crawler.content.plain_scan import (
+    MOST_SHINGLES,
+    NUMBERS,
+    PASSAGES,
+    VERSION,
+    read,
+    scan,
+)
 
 try:
     from canonry.crawler.content import _sketch
 except ImportError:  # Canonry was installed without a C compiler: the same sketches, but slower
     _scan: Callable[[bytes, bool], bytes] = scan
+    _read: Callable[[bytes, bool], bytes] = read
 else:
     # A kernel compiled from another version of the source is ignored.
-    _scan = _sketch.scan if _sketch.VERSION == VERSION else scan
+    _is_current = _sketch.VERSION == VERSION
+    _scan = _sketch.scan if _is_current else scan
+    _read = _sketch.read if _is_current else read
 
 _HEAD = struct.Struct(f">BII{NUMBERS}s")
 _WORDS = struct.calcsize(">BI")  # where the hash of all words stands
@@ -91,16 +101,26 @@ def sketch(body: bytes, content_type: str | None) -> Sketch | None:
 
 def encoded_sketch(body: bytes, content_type: str | None) -> bytes | None:
     """Return the sketch of a body as the store keeps it; None if it is not text."""
+    markup = _is_markup(body, content_type)
+    return None if markup is None else _scan(body, markup)
+
+
+def hashes_of(body: bytes, content_type: str | None) -> bytes | None:
+    """Return the hashes of all that a body says, for a `Reading`; None if it is not text."""
+    markup = _is_markup(body, content_type)
+    return None if markup is None else _read(body, markup)
+
+
+def _is_markup(body: bytes, content_type: str | None) -> bool | None:
+    """Return True if a body is HTML or XML, False if it is other text, None if it is none."""
     kind = (content_type or "").partition(";")[0].strip().lower()
     if not kind:
         if not body or b"\0" in body[:_SNIFFED]:
             return None
-        return _scan(body, body.lstrip()[:1] == b"<")
+        return body.lstrip()[:1] == b"<"
     if kind in {"text/html", "text/xml", "application/xml"} or kind.endswith("+xml"):
-        return _scan(body, True)  # noqa: FBT003 - the compiled function takes positions only
-    if kind.startswith("text/") or kind in _PLAIN or kind.endswith("+json"):
-        return _scan(body, False)  # noqa: FBT003 - the same
-    return None
+        return True
+    return False if kind.startswith("text/") or kind in _PLAIN or kind.endswith("+json") else None
 
 
 __all__ = [
@@ -109,6 +129,7 @@ __all__ = [
     "Sketch",
     "encoded_sketch",
     "has_heading",
+    "hashes_of",
     "sketch",
     "without_details",
 ]

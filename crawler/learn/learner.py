@@ -133,9 +133,18 @@ class Learner:
         """Remember the body with which a site answers 200 for what does not exist."""
         self._assessor.add_missing(site, digest, sketch)
 
-    def observe_again(self, url: str, digest: bytes, sketch: bytes | None) -> None:
-        """Learn from a page that was fetched twice what changes by itself."""
-        self._assessor.add_repeat(url, digest, sketch)
+    def observe_again(
+        self, url: str, digest: bytes, sketch: bytes | None, hashes: bytes | None = None
+    ) -> None:
+        """Learn from a page that was fetched again what changes by itself, and what does not.
+
+        Args:
+            url: its identity.
+            digest: of the body.
+            sketch: of the text, if it is text.
+            hashes: of all that it says, if it is text.
+        """
+        self._assessor.add_repeat(url, digest, sketch, hashes)
 
     def settle(self, site: str) -> None:
         """Judge all that is known of a site anew, so that its evidence is that of the facts."""

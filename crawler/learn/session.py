@@ -39,7 +39,7 @@ from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import TrackedRule
-from canonry.storage.records import QUESTION, TARGET, RecordedOutcome
+from canonry.storage.records import QUESTION, TARGET, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, urls
 
 _UNKNOWN = -1  # generation of rules
@@ -136,14 +136,17 @@ class LearningSession:
         """True if probes have answered since `learn` was called."""
         return bool(self._probed)
 
-    def observe_probe(self, probe: Probe, digest: bytes, sketch: bytes | None) -> None:
+    def observe_probe(self, probe: Probe, found: Outcome) -> None:
         """Take what a probe answered with 200; what follows from it, `learn` says."""
+        page = found.page
+        if page is None:
+            return
         identity = self._canonicalizer.identity(probe.url)
         self._probed.add(site_in(identity))
         if probe.kind == "again":
-            self._learner.observe_again(identity, digest, sketch)
+            self._learner.observe_again(identity, page.digest, page.sketch, found.hashes)
         else:
-            self._learner.observe_missing(site_in(identity), digest, sketch)
+            self._learner.observe_missing(site_in(identity), page.digest, page.sketch)
 
     def rewrite(self, url: str) -> Rewritten | None:
         """Return what active rules make of a URL; None if no rule is about its host."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.content.sketch import encoded_sketch, hashes_of
 
 _DIGEST = 16  # bytes
 _SMALL = 1 << 13  # bytes, which take less time than the way to the thread
@@ -18,6 +18,7 @@ class Fingerprint(NamedTuple):
 
     digest: bytes
     sketch: bytes | None  # None: not asked for, or it is not text
+    hashes: bytes | None = None  # of all that it says; None: as for the sketch
 
 
 class _Asked(NamedTuple):
@@ -26,6 +27,7 @@ class _Asked(NamedTuple):
     body: bytes
     content_type: str | None
     sketched: bool
+    read: bool
     found: "asyncio.Future[Fingerprint]"
 
 
@@ -40,18 +42,21 @@ class Fingerprints:
         self._waiting: list[_Asked] = []
         self._running: asyncio.Task[None] | None = None
 
-    async def of(self, body: bytes, content_type: str | None, *, sketched: bool) -> Fingerprint:
+    async def of(
+        self, body: bytes, content_type: str | None, *, sketched: bool, read: bool = False
+    ) -> Fingerprint:
         """Return the fingerprint of a body.
 
         Args:
             body: decoded from its content encoding.
             content_type: the ``Content-Type`` header, as sent.
             sketched: False if no sketch is needed.
+            read: True if the hashes of all that it says are needed.
         """
         if len(body) <= _SMALL:
-            return _of(body, content_type, sketched=sketched)
+            return _of(body, content_type, sketched=sketched, read=read)
         loop = asyncio.get_running_loop()
-        asked = _Asked(body, content_type, sketched, loop.create_future())
+        asked = _Asked(body, content_type, sketched, read, loop.create_future())
         self._waiting.append(asked)
         if self._running is None:
             self._running = loop.create_task(self._run())
@@ -80,13 +85,16 @@ def _made(asked: Sequence[_Asked]) -> list[Fingerprint | Exception]:
     made: list[Fingerprint | Exception] = []
     for one in asked:
         try:
-            made.append(_of(one.body, one.content_type, sketched=one.sketched))
+            made.append(_of(one.body, one.content_type, sketched=one.sketched, read=one.read))
         except Exception as error:  # noqa: BLE001 - the visit raises it
             made.append(error)
     return made
 
 
-def _of(body: bytes, content_type: str | None, *, sketched: bool) -> Fingerprint:
+def _of(body: bytes, content_type: str | None, *, sketched: bool, read: bool) -> Fingerprint:
     """Return the fingerprint of a body."""
-    digest = hashlib.blake2b(body, digest_size=_DIGEST).digest()
-    return Fingerprint(digest, encoded_sketch(body, content_type) if sketched else None)
+    return Fingerprint(
+        hashlib.blake2b(body, digest_size=_DIGEST).digest(),
+        encoded_sketch(body, content_type) if sketched else None,
+        hashes_of(body, content_type) if read else None,
+    )

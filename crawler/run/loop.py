@@ -158,9 +158,9 @@ class Crawl:
     async def _probe(self, host: str, probe: Probe) -> None:
         """Send a probe and learn from the page with which the host answers."""
         try:
-            page = await self._visitor.probe(probe, partial(self._scheduler.slow_down, host))
-            if page is not None:
-                await self._store_session.observe_probe(probe, page.digest, page.sketch)
+            found = await self._visitor.probe(probe, partial(self._scheduler.slow_down, host))
+            if found is not None:
+                await self._store_session.observe_probe(probe, found)
         except Exception as error:  # noqa: BLE001 - as for a visit
             self._survives(probe.url, error)
         finally:

@@ -86,11 +86,12 @@ class Visitor:
         except FetchError as error:
             return self._failed(queued, error)
 
-    async def probe(self, probe: Probe, slow_down: SlowDown) -> Page | None:
+    async def probe(self, probe: Probe, slow_down: SlowDown) -> Outcome | None:
         """Fetch a URL for the learning alone; return the page that came with a 200.
 
         Returns:
-            The page; None where the host says in some way that there is none.
+            The outcome with the page, and with the hashes of what it says; None where the host says
+            in some way that there is none.
         """
         try:
             if not await self._is_allowed(probe.url, slow_down):
@@ -101,7 +102,7 @@ class Visitor:
         except FetchError:
             return None
         page = outcome.page
-        return page if page is not None and page.status == OK else None
+        return outcome if page is not None and page.status == OK else None
 
     async def _is_allowed(self, url: str, slow_down: SlowDown) -> bool:
         """Return True if robots.txt allows a URL. What it says of the pace is obeyed either way."""
@@ -234,7 +235,10 @@ class Visitor:
         content_type = response.headers.get("Content-Type")
         body = response.body
         is_ok = response.status == OK
-        digest, sketch = await self._fingerprints.of(body, content_type, sketched=is_ok)
+        is_probe = queued.row == _NO_ROW
+        digest, sketch, hashes = await self._fingerprints.of(
+            body, content_type, sketched=is_ok, read=is_ok and is_probe
+        )
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
@@ -260,6 +264,7 @@ class Visitor:
             elapsed=response.elapsed,
             known=found.known,
             earlier=found.earlier,
+            hashes=hashes,
         )
 
     def _failed(self, queued: Queued, error: FetchError) -> Outcome:

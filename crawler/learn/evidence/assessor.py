@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
+from canonry.crawler.content.reading import Reading
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
@@ -97,16 +98,22 @@ class Assessor:
         self._open_named(site, shown_by(source, target))
         self._review(name, site, source, parts)
 
-    def add_repeat(self, url: str, digest: bytes, sketch: bytes | None) -> None:
-        """Add the answer of a page that was fetched twice: what differs changes by itself."""
+    def add_repeat(
+        self, url: str, digest: bytes, sketch: bytes | None, hashes: bytes | None
+    ) -> None:
+        """Add the answer of a page that was fetched twice: what differs changes by itself.
+
+        Where it was asked to see whether it is another page, all that it says is compared.
+        """
         site = self._memory.site(site_of(Parts.of(url)))
         if url in site.repeated:
             site.repeated[url] = True
         fact = site.known.facts.get(url)
         if fact is None or fact.sketch is None or sketch is None:
             return
-        site.known.answered_again(url, Sketch.decode(sketch))
         if url in site.apart:
+            if hashes is not None:
+                site.known.read_again(url, Reading.of(hashes))
             self._outdated.setdefault(site_of(Parts.of(url)), site.answers)
             return
         kind = site.known.kinds.of(fact.sketch)

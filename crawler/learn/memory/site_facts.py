@@ -12,6 +12,7 @@ from msgspec import structs
 from canonry.canon.learned import SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
+from canonry.crawler.content.reading import Reading
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.canonical_links import CanonicalLinks
 from canonry.crawler.learn.memory.form_index import FormIndex
@@ -95,7 +96,8 @@ class SiteFacts:
     missing: bytes | None = None
     kinds: KindsOfPages = field(default_factory=KindsOfPages)
     return_links: ReturnLinks = field(default_factory=ReturnLinks)
-    _again: dict[str, list[Sketch]] = field(default_factory=dict)  # how pages answered later
+    _read: dict[str, Reading] = field(default_factory=dict)  # what pages said that were asked again
+    _told: dict[tuple[str, str], bool] = field(default_factory=dict)  # whether they are others
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: FormIndex = field(default_factory=FormIndex)
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
@@ -282,22 +284,28 @@ class SiteFacts:
         may_be_other = found.in_doubt or _words(here) != _words(there)
         if may_be_other and self._show_others(one.sketch, other.sketch):
             return Comparison(same=False)
-        return found._replace(apart=self._apart(one, here, other, there))
+        return found._replace(apart=self._apart(one.url, other.url))
 
-    def answers(self, url: str) -> int:
-        """Return how many answers of a page are remembered."""
-        return 1 + len(self._again.get(url, ()))
+    def times_read(self, url: str) -> int:
+        """Return how often a page was read that was asked to see whether it is another one."""
+        known = self._read.get(url)
+        return 0 if known is None else known.answers
 
-    def answered_again(self, url: str, sketch: Sketch) -> None:
-        """Remember how a page answered when it was asked again."""
-        self._again.setdefault(url, []).append(sketch)
+    def read_again(self, url: str, reading: Reading) -> None:
+        """Remember what a page says that was asked to see whether it is another one."""
+        known = self._read.get(url)
+        self._read[url] = reading if known is None else known.and_then(reading)
 
-    def _apart(self, one: Fact, here: Sketch, other: Fact, there: Sketch) -> bool | None:
+    def _apart(self, one: str, other: str) -> bool | None:
         """Return whether two pages stay apart, as `Comparison` says; None if nobody asked."""
-        its, theirs = self._again.get(one.url), self._again.get(other.url)
-        if its is None or theirs is None:
-            return None
-        return self.text.apart((here, *its), (there, *theirs))
+        told = self._told.get((one, other))
+        its, theirs = self._read.get(one), self._read.get(other)
+        if told is None and its is not None and theirs is not None:
+            told = self.text.apart(its, theirs)
+            if told is not None:  # then they are not needed any more
+                self._told[one, other] = self._told[other, one] = told
+                self._read[one], self._read[other] = its.forgotten, theirs.forgotten
+        return told
 
     def _show_others(self, one: bytes, other: bytes) -> bool:
         """Return True if pages of one kind are others if they differ: so many are the same."""

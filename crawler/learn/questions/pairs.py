@@ -15,9 +15,11 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 2  # pairs
 _FOR_ONE = 4  # pairs for one rule
-_MOST = 10  # ... that pages in doubt keep back
-_OF_SITE = 16  # pairs for all rules of a site; more on a large one
-_ANSWERS = 6  # of a page, in all
+_MOST = 10  # ... if pages in doubt keep it back
+_LATER = 8  # pages in doubt, for each further pair of an active one
+_OF_SITE = 16  # pairs for all rules of a site ...
+_SHARE = 32  # ... and one more for so many answers
+_TIMES = 5  # that a page is read
 _NEARLY = 16  # paths
 _LARGE = 64  # answers
 
@@ -48,18 +50,18 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
         return []
     again = [pair for pair in site.pairs if _may_be_apart(site, *pair)]
     ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
-    left = _OF_SITE + more_if_large(site) - len(site.apart) // 2
+    left = _OF_SITE + site.answers // _SHARE - len(site.apart) // 2
     kept_back = [
         tally
         for tally in (doubtful or _to_be_sure_of(site) if left > 0 else ())
         if tally.pairs < _most_pairs(site, tally, steady=True)
     ]
-    in_doubt = (found for tally in kept_back for found in _in_doubt(site, tally))
+    in_doubt = {found for tally in kept_back for found in _in_doubt(site, tally)}
     new = [(url, other) for _steady, _difference, url, other in nlargest(_AT_ONCE, in_doubt)]
-    if new:
-        for tally in kept_back:
+    for tally in kept_back:
+        if its := sum(url in tally.results for url, _other in new):
             tally.doubts.clear()
-            tally.pairs += len(new)
+            tally.pairs += its
     site.pairs = again + new
     site.apart.update(url for pair in new for url in pair)
     return [url for pair in (*ready, *new) for url in pair]
@@ -99,7 +101,7 @@ def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
 def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
     """Return True if two pages that were asked again may be others, and more answers will tell."""
     one, two = site.known.facts.get(url), site.known.facts.get(other)
-    if one is None or two is None or site.known.answers(url) >= _ANSWERS:
+    if one is None or two is None or site.known.times_read(url) >= _TIMES:
         return False
     if not (site.repeated[url] and site.repeated[other]):
         return True  # one has not answered yet
@@ -110,8 +112,8 @@ def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
 def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
     """Return how many pairs of pages are asked again for the sake of a rule.
 
-    They are more if something differs that was never seen to change, or if the rule is nearly
-    proven, and those in doubt are too many.
+    They are more if something differs that was never seen to change, or if those in doubt are
+    many. While the rule acts, some of those are asked again that come to be in doubt.
 
     Args:
         site: the rule's.
@@ -121,8 +123,9 @@ def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
     rule = site.rules.get(tally.rewrite)
     if rule is None or not (rule.state == "active" or is_nearly_proven(rule)):
         return 0
-    are_many = rule.state != "active" and 2 * tally.undecided > tally.totals().agree
-    return _MOST if steady or are_many else _FOR_ONE
+    are_many = 2 * tally.undecided > tally.totals().agree
+    later = tally.undecided // _LATER if rule.state == "active" else 0
+    return (_MOST if steady or are_many else _FOR_ONE) + later
 
 
 def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:

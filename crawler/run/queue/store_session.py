@@ -225,10 +225,10 @@ class StoreSession:
 
         await self._writer.call(leave)
 
-    async def observe_probe(self, probe: Probe, digest: bytes, sketch: bytes | None) -> None:
+    async def observe_probe(self, probe: Probe, found: Outcome) -> None:
         """Learn from the page with which a host answers a probe."""
         if self._learning is not None:
-            await self._writer.call(self._learning.observe_probe, probe, digest, sketch)
+            await self._writer.call(self._learning.observe_probe, probe, found)
 
     async def settle(self, now: float) -> Recorded | None:
         """Learn from probes alone; None if all that have answered were learned from."""

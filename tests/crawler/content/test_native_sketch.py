@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.crawler.content.plain_scan import VERSION, scan
+from canonry.crawler.content.plain_scan import VERSION, read, scan
 from canonry.crawler.demo.site import build
 
 native = pytest.importorskip("canonry.crawler.content._sketch", reason="needs the compiled kernel")
@@ -53,6 +53,7 @@ def test_the_versions_are_equal() -> None:
 @given(MARKUP | TEXT | st.binary(max_size=300), st.booleans())
 def test_both_scans_agree(body: bytes, markup: bool) -> None:
     assert native.scan(body, markup) == scan(body, markup)
+    assert native.read(body, markup) == read(body, markup)
 
 
 def test_both_scans_agree_on_the_demo_site() -> None:

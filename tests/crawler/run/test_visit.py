@@ -8,7 +8,7 @@ import pytest
 import canonry
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.content.sketch import encoded_sketch, hashes_of
 from canonry.crawler.fetch.bodies.body_room import make_room
 from canonry.crawler.fetch.bodies.request_time import RequestTime
 from canonry.crawler.fetch.faults import Fault, FetchError
@@ -66,19 +66,22 @@ class Site:
 
 def test_a_probe_gives_the_page_that_should_not_exist() -> None:
     site = Site(**{"Content-Type": "text/html"})
-    page = asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down))
-    assert page is not None
-    assert len(page.digest) == 16
-    assert page.sketch == encoded_sketch(b"body", "text/html")
+    found = asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down))
+    assert found is not None
+    assert found.page is not None
+    assert len(found.page.digest) == 16
+    assert found.page.sketch == encoded_sketch(b"body", "text/html")
+    assert found.hashes == hashes_of(b"body", "text/html")
     assert site.delays == []
 
 
 def test_only_a_page_that_answers_200_has_a_sketch() -> None:
     for status, expected in ((200, encoded_sketch(b"body", "text/html")), (404, None), (203, None)):
         site = Site(status, **{"Content-Type": "text/html"})
-        page = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.slow_down)).page
-        assert page is not None
-        assert page.sketch == expected
+        found = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.slow_down))
+        assert found.page is not None
+        assert found.page.sketch == expected
+        assert found.hashes is None, "only a probe is read"
 
 
 @pytest.mark.parametrize("status", [404, 503, 0])

@@ -4,7 +4,7 @@ import random
 from functools import partial
 
 from support.made_pages import WORDS, aged
-from support.repeated_pages import Site, answered, learn
+from support.repeated_pages import Site, answer_again, answered, learn
 
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.learner import Learner
@@ -54,7 +54,6 @@ def test_an_age_in_minutes_does_not_revoke_a_rule() -> None:
         states += [r.state for r in one.rules("h.example") if r.rewrite.old == "sort"]
         for again in one.pages_to_repeat("h.example"):
             known = int(again.split("/")[-1].partition("?")[0])
-            news = answered(again, aged(known, minute), float(at))
-            one.observe_again(again, news.digest, news.sketch)
+            answer_again(one, again, aged(known, minute))
     assert list(dict.fromkeys(states)) == ["candidate", "probation", "active", "suspended"]
     assert active(one) == [("parameter-irrelevant", "sort")]
