@@ -64,7 +64,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def copy_tree(folder: Path) -> Path:
     """Copy the tree, with the two functions of the new version, which no row names yet."""
-    # Compiled modules go along: a copy keeps the times of its files, so what is not edited is valid.
+    # Compiled modules go along: files keep their times, so those that nobody edits are valid.
     skipped = shutil.ignore_patterns("*.so", ".hypothesis")
     for name in ("canonry", "canon", "storage", "crawler", "config", "docs", "tests"):
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=skipped)
