@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -393,36 +393,40 @@ def test_a_read_only_store_is_reported(tmp_path: Path) -> None:
         store.begin_job("crawl", "{}", 0.0)
 
 
-_BUSY = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from pathlib import Path
-from support.stores import admit, open_store
-number = int(sys.argv[3])
-store = open_store(Path(sys.argv[2]))
-print("open", flush=True)
-while True:
-    urls = [f"http://h{n % 7}.example/{n}" for n in range(number, number + 40)]
-    new = [n for n, a in zip(range(number, number + 40), admit(store, urls)) if a.new]
-    print(*new, flush=True)
-    number += 20
-"""
+def _admit_on_and_on(environment: dict[str, str], folder: Path, number: int, told: Any) -> None:  # noqa: ANN401 - untyped there
+    """Admit URLs by their numbers; tell after each batch which of them were new."""
+    os.environ.clear()  # it is that of the first test that forked
+    os.environ.update(environment)
+    store = open_store(folder)
+    told.send([])
+    while True:
+        urls = [f"http://h{n % 7}.example/{n}" for n in range(number, number + 40)]
+        told.send([n for n, a in enumerate(admit(store, urls), number) if a.new])
+        number += 20
 
 
 def test_a_url_that_was_answered_new_is_queued_whenever_the_process_is_killed(
     tmp_path: Path,
 ) -> None:
-    tests, rng = str(Path(__file__).parents[1]), random.Random(5)
+    rng = random.Random(5)
     reported: list[int] = []
+    forking = multiprocessing.get_context("forkserver")
+    forking.set_forkserver_preload([__name__, "support.stores"])
     for _ in range(int(os.environ.get("CANONRY_TEST_KILLS", "12"))):
-        words = [sys.executable, "-c", _BUSY, tests, str(tmp_path), str(max(reported, default=0))]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "open\n"
-            time.sleep(rng.random() * 0.1)
-            process.kill()
-            lines = process.stdout.read().splitlines(keepends=True)
-        reported += [int(n) for line in lines if line.endswith("\n") for n in line.split()]
+        news, told = forking.Pipe(duplex=False)
+        words = ({**os.environ}, tmp_path, max(reported, default=0), told)
+        process = forking.Process(target=_admit_on_and_on, args=words, daemon=True)
+        process.start()
+        told.close()
+        assert news.recv() == []
+        time.sleep(rng.random() * 0.1)
+        process.kill()
+        with news, suppress(EOFError, OSError):  # the last message may be cut
+            while True:
+                reported += news.recv()
+        process.join()
+        process.close()
+    assert len(reported) > 40
     assert len(reported) == len(set(reported)), "no URL is new twice"
     there = {int(url.rpartition("/")[2]) for url in queued(tmp_path)}
     assert set(reported) <= there, "nothing is lost"
