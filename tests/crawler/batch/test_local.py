@@ -84,7 +84,7 @@ _LINES = st.lists(
 @given(
     _LINES,
     st.sampled_from([1, 7, 64, 4096]),
-    st.sampled_from([0, 1, 4, 12]),
+    st.sampled_from([0, 1, 4] * 3 + [12]),  # rarely thousands of files
     st.sampled_from([0, 1, 200, 500]),
     st.booleans(),
 )
