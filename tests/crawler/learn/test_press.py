@@ -20,6 +20,11 @@ def press() -> list[Site]:
     return list(sites(Spec(seed=1, resources=30, press=True)))
 
 
+@pytest.fixture(scope="module")
+def another_press() -> list[Site]:
+    return list(press_sites(2, 45, adversaries=True))
+
+
 def _of_kind(press: list[Site], kind: str, *, dynamic: bool) -> Site:
     (site,) = [s for s in press if s.kind == kind and s.frame.dynamic is dynamic]
     return site
@@ -79,11 +84,10 @@ def test_fresh_names_lead_to_their_page(press: list[Site]) -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 def test_what_is_merged_there_is_true(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, dynamic: bool
+    another_press: list[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, dynamic: bool
 ) -> None:
     kinds = {"slash", "src", "session", "several", "variants", "rates", "pager, canonical first"}
-    made = press_sites(2, 45, adversaries=True)
-    given = [site for site in made if site.kind in kinds and site.frame.dynamic is dynamic]
+    given = [site for site in another_press if site.kind in kinds and site.frame.dynamic is dynamic]
     assert {site.kind for site in given} == kinds
     judged = webcrawls.crawl(tmp_path, given, monkeypatch)
     assert [pair for one in judged.decisions for pair in one.wrong] == []
