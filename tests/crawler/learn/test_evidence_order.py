@@ -3,6 +3,7 @@
 import random
 from collections.abc import Collection, Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.records import Records
@@ -137,6 +138,7 @@ def active(one: Learner) -> list[tuple[int, int]]:
     return [(rule.agree, rule.disagree) for rule in one.rules(SITE) if rule.state == "active"]
 
 
+@pytest.mark.slow
 def test_many_sets_of_outcomes_make_rules_active() -> None:
     """Otherwise the laws below would test little."""
     learners = [learn(news, 1) for news in some_of(outcomes())]

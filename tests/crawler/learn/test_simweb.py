@@ -72,6 +72,7 @@ def test_nothing_untrue_is_learned_from_adversaries(
     assert lost(judged) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["static", "dynamic"])
 def test_merges_are_right_and_most_duplicates_are_avoided(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support.sites import demo_site
 
 PAGE = Path(__file__).parents[4] / "docs/how-to/scrapy.md"
@@ -13,6 +14,7 @@ _PROGRAM = re.compile(r"\A(scrapy|canonry)\b")
 _BLOCK = re.compile(r"^```(bash|python file=(\S+))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_tutorial_runs(tmp_path: Path) -> None:
     folder, spared, ran = tmp_path, [], []
     with demo_site(products=16, guides=8) as served:
