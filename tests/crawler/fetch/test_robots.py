@@ -477,7 +477,6 @@ def test_no_robots_txt_is_too_large(tmp_path: Path, sent: Answer) -> None:
     assert found["held"] == {"robots": 1}
 
 
-@pytest.mark.slow
 def test_a_long_file_is_cut_between_lines() -> None:
     """Half of "Disallow: /private" would be "Disallow: /"."""
     rule = b"Disallow: /private\n"
