@@ -15,7 +15,6 @@ from canonry.crawler.content.noise import (
     have_other_links,
 )
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
-from canonry.crawler.content.reading import Reading
 from canonry.crawler.content.similarity import in_range
 from canonry.crawler.content.sketch import Sketch
 
@@ -151,26 +150,19 @@ class HostText:
         return Comparison(same, difference, in_doubt, steady=steady)
 
     @property
+    def changes(self) -> bool:
+        """Return True if words or numbers were seen to change by themselves."""
+        return self._noise.text or bool(self._noise.numbers)
+
+    @property
     def is_measured(self) -> bool:
         """Return True if enough answers of one URL tell what changes by itself."""
         return self._noise.pairs >= _FEW_PAIRS
 
-    def apart(self, one: Reading, other: Reading) -> bool | None:
-        """Return whether two pages that were read several times differ in what does not change.
-
-        Args:
-            one: what a page said.
-            other: what another one said.
-
-        Returns:
-            None if they seem to, and more answers have to tell; True if these are enough.
-        """
-        again = min(one.answers, other.answers) - 1
-        if not again:
-            return None
-        if not one.differs_from(other):
-            return False
-        return True if again >= self._noise.answers_to_be_sure else None
+    @property
+    def answers_to_be_sure(self) -> int:
+        """How often a page has to answer once more as before, until that is hardly chance."""
+        return self._noise.answers_to_be_sure
 
     def differ_more(self, found: Differences, *, with_one: bool = False) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.

@@ -53,12 +53,18 @@ class Reading(NamedTuple):
         """The same number of answers, without what they say."""
         return self._replace(stays=b"", shown=b"")
 
-    def differs_from(self, other: "Reading") -> bool:
-        """Return True if each answer of either page has something that none of the other has."""
+    @property
+    def changing(self) -> set[int]:
+        """The hashes of what some answers have, and others have not."""
+        found = _as_set(self.shown) - _as_set(self.stays)
+        return {one for one in found if one <= self.end}
+
+    def differences(self, other: "Reading") -> set[int]:
+        """Return the hashes of what each answer of either page has, and none of the other."""
         end = min(self.end, other.end)
         here, there = _as_set(self.stays), _as_set(other.stays)
         only = (here - _as_set(other.shown)) | (there - _as_set(self.shown))
-        return any(one <= end for one in only)
+        return {one for one in only if one <= end}
 
 
 def _as_set(hashes: bytes) -> set[int]:

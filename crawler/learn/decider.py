@@ -33,7 +33,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 _MOST_UNDECIDED = 0.5
 _TOO_MANY_UNDECIDED = 2.0
 _FEW_UNDECIDED = 4
-_TOGETHER = 8  # pages in doubt that turned out to agree, and none to be another one: so may others
+_TOGETHER = 5  # pages in doubt that turned out to agree, and none to be another one: so may others
 _LOOK_AGAIN = 8  # answers until mixes are looked for again; URLs of one, for each such answer
 
 

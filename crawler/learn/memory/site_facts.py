@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 from msgspec import structs
@@ -26,6 +26,8 @@ _MOST_EQUAL = 256  # pages remembered for one body
 _NAMES = 64  # of parameters
 _PARAMETERS = 6  # of one URL
 _SEGMENT_PARAMETER = re.compile(r";([^=;/]+)=([^;/]+)")
+_UNCHANGED = 3  # further answers of two pages, until what differs in all of them is no chance
+_CHANGING = 1 << 14  # hashes of what changes by itself
 _TELLING = 3  # names with one body that no rule makes one: more are an error page or a form
 
 
@@ -72,6 +74,18 @@ class _Body:
     names: tuple[str, ...] = ()  # each once
 
 
+class _Differing(NamedTuple):
+    """What differs in all answers of two pages.
+
+    The links of a list that is shuffled stand one behind the other by chance, and in another answer
+    they do not. So what differs has to be the same in several answers.
+    """
+
+    hashes: frozenset[int]
+    since: int  # of how many answers it is the same
+    is_settled: bool  # True if further answers need not be read
+
+
 @dataclass(slots=True)
 class SiteFacts:
     """The facts about one site.
@@ -97,7 +111,8 @@ class SiteFacts:
     kinds: KindsOfPages = field(default_factory=KindsOfPages)
     return_links: ReturnLinks = field(default_factory=ReturnLinks)
     _read: dict[str, Reading] = field(default_factory=dict)  # what pages said that were asked again
-    _told: dict[tuple[str, str], bool] = field(default_factory=dict)  # whether they are others
+    _differing: dict[tuple[str, str], _Differing] = field(default_factory=dict)  # of two pages
+    _changing: set[int] = field(default_factory=set)  # what changes by itself, of all that was read
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: FormIndex = field(default_factory=FormIndex)
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
@@ -278,6 +293,8 @@ class SiteFacts:
             return Comparison(False if another else None)
         here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
         found = self.text.compare(here, there)
+        if found.same and self._apart(one.url, other.url):
+            return found._replace(same=None, in_doubt=True, apart=True)
         if found.same is not None:
             return found
         # Other words, or numbers, are another page, too, if its own are too few for a comparison.
@@ -294,18 +311,29 @@ class SiteFacts:
     def read_again(self, url: str, reading: Reading) -> None:
         """Remember what a page says that was asked to see whether it is another one."""
         known = self._read.get(url)
-        self._read[url] = reading if known is None else known.and_then(reading)
+        if known is not None:
+            reading = known.and_then(reading)
+            if len(self._changing) < _CHANGING:
+                self._changing |= reading.changing
+        self._read[url] = reading
 
     def _apart(self, one: str, other: str) -> bool | None:
         """Return whether two pages stay apart, as `Comparison` says; None if nobody asked."""
-        told = self._told.get((one, other))
+        pair = min(one, other), max(one, other)
+        known = self._differing.get(pair)
+        if known is not None and known.is_settled:
+            return not known.hashes <= self._changing
         its, theirs = self._read.get(one), self._read.get(other)
-        if told is None and its is not None and theirs is not None:
-            told = self.text.apart(its, theirs)
-            if told is not None:  # then they are not needed any more
-                self._told[one, other] = self._told[other, one] = told
-                self._read[one], self._read[other] = its.forgotten, theirs.forgotten
-        return told
+        if its is None or theirs is None or (answers := min(its.answers, theirs.answers)) == 1:
+            return None
+        differing = frozenset(its.differences(theirs) - self._changing)
+        since = known.since if known is not None and known.hashes == differing else answers
+        is_enough = answers - since >= _UNCHANGED and answers > self.text.answers_to_be_sure
+        is_settled = is_enough or not differing
+        self._differing[pair] = _Differing(differing, since, is_settled)
+        if is_settled:  # then they are not needed any more
+            self._read[one], self._read[other] = its.forgotten, theirs.forgotten
+        return bool(differing) if is_settled else None
 
     def _show_others(self, one: bytes, other: bytes) -> bool:
         """Return True if pages of one kind are others if they differ: so many are the same."""

@@ -237,6 +237,15 @@ class RuleTally:
         """Return the URLs that speak against the rule by where they lead, or by their content."""
         return self._that_say(self.against() - ANSWERS)
 
+    def that_are_the_same(self) -> list[str]:
+        """Return the URLs that speak for the rule by their content."""
+        return self._that_say({Stance.SAME})
+
+    @property
+    def apart(self) -> int:
+        """How many paths have a page that was read again, and is another one."""
+        return self._counts.number(Stance.APART)
+
     def that_are_open(self) -> list[str]:
         """Return the URLs of which it is not known whether they are the same page as another."""
         return self._that_say(OPEN)
@@ -287,8 +296,7 @@ class RuleTally:
     @property
     def told_together(self) -> int:
         """How many paths agree after they were asked again; 0 if a page is another one."""
-        apart = self._counts.number(Stance.APART)
-        return 0 if apart else self._counts.number(Stance.TOGETHER)
+        return 0 if self.apart else self._counts.number(Stance.TOGETHER)
 
     def parts(self) -> list[str]:
         """Return the parts of the site that have verdicts: the first directories of paths."""

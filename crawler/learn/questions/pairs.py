@@ -6,6 +6,7 @@ the one that it was compared with are both asked again.
 
 from collections.abc import Iterator, Sequence
 from heapq import nlargest
+from typing import NamedTuple
 
 from canonry.crawler.content.differences import Difference
 from canonry.crawler.learn.memory.known_site import KnownSite
@@ -17,9 +18,12 @@ _AT_ONCE = 2  # pairs
 _FOR_ONE = 4  # pairs for one rule
 _MOST = 10  # ... if pages in doubt keep it back
 _LATER = 8  # pages in doubt, for each further pair of an active one
+_TO_BE_SURE = 2  # pairs for one rule, if no page is in doubt
+_SELDOM = 256  # answers, for each further one of an active rule
+_LATEST = 64  # pages that are looked at for that
 _OF_SITE = 16  # pairs for all rules of a site ...
 _SHARE = 32  # ... and one more for so many answers
-_TIMES = 5  # that a page is read
+_TIMES = 6  # that a page is read
 _NEARLY = 16  # paths
 _LARGE = 64  # answers
 
@@ -35,30 +39,26 @@ def more_if_large(site: KnownSite) -> int:
 
 
 def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
-    """Return pages in doubt that differ most, each with the one that it was compared with.
+    """Return pages to ask again and to read, each with the one that it was compared with.
 
-    Those come first in which something differs that was never seen to change. As pages are chosen
-    by how much they differ, they do not tell how much changes by itself. Those that seem to be
-    others are asked again.
+    Those come first in which something differs that was never seen to change, then those in doubt,
+    and of these the ones that differ most. As pages are chosen by how much they differ, they do not
+    tell how much changes by itself. Those that seem to be others are asked again.
 
     Args:
         site: the pages'.
         doubtful: the rules with many pages in doubt; if there are none, those that are nearly
-            proven or active, and have some.
+            proven, or active.
     """
     if not site.known.text.is_measured:
         return []
     again = [pair for pair in site.pairs if _may_be_apart(site, *pair)]
     ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
     left = _OF_SITE + site.answers // _SHARE - len(site.apart) // 2
-    kept_back = [
-        tally
-        for tally in (doubtful or _to_be_sure_of(site) if left > 0 else ())
-        if tally.pairs < _most_pairs(site, tally, steady=True)
-    ]
-    in_doubt = {found for tally in kept_back for found in _in_doubt(site, tally)}
-    new = [(url, other) for _steady, _difference, url, other in nlargest(_AT_ONCE, in_doubt)]
-    for tally in kept_back:
+    tallies = (doubtful or _to_be_sure_of(site)) if left > 0 else []
+    found = {pair for tally in tallies for pair in (*_in_doubt(site, tally), *_same(site, tally))}
+    new = [(pair.url, pair.other) for pair in nlargest(_AT_ONCE, found)]
+    for tally in tallies:
         if its := sum(url in tally.results for url, _other in new):
             tally.doubts.clear()
             tally.pairs += its
@@ -67,25 +67,48 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     return [url for pair in (*ready, *new) for url in pair]
 
 
-def _in_doubt(site: KnownSite, tally: RuleTally) -> Iterator[tuple[int, Difference, str, str]]:
-    """Yield the pages in doubt that may be asked again for a rule's sake.
+class _Pair(NamedTuple):
+    """Two pages that may be read; the larger one is asked first."""
 
-    Each comes with how much of it differs that was never seen to change, how much in all, its URL,
-    and that of the page with which it was compared.
-    """
+    steady: int  # how much differs that was never seen to change
+    in_doubt: int  # 1 if it is not known whether they are the same
+    difference: Difference
+    url: str
+    other: str
+
+
+def _in_doubt(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
+    """Yield the pages in doubt that may be read for a rule's sake."""
+    if tally.pairs >= _most_pairs(site, tally, steady=True):
+        return
     for url in tally.that_are_open():
         other = _compared_with(site, tally, url)
         if other is None or not site.repeated.keys().isdisjoint((url, other.url)):
             continue
         steady = site.known.compare(site.known.facts[url], other).steady
         if tally.pairs < _most_pairs(site, tally, steady=steady > 0):
-            yield steady, tally.compared.of(url), url, other.url
+            yield _Pair(steady, 1, tally.compared.of(url), url, other.url)
+
+
+def _same(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
+    """Yield pages that seem the same, since all that differs stands where something changes.
+
+    What selects may stand there, too: no sketch tells a price from the prices of a teaser.
+    """
+    if tally.pairs >= _most_to_be_sure(site, tally):
+        return
+    for url in tally.that_are_the_same()[-_LATEST:]:
+        fact, other = site.known.facts.get(url), _compared_with(site, tally, url)
+        if fact is None or other is None or fact.sketch == other.sketch:
+            continue
+        if site.repeated.keys().isdisjoint((url, other.url)):
+            yield _Pair(0, 0, tally.compared.of(url), url, other.url)
 
 
 def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
-    """Return the rules that are nearly proven, or active, with some pages in doubt.
+    """Return the rules that are nearly proven, or active, of which some pages are to be read.
 
-    Of those that are nearly proven, pages are asked again once.
+    Of those that are nearly proven, pages in doubt are read once.
     """
     found = []
     for tally in site.tallies.values():
@@ -93,7 +116,8 @@ def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
         if rule is None:
             continue
         is_new = not tally.pairs and tally.undecided >= _AT_ONCE and is_nearly_proven(rule)
-        if is_new or (rule.state == "active" and tally.undecided):
+        is_open = is_new or (rule.state == "active" and tally.undecided)
+        if is_open or tally.pairs < _most_to_be_sure(site, tally):
             found.append(tally)
     return found
 
@@ -107,6 +131,21 @@ def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
         return True  # one has not answered yet
     found = site.known.compare(one, two)
     return found.same is None and found.apart is None
+
+
+def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
+    """Return how many pairs of pages are read for a rule, although none is in doubt.
+
+    None are where nothing changes. If one turns out to be two pages, there are more.
+    """
+    rule = site.rules.get(tally.rewrite)
+    if rule is None or rule.agree <= rule.moved or not site.known.text.changes:
+        return 0
+    if not (rule.state == "active" or is_nearly_proven(rule)):
+        return 0
+    if tally.apart:
+        return _MOST
+    return _TO_BE_SURE + (site.answers // _SELDOM if rule.state == "active" else 0)
 
 
 def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
@@ -124,8 +163,10 @@ def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
     if rule is None or not (rule.state == "active" or is_nearly_proven(rule)):
         return 0
     are_many = 2 * tally.undecided > tally.totals().agree
-    later = tally.undecided // _LATER if rule.state == "active" else 0
-    return (_MOST if steady or are_many else _FOR_ONE) + later
+    most = _MOST if steady or are_many else _FOR_ONE
+    if rule.state == "active":  # if one is another page, all that are in doubt may be
+        most += tally.undecided // (1 if tally.apart else _LATER)
+    return most
 
 
 def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:

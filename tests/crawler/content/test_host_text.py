@@ -1,14 +1,12 @@
 """Comparing the pages of a host: template, noise, what is missing; in any order."""
 
 import random
-from functools import reduce
 
 import pytest
 
 from canonry.crawler.content.differences import Differences
 from canonry.crawler.content.host_text import HostText
-from canonry.crawler.content.reading import Reading
-from canonry.crawler.content.sketch import Sketch, hashes_of, sketch
+from canonry.crawler.content.sketch import Sketch, sketch
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "bdfgklmnprst"]
 FRAME = " ".join(random.Random("frame").choices(WORDS, k=60))
@@ -210,20 +208,6 @@ def test_where_one_number_has_changed_once_many_pairs_show_that_numbers_select(
         assert found.same is (None if n < others else True), "one pair does not tell"
         differences.set(str(n), found.difference)
     assert known.differ_more(differences) is differ
-
-
-def test_pages_that_were_read_stay_apart_by_what_each_answer_has() -> None:
-    made = host(40, *TICKS)
-
-    def read(*prices: int) -> Reading:
-        each = [f"<p>it is 10.{n}, price {price} euros" for n, price in enumerate(prices)]
-        found = [hashes_of(body.encode(), "text/html") for body in each]
-        return reduce(Reading.and_then, [Reading.of(one) for one in found if one is not None])
-
-    assert made.apart(read(5), read(7)) is None, "one answer does not tell what stays"
-    assert made.apart(read(5, 5), read(7, 7)) is None, "where few pages were asked twice, more do"
-    assert made.apart(read(5, 5, 5), read(7, 7, 7)) is True
-    assert made.apart(read(5, 6), read(7, 6)) is False, "it changes"
 
 
 def offered(name: str, number: int, stock: str = "in stock", words: int = 300) -> Sketch:

@@ -30,7 +30,7 @@ def two(own: str, first: int = 0) -> Reading:
 
 
 def test_what_changes_by_itself_keeps_no_pages_apart() -> None:
-    assert not two("in stock").differs_from(two("in stock", 2))
+    assert not two("in stock").differences(two("in stock", 2))
 
 
 @pytest.mark.parametrize(
@@ -46,20 +46,20 @@ def test_what_changes_by_itself_keeps_no_pages_apart() -> None:
 )
 def test_one_word_one_number_one_link_or_another_order_do(other: str) -> None:
     for plain in ("in stock", "out in stock of"):
-        assert two(plain).differs_from(two(other, 2))
-        assert two(other, 2).differs_from(two(plain))
+        assert two(plain).differences(two(other, 2))
+        assert two(other, 2).differences(two(plain))
 
 
 def test_the_value_of_a_number_and_where_a_link_leads_do() -> None:
-    assert two("costs 5 euros").differs_from(two("costs 6 euros", 2))
+    assert two("costs 5 euros").differences(two("costs 6 euros", 2))
     epub, plain = ('<a href="/f/1.epub?x=1">get</a>', '<a href="/f/1.txt">get</a>')
-    assert two(epub).differs_from(two(plain, 2))
-    assert not two(epub).differs_from(two('<a href="/f/1.epub?x=2">get</a>', 2)), "nor its query"
+    assert two(epub).differences(two(plain, 2))
+    assert not two(epub).differences(two('<a href="/f/1.epub?x=2">get</a>', 2)), "nor its query"
 
 
 def test_what_only_one_answer_has_does_not() -> None:
     answers = [shown("in stock", 0), shown("in stock and reduced", 1)]
-    assert not read(*answers).differs_from(two("in stock", 2))
+    assert not read(*answers).differences(two("in stock", 2))
     assert read(*answers, shown("in stock", 5)).answers == 3
 
 
@@ -67,10 +67,10 @@ def test_of_a_large_page_a_part_is_compared_that_both_have() -> None:
     long = [" ".join(random.Random(n).choices(WORDS, k=20_000)) for n in range(2)]
     one, other = read(long[0], long[0]), read(long[1], long[1])
     assert len(one.stays) == len(one.shown) == 4 * MOST
-    assert one.differs_from(other)
+    assert one.differences(other)
     cut = Reading(2, one.stays[: 4 * 99], one.shown[: 4 * 99], memoryview(one.stays).cast("I")[98])
-    assert not cut.differs_from(one)
-    assert not one.differs_from(cut)
+    assert not cut.differences(one)
+    assert not one.differences(cut)
 
 
 def test_what_is_settled_is_forgotten_and_how_often_it_was_asked_is_not() -> None:
