@@ -1,7 +1,7 @@
 """The reading of a page: all that its visible text says. Two readings tell any change of it.
 
-A sketch has a fifteenth of a small page's words, and less of a large one. So pages whose sketches
-do not tell whether they are the same are asked again, and read. Pure.
+A sketch has a few shingles of a page. So pages whose sketches do not tell whether they are the same
+are asked again, and read. Pure.
 """
 
 from array import array
