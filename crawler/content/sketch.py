@@ -106,7 +106,7 @@ def encoded_sketch(body: bytes, content_type: str | None) -> bytes | None:
 
 
 def hashes_of(body: bytes, content_type: str | None) -> bytes | None:
-    """Return the hashes of all that a body says, for a `Reading`; None if it is not text."""
+    """Return the hashes of all that a body says, for a `PageReading`; None if it is not text."""
     markup = _is_markup(body, content_type)
     return None if markup is None else _read(body, markup)
 

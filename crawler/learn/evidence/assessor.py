@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
-from canonry.crawler.content.reading import Reading
+from canonry.crawler.content.page_reading import PageReading
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
 from canonry.crawler.learn.evidence.proposals import opposite, proposals
@@ -113,7 +113,7 @@ class Assessor:
             return
         if url in site.apart:
             if hashes is not None:
-                site.known.read_again(url, Reading.of(hashes))
+                site.known.read_again(url, PageReading.of(hashes))
             self._outdated.setdefault(site_of(Parts.of(url)), site.answers)
             return
         kind = site.known.kinds.of(fact.sketch)

@@ -12,7 +12,7 @@ from msgspec import structs
 from canonry.canon.learned import SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
-from canonry.crawler.content.reading import Reading
+from canonry.crawler.content.page_reading import PageReading
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.canonical_links import CanonicalLinks
 from canonry.crawler.learn.memory.form_index import FormIndex
@@ -110,7 +110,9 @@ class SiteFacts:
     missing: bytes | None = None
     kinds: KindsOfPages = field(default_factory=KindsOfPages)
     return_links: ReturnLinks = field(default_factory=ReturnLinks)
-    _read: dict[str, Reading] = field(default_factory=dict)  # what pages said that were asked again
+    _read: dict[str, PageReading] = field(
+        default_factory=dict
+    )  # what pages said that were asked again
     _differing: dict[tuple[str, str], _Differing] = field(default_factory=dict)  # of two pages
     _changing: set[int] = field(default_factory=set)  # what changes by itself, of all that was read
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
@@ -308,7 +310,7 @@ class SiteFacts:
         known = self._read.get(url)
         return 0 if known is None else known.answers
 
-    def read_again(self, url: str, reading: Reading) -> None:
+    def read_again(self, url: str, reading: PageReading) -> None:
         """Remember what a page says that was asked to see whether it is another one."""
         known = self._read.get(url)
         if known is not None:

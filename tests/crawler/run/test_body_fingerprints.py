@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from canonry.crawler.content.sketch import encoded_sketch
+from canonry.crawler.content.sketch import encoded_sketch, hashes_of
 from canonry.crawler.run import body_fingerprints
 from canonry.crawler.run.body_fingerprints import Fingerprints
 
@@ -17,11 +17,15 @@ def test_each_body_gets_its_own() -> None:
     async def run() -> None:
         made = Fingerprints()
         found = await asyncio.gather(*(made.of(b, "text/html", sketched=True) for b in BODIES * 3))
-        for body, (digest, sketch) in zip(BODIES * 3, found, strict=True):
+        for body, (digest, sketch, hashes) in zip(BODIES * 3, found, strict=True):
             assert digest == hashlib.blake2b(body, digest_size=16).digest()
             assert sketch == encoded_sketch(body, "text/html") is not None
+            assert hashes is None
         assert all(one != other for one, other in pairwise(found))
         assert (await made.of(BODIES[5], "text/html", sketched=False)).sketch is None
+        for body in BODIES[:: len(BODIES) - 1]:  # a small one, and a large one
+            read = await made.of(body, "text/html", sketched=True, read=True)
+            assert read.hashes == hashes_of(body, "text/html")
 
     asyncio.run(run())
 
@@ -43,7 +47,7 @@ def test_visits_that_are_cancelled_or_fail_are_no_fault_of_others(
         found = await asyncio.gather(*visits, return_exceptions=True)
         assert isinstance(found[0], asyncio.CancelledError)
         assert isinstance(found[1], MemoryError)
-        assert found[2] == (hashlib.blake2b(large[2], digest_size=16).digest(), b"a sketch")
+        assert found[2] == (hashlib.blake2b(large[2], digest_size=16).digest(), b"a sketch", None)
         assert isinstance(found[4], MemoryError)
         assert found[5] == found[2]
 

@@ -1,7 +1,7 @@
 """Pages that were asked again and read: others, the same, or not yet known."""
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.content.reading import Reading
+from canonry.crawler.content.page_reading import PageReading
 from canonry.crawler.content.sketch import Sketch, encoded_sketch, hashes_of, sketch
 from canonry.crawler.learn.memory.site_facts import Fact, SiteFacts
 
@@ -44,7 +44,7 @@ def read(known: SiteFacts, url: str, *bodies: bytes) -> None:
     for body in bodies:
         hashes = hashes_of(body, "text/html")
         assert hashes is not None
-        known.read_again(url, Reading.of(hashes))
+        known.read_again(url, PageReading.of(hashes))
 
 
 def two(known: SiteFacts, price: int) -> tuple[Fact, Fact]:

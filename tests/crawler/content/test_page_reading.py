@@ -5,7 +5,7 @@ from functools import reduce
 
 import pytest
 
-from canonry.crawler.content.reading import MOST, Reading
+from canonry.crawler.content.page_reading import MOST, PageReading
 from canonry.crawler.content.sketch import hashes_of
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "bdfgklmnprst"]
@@ -13,10 +13,12 @@ TEXT = " ".join(random.Random("text").choices(WORDS, k=300))
 TEASERS = [" ".join(random.Random(f"teaser {n}").choices(WORDS, k=12)) for n in range(9)]
 
 
-def read(*bodies: str) -> Reading:
+def read(*bodies: str) -> PageReading:
     """Return the reading of the answers of a page."""
     each = [hashes_of(body.encode(), "text/html") for body in bodies]
-    return reduce(Reading.and_then, [Reading.of(hashes) for hashes in each if hashes is not None])
+    return reduce(
+        PageReading.and_then, [PageReading.of(hashes) for hashes in each if hashes is not None]
+    )
 
 
 def shown(own: str, teaser: int) -> str:
@@ -24,7 +26,7 @@ def shown(own: str, teaser: int) -> str:
     return f"<h1>Thing</h1><p>{TEXT}</p><p>{own}</p><p>{TEASERS[teaser]}</p><i>{teaser * 31} ms</i>"
 
 
-def two(own: str, first: int = 0) -> Reading:
+def two(own: str, first: int = 0) -> PageReading:
     """Return the reading of two answers."""
     return read(shown(own, first), shown(own, first + 1))
 
@@ -68,13 +70,15 @@ def test_of_a_large_page_a_part_is_compared_that_both_have() -> None:
     one, other = read(long[0], long[0]), read(long[1], long[1])
     assert len(one.stays) == len(one.shown) == 4 * MOST
     assert one.differences(other)
-    cut = Reading(2, one.stays[: 4 * 99], one.shown[: 4 * 99], memoryview(one.stays).cast("I")[98])
+    cut = PageReading(
+        2, one.stays[: 4 * 99], one.shown[: 4 * 99], memoryview(one.stays).cast("I")[98]
+    )
     assert not cut.differences(one)
     assert not one.differences(cut)
 
 
 def test_what_is_settled_is_forgotten_and_how_often_it_was_asked_is_not() -> None:
-    assert two("in stock").forgotten == Reading(2, b"", b"", two("in stock").end)
+    assert two("in stock").forgotten == PageReading(2, b"", b"", two("in stock").end)
 
 
 def test_what_is_not_text_is_not_read() -> None:

@@ -12,7 +12,7 @@ MOST = 4096  # hashes of a page: the smallest ones
 _ALL = 0xFFFFFFFF
 
 
-class Reading(NamedTuple):
+class PageReading(NamedTuple):
     """What a page says in each of its answers, and in any of them.
 
     Attributes:
@@ -28,7 +28,7 @@ class Reading(NamedTuple):
     end: int
 
     @classmethod
-    def of(cls, hashes: bytes) -> "Reading":
+    def of(cls, hashes: bytes) -> "PageReading":
         """Return the reading of one answer.
 
         Args:
@@ -39,9 +39,9 @@ class Reading(NamedTuple):
         smallest = _as_bytes(kept[:MOST])
         return cls(1, smallest, smallest, end)
 
-    def and_then(self, other: "Reading") -> "Reading":
+    def and_then(self, other: "PageReading") -> "PageReading":
         """Return the reading of these answers and of further ones."""
-        return Reading(
+        return PageReading(
             self.answers + other.answers,
             _as_bytes(_as_set(self.stays) & _as_set(other.stays)),
             _as_bytes(_as_set(self.shown) | _as_set(other.shown)),
@@ -49,7 +49,7 @@ class Reading(NamedTuple):
         )
 
     @property
-    def forgotten(self) -> "Reading":
+    def forgotten(self) -> "PageReading":
         """The same number of answers, without what they say."""
         return self._replace(stays=b"", shown=b"")
 
@@ -59,7 +59,7 @@ class Reading(NamedTuple):
         found = _as_set(self.shown) - _as_set(self.stays)
         return {one for one in found if one <= self.end}
 
-    def differences(self, other: "Reading") -> set[int]:
+    def differences(self, other: "PageReading") -> set[int]:
         """Return the hashes of what each answer of either page has, and none of the other."""
         end = min(self.end, other.end)
         here, there = _as_set(self.stays), _as_set(other.stays)
