@@ -110,9 +110,7 @@ class SiteFacts:
     missing: bytes | None = None
     kinds: KindsOfPages = field(default_factory=KindsOfPages)
     return_links: ReturnLinks = field(default_factory=ReturnLinks)
-    _read: dict[str, PageReading] = field(
-        default_factory=dict
-    )  # what pages said that were asked again
+    _read: dict[str, PageReading] = field(default_factory=dict)  # of pages that were asked again
     _differing: dict[tuple[str, str], _Differing] = field(default_factory=dict)  # of two pages
     _changing: set[int] = field(default_factory=set)  # what changes by itself, of all that was read
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
@@ -295,7 +293,7 @@ class SiteFacts:
             return Comparison(False if another else None)
         here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
         found = self.text.compare(here, there)
-        if found.same and self._apart(one.url, other.url):
+        if found.same and self.apart(one.url, other.url):
             return found._replace(same=None, in_doubt=True, apart=True)
         if found.same is not None:
             return found
@@ -303,7 +301,7 @@ class SiteFacts:
         may_be_other = found.in_doubt or _words(here) != _words(there)
         if may_be_other and self._show_others(one.sketch, other.sketch):
             return Comparison(same=False)
-        return found._replace(apart=self._apart(one.url, other.url))
+        return found._replace(apart=self.apart(one.url, other.url))
 
     def times_read(self, url: str) -> int:
         """Return how often a page was read that was asked to see whether it is another one."""
@@ -319,8 +317,8 @@ class SiteFacts:
                 self._changing |= reading.changing
         self._read[url] = reading
 
-    def _apart(self, one: str, other: str) -> bool | None:
-        """Return whether two pages stay apart, as `Comparison` says; None if nobody asked."""
+    def apart(self, one: str, other: str) -> bool | None:
+        """Return whether two pages that were read are others; None if that is not known yet."""
         pair = min(one, other), max(one, other)
         known = self._differing.get(pair)
         if known is not None and known.is_settled:

@@ -129,8 +129,7 @@ def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
         return False
     if not (site.repeated[url] and site.repeated[other]):
         return True  # one has not answered yet
-    found = site.known.compare(one, two)
-    return found.same is None and found.apart is None
+    return site.known.apart(url, other) is None and site.known.is_same(one, two) is not False
 
 
 def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:

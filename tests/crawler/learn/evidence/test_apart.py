@@ -143,3 +143,16 @@ def test_words_that_stand_where_a_teaser_does_keep_a_parameter(seed: int) -> Non
     found = states(learn(named(body, 200)))
     assert found["ref"] == "active"
     assert found["size"] != "active"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pages_that_seem_the_same_are_read_where_something_changes(seed: int) -> None:
+    """A code stands after the same word as a number that changes, and no page is in doubt."""
+    rng = random.Random(seed)
+
+    def body(n: int, name: str) -> Callable[[], bytes]:
+        return partial(page, n, rng, f"request {1000 + n + 500 * (name == '?size=L')}")
+
+    found = states(learn(named(body)))
+    assert found["ref"] == "active"
+    assert found["size"] != "active"
