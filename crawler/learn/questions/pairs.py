@@ -19,7 +19,8 @@ _FOR_ONE = 4  # pairs for one rule
 _MOST = 10  # ... if pages in doubt keep it back
 _LATER = 8  # pages in doubt, for each further pair of an active one
 _TO_BE_SURE = 2  # pairs for one rule, if no page is in doubt
-_SELDOM = 256  # answers, for each further one of an active rule
+_SELDOM = 256  # answers, for each further one of an active rule, ...
+_ENOUGH = 8  # ... and for each pair of a site beyond so many
 _LATEST = 64  # pages that are looked at for that
 _OF_SITE = 16  # pairs for all rules of a site ...
 _SHARE = 32  # ... and one more for so many answers
@@ -135,7 +136,8 @@ def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
 def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
     """Return how many pairs of pages are read for a rule, although none is in doubt.
 
-    None are where nothing changes. If one turns out to be two pages, there are more.
+    None are where nothing changes, or where enough pairs of the site are read already, since there
+    are many rules. If one turns out to be two pages, there are more.
     """
     rule = site.rules.get(tally.rewrite)
     if rule is None or rule.agree <= rule.moved or not site.known.text.changes:
@@ -144,7 +146,10 @@ def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
         return 0
     if tally.apart:
         return _MOST
-    return _TO_BE_SURE + (site.answers // _SELDOM if rule.state == "active" else 0)
+    later = site.answers // _SELDOM
+    if len(site.apart) // 2 >= _ENOUGH + later:
+        return 0
+    return _TO_BE_SURE + (later if rule.state == "active" else 0)
 
 
 def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
