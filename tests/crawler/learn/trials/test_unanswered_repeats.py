@@ -9,7 +9,7 @@ from support.made_pages import aged
 from support.servers import Answer, ok
 
 FILES = 300
-SWITCH = 356  # answers, after which the pages show another age
+SWITCH = 330  # answers, after which the pages show another age
 
 
 def test_a_rule_does_not_hold_pages_because_it_waits_for_answers(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_rule_does_not_hold_pages_because_it_waits_for_answers(tmp_path: Path)
             return ok(b"", status="500 Internal Server Error")
         return ok(aged(int(name), asked.total() > SWITCH), "Content-Type: text/html")
 
-    crawl(tmp_path, answer, timeout=60.0)
+    crawl(tmp_path, answer, timeout=60.0, concurrency=1)  # the answers always come in one order
     store = sqlite3.connect(tmp_path / "store.db")
     [(held,)] = store.execute("SELECT count(*) FROM urls WHERE state = 4").fetchall()
     store.close()
