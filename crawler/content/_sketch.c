@@ -10,7 +10,7 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 5 }; /* has to equal VERSION in plain_scan.py: raise both when sketches change */
+enum { VERSION = 5 }; /* has to equal VERSION in plain_scan.py: raise both when what it gives changes */
 enum { SHINGLES = 15, NUMBERS = 32, PASSAGES = 24, IN_HEADINGS = 64, CACHE = 256 };
 enum { HEAD = 9 + NUMBERS + PASSAGES / 2 + 1 };
 
@@ -428,18 +428,31 @@ static byte *put(byte *out, uint32_t value, int bytes) { /* big-endian */
     return out;
 }
 
-static PyObject *scan(PyObject *module, PyObject *args) {
-    (void)module;
+/* Scan the body that a function was called with; return 0, with an error, if that is not possible.
+ * If all that it says is wanted, the caller frees the hashes. */
+static int scanned(Scan *s, PyObject *args, int is_read) {
     Py_buffer body;
     int markup;
-    if (!PyArg_ParseTuple(args, "y*p", &body, &markup)) return NULL;
-    Scan s = {.begin = body.buf, .end = (const byte *)body.buf + body.len, .whole = 1, .most = 0xFFFFFF};
-    memset(s.cache, 0xFF, sizeof s.cache);
-    begin_passage(&s, 0);
+    if (!PyArg_ParseTuple(args, "y*p", &body, &markup)) return 0;
+    *s = (Scan){.begin = body.buf, .end = (const byte *)body.buf + body.len, .whole = 1, .most = 0xFFFFFF};
+    memset(s->cache, 0xFF, sizeof s->cache);
+    begin_passage(s, 0);
+    if (is_read && !(s->read = PyMem_RawMalloc(sizeof *s->read * ((size_t)body.len / 2 + 1)))) {
+        PyBuffer_Release(&body);
+        PyErr_NoMemory();
+        return 0;
+    }
     Py_BEGIN_ALLOW_THREADS
-    scan_all(&s, markup);
+    scan_all(s, markup);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&body);
+    return 1;
+}
+
+static PyObject *scan(PyObject *module, PyObject *args) {
+    (void)module;
+    Scan s;
+    if (!scanned(&s, args, 0)) return NULL;
     byte out[HEAD + 3 * SHINGLES], *end = out;
     end = put(end, (uint32_t)(s.kept | (s.whole ? 0x80 : 0)), 1);
     end = put(end, (uint32_t)(s.heading >> 32), 4);
@@ -455,22 +468,10 @@ static PyObject *scan(PyObject *module, PyObject *args) {
 
 static PyObject *read_all(PyObject *module, PyObject *args) {
     (void)module;
-    Py_buffer body;
-    int markup;
-    if (!PyArg_ParseTuple(args, "y*p", &body, &markup)) return NULL;
-    uint32_t *read = PyMem_RawMalloc(sizeof *read * ((size_t)body.len / 2 + 1));
-    if (!read) {
-        PyBuffer_Release(&body);
-        return PyErr_NoMemory();
-    }
-    Scan s = {.begin = body.buf, .end = (const byte *)body.buf + body.len, .read = read};
-    begin_passage(&s, 0);
-    Py_BEGIN_ALLOW_THREADS
-    scan_all(&s, markup);
-    Py_END_ALLOW_THREADS
-    PyBuffer_Release(&body);
-    PyObject *found = PyBytes_FromStringAndSize((const char *)read, (Py_ssize_t)(s.number * sizeof *read));
-    PyMem_RawFree(read);
+    Scan s;
+    if (!scanned(&s, args, 1)) return NULL;
+    PyObject *found = PyBytes_FromStringAndSize((const char *)s.read, (Py_ssize_t)(s.number * sizeof *s.read));
+    PyMem_RawFree(s.read);
     return found;
 }
 

@@ -13,7 +13,7 @@ from array import array
 from bisect import insort
 from functools import lru_cache
 
-VERSION = 5  # the compiled kernel has the same: raise both when sketches change
+VERSION = 5  # the compiled kernel has the same: raise both when what it gives changes
 MOST_SHINGLES = 15
 NUMBERS = 32  # buckets; the first one is for the numbers in headings
 PASSAGES = 24  # buckets of four bits; each passage has two

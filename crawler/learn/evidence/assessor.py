@@ -105,7 +105,8 @@ class Assessor:
 
         Where it was asked to see whether it is another page, all that it says is compared.
         """
-        site = self._memory.site(site_of(Parts.of(url)))
+        name = site_in(url)
+        site = self._memory.site(name)
         if url in site.repeated:
             site.repeated[url] = True
         fact = site.known.facts.get(url)
@@ -113,8 +114,8 @@ class Assessor:
             return
         if url in site.apart:
             if hashes is not None:
-                site.known.read_again(url, PageReading.of(hashes))
-            self._outdated.setdefault(site_of(Parts.of(url)), site.answers)
+                site.known.read.add(url, PageReading.of(hashes))
+            self._outdated.setdefault(name, site.answers)
             return
         kind = site.known.kinds.of(fact.sketch)
         if not kind.add_repeat(is_same=fact.digest == digest):
@@ -122,7 +123,7 @@ class Assessor:
         before = site.known.text.generation
         site.known.text.twice(Sketch.decode(fact.sketch), Sketch.decode(sketch))
         if site.known.text.generation != before:
-            self._outdated.setdefault(site_of(Parts.of(url)), site.answers)
+            self._outdated.setdefault(name, site.answers)
 
     def add_missing(self, name: str, digest: bytes, sketch: bytes | None) -> None:
         """Add the answer of a site, with status 200, for what does not exist."""

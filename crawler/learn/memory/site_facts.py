@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 from msgspec import structs
@@ -12,12 +12,12 @@ from msgspec import structs
 from canonry.canon.learned import SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
-from canonry.crawler.content.page_reading import PageReading
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.memory.canonical_links import CanonicalLinks
 from canonry.crawler.learn.memory.form_index import FormIndex
 from canonry.crawler.learn.memory.loose_forms import loose_path
 from canonry.crawler.learn.memory.parameter_values import ParameterValues
+from canonry.crawler.learn.memory.read_pages import ReadPages
 from canonry.crawler.learn.memory.return_links import ReturnLinks
 from canonry.crawler.learn.memory.steadiness import KindsOfPages, Steadiness
 
@@ -26,8 +26,6 @@ _MOST_EQUAL = 256  # pages remembered for one body
 _NAMES = 64  # of parameters
 _PARAMETERS = 6  # of one URL
 _SEGMENT_PARAMETER = re.compile(r";([^=;/]+)=([^;/]+)")
-_UNCHANGED = 3  # further answers of two pages, until what differs in all of them is no chance
-_CHANGING = 1 << 14  # hashes of what changes by itself
 _TELLING = 3  # names with one body that no rule makes one: more are an error page or a form
 
 
@@ -74,18 +72,6 @@ class _Body:
     names: tuple[str, ...] = ()  # each once
 
 
-class _Differing(NamedTuple):
-    """What differs in all answers of two pages.
-
-    The links of a list that is shuffled stand one behind the other by chance, and in another answer
-    they do not. So what differs has to be the same in several answers.
-    """
-
-    hashes: frozenset[int]
-    since: int  # of how many answers it is the same
-    is_settled: bool  # True if further answers need not be read
-
-
 @dataclass(slots=True)
 class SiteFacts:
     """The facts about one site.
@@ -98,6 +84,7 @@ class SiteFacts:
         missing: the digest of the body that the site answers with for what does not exist.
         kinds: of pages of text: whether they change by themselves.
         return_links: parameters that name the page which a link stands on.
+        read: the pages that were asked again to see whether they are others.
 
     Nearly all bodies and most forms belong to one page. Then its URL stands there alone, which is
     half of all memory that a page takes.
@@ -110,9 +97,7 @@ class SiteFacts:
     missing: bytes | None = None
     kinds: KindsOfPages = field(default_factory=KindsOfPages)
     return_links: ReturnLinks = field(default_factory=ReturnLinks)
-    _read: dict[str, PageReading] = field(default_factory=dict)  # of pages that were asked again
-    _differing: dict[tuple[str, str], _Differing] = field(default_factory=dict)  # of two pages
-    _changing: set[int] = field(default_factory=set)  # what changes by itself, of all that was read
+    read: ReadPages = field(default_factory=ReadPages)
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: FormIndex = field(default_factory=FormIndex)
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
@@ -303,37 +288,9 @@ class SiteFacts:
             return Comparison(same=False)
         return found._replace(apart=self.apart(one.url, other.url))
 
-    def times_read(self, url: str) -> int:
-        """Return how often a page was read that was asked to see whether it is another one."""
-        known = self._read.get(url)
-        return 0 if known is None else known.answers
-
-    def read_again(self, url: str, reading: PageReading) -> None:
-        """Remember what a page says that was asked to see whether it is another one."""
-        known = self._read.get(url)
-        if known is not None:
-            reading = known.and_then(reading)
-            if len(self._changing) < _CHANGING:
-                self._changing |= reading.changing
-        self._read[url] = reading
-
     def apart(self, one: str, other: str) -> bool | None:
         """Return whether two pages that were read are others; None if that is not known yet."""
-        pair = min(one, other), max(one, other)
-        known = self._differing.get(pair)
-        if known is not None and known.is_settled:
-            return not known.hashes <= self._changing
-        its, theirs = self._read.get(one), self._read.get(other)
-        if its is None or theirs is None or (answers := min(its.answers, theirs.answers)) == 1:
-            return None
-        differing = frozenset(its.differences(theirs) - self._changing)
-        since = known.since if known is not None and known.hashes == differing else answers
-        is_enough = answers - since >= _UNCHANGED and answers > self.text.answers_to_be_sure
-        is_settled = is_enough or not differing
-        self._differing[pair] = _Differing(differing, since, is_settled)
-        if is_settled:  # then they are not needed any more
-            self._read[one], self._read[other] = its.forgotten, theirs.forgotten
-        return bool(differing) if is_settled else None
+        return self.read.are_others(one, other, self.text)
 
     def _show_others(self, one: bytes, other: bytes) -> bool:
         """Return True if pages of one kind are others if they differ: so many are the same."""

@@ -4,9 +4,9 @@ What changes by itself is gone in the next answer; what a URL selects stays. So 
 the one that it was compared with are both asked again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from canonry.crawler.content.differences import Difference
 from canonry.crawler.learn.memory.known_site import KnownSite
@@ -26,17 +26,11 @@ _OF_SITE = 16  # pairs for all rules of a site ...
 _SHARE = 32  # ... and one more for so many answers
 _TIMES = 6  # that a page is read
 _NEARLY = 16  # paths
-_LARGE = 64  # answers
 
 
 def is_nearly_proven(rule: TrackedRule) -> bool:
     """Return True if a rule is on probation, and many paths agree."""
     return rule.state == "probation" and rule.agree >= _NEARLY
-
-
-def more_if_large(site: KnownSite) -> int:
-    """Return how many more pages of a large site may be asked twice than of a small one."""
-    return (site.answers // _LARGE).bit_length()
 
 
 def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
@@ -72,7 +66,7 @@ class _Pair(NamedTuple):
     """Two pages that may be read; the larger one is asked first."""
 
     steady: int  # how much differs that was never seen to change
-    in_doubt: int  # 1 if it is not known whether they are the same
+    in_doubt: bool  # True if it is not known whether they are the same
     difference: Difference
     url: str
     other: str
@@ -80,15 +74,14 @@ class _Pair(NamedTuple):
 
 def _in_doubt(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
     """Yield the pages in doubt that may be read for a rule's sake."""
-    if tally.pairs >= _most_pairs(site, tally, steady=True):
+    most, most_if_steady = (_most_pairs(site, tally, steady=steady) for steady in (False, True))
+    if tally.pairs >= most_if_steady:
         return
-    for url in tally.that_are_open():
-        other = _compared_with(site, tally, url)
-        if other is None or not site.repeated.keys().isdisjoint((url, other.url)):
-            continue
-        steady = site.known.compare(site.known.facts[url], other).steady
-        if tally.pairs < _most_pairs(site, tally, steady=steady > 0):
-            yield _Pair(steady, 1, tally.compared.of(url), url, other.url)
+    for page, other in _unasked(site, tally, tally.that_are_open()):
+        steady = site.known.compare(page, other).steady
+        if steady or tally.pairs < most:
+            difference = tally.compared.of(page.url)
+            yield _Pair(steady, in_doubt=True, difference=difference, url=page.url, other=other.url)
 
 
 def _same(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
@@ -98,12 +91,23 @@ def _same(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
     """
     if tally.pairs >= _most_to_be_sure(site, tally):
         return
-    for url in tally.that_are_the_same()[-_LATEST:]:
-        fact, other = site.known.facts.get(url), _compared_with(site, tally, url)
-        if fact is None or other is None or fact.sketch == other.sketch:
+    for page, other in _unasked(site, tally, tally.that_are_the_same()[-_LATEST:]):
+        if page.sketch != other.sketch:
+            difference = tally.compared.of(page.url)
+            yield _Pair(0, in_doubt=False, difference=difference, url=page.url, other=other.url)
+
+
+def _unasked(site: KnownSite, tally: RuleTally, urls: Iterable[str]) -> Iterator[tuple[Fact, Fact]]:
+    """Yield the pages at some URLs, each with that which it was compared with.
+
+    Those are left out of which one was asked again already.
+    """
+    for url in urls:
+        page, other = site.known.facts.get(url), _compared_with(site, tally, url)
+        if page is None or other is None:
             continue
         if site.repeated.keys().isdisjoint((url, other.url)):
-            yield _Pair(0, 0, tally.compared.of(url), url, other.url)
+            yield page, other
 
 
 def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
@@ -126,11 +130,16 @@ def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
 def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
     """Return True if two pages that were asked again may be others, and more answers will tell."""
     one, two = site.known.facts.get(url), site.known.facts.get(other)
-    if one is None or two is None or site.known.times_read(url) >= _TIMES:
+    if one is None or two is None or site.known.read.times(url) >= _TIMES:
         return False
     if not (site.repeated[url] and site.repeated[other]):
         return True  # one has not answered yet
     return site.known.apart(url, other) is None and site.known.is_same(one, two) is not False
+
+
+def _is_worth_pairs(rule: TrackedRule | None) -> TypeGuard[TrackedRule]:
+    """Return True if pages are read for the sake of a rule: it acts, or soon will."""
+    return rule is not None and (rule.state == "active" or is_nearly_proven(rule))
 
 
 def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
@@ -140,9 +149,7 @@ def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
     are many rules. If one turns out to be two pages, there are more.
     """
     rule = site.rules.get(tally.rewrite)
-    if rule is None or rule.agree <= rule.moved or not site.known.text.changes:
-        return 0
-    if not (rule.state == "active" or is_nearly_proven(rule)):
+    if not _is_worth_pairs(rule) or rule.agree <= rule.moved or not site.known.text.changes:
         return 0
     if tally.apart:
         return _MOST
@@ -164,7 +171,7 @@ def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
         steady: True if something differs between the next two pages that was never seen to change.
     """
     rule = site.rules.get(tally.rewrite)
-    if rule is None or not (rule.state == "active" or is_nearly_proven(rule)):
+    if not _is_worth_pairs(rule):
         return 0
     are_many = 2 * tally.undecided > tally.totals().agree
     most = _MOST if steady or are_many else _FOR_ONE

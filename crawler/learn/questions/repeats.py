@@ -12,7 +12,7 @@ from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.steadiness import Steadiness
 from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
-from canonry.crawler.learn.questions.pairs import is_nearly_proven, more_if_large, to_tell_apart
+from canonry.crawler.learn.questions.pairs import is_nearly_proven, to_tell_apart
 
 _REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
 _MORE_REPEATS = 16  # if pages seem to differ more than one from itself
@@ -20,6 +20,7 @@ _STEADY_REPEATS = 5  # where nothing seems to change; twice as many if one of th
 _SUPPORT = 3  # paths
 _LOOKED = 16  # pages and rules looked at in vain, for each answer until the next look
 _LARGER = 64  # a site that has answered so often looks again after one more answer
+_LARGE = 64  # answers of a large site
 _CHOICE = 64  # pages, among which some are chosen to be asked twice
 _DOUBTS_TOGETHER = 2 * DOUBTS  # paths, of rules about parameters
 _OFTEN = 3  # such rules, for each parameter
@@ -117,7 +118,7 @@ def _kinds_with_room(site: KnownSite, *, or_asked: bool = False) -> list[Steadin
         for url, has_answered in site.repeated.items()
         if (fact := site.known.facts.get(url)) is not None
     ]
-    more = more_if_large(site)
+    more = _more_if_large(site)
     waited = [kind for kind, has_answered in asked if or_asked and not has_answered]
     return [
         kind
@@ -167,11 +168,16 @@ def _both(site: KnownSite, tally: RuleTally, url: str) -> list[str]:
     return [url, other.url] if same_words and other.at < fact.at else [url]
 
 
+def _more_if_large(site: KnownSite) -> int:
+    """Return how many more pages of a large site may be asked twice than of a small one."""
+    return (site.answers // _LARGE).bit_length()
+
+
 def _repeats_left(site: KnownSite) -> int:
     """Return how many more pages of a site may be asked twice; where nothing changes, none."""
     if site.known.kinds.all_steady:
         return -_MORE_REPEATS
-    return _REPEATS + more_if_large(site) - len(site.repeated) + len(site.apart)
+    return _REPEATS + _more_if_large(site) - len(site.repeated) + len(site.apart)
 
 
 def _unrepeated(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from canonry.canon import Canonical, Canonicalizer
-from canonry.canon.learned import RuleSet, RuleStep, follow, names_in, site_in
+from canonry.canon.learned import LearnedRule, RuleSet, RuleStep, follow, names_in, site_in
 from canonry.canon.syntax import Parts
 from canonry.storage.learned.classes import Rewritten
 
@@ -101,22 +101,35 @@ def _apply(
         used: receives by place the ids of the rules that have changed it.
     """
     for place in places:
-        text, parts = texts[place], None  # most identities need not be split
-        ids: tuple[str, ...] = ()
-        left: int | None = 0  # the first step that is left; None if none is
-        while left is not None:
-            first, left = left, None
-            for number, (rule, mark, apply, below, moves_host, _names) in steps.of(text):
-                if number < first or not mark(text):
-                    continue
-                parts = Parts.of(text) if parts is None else parts
-                after = apply(parts, rule)
-                if after is not parts and parts.path.startswith(below):
-                    text, parts, ids = str(after), after, (*ids, rule.id)
-                    left = None if moves_host else number + 1
-                    break
-        if ids:
-            texts[place], used[place] = text, ids
+        left, parts, is_moved = 0, None, False
+        while not is_moved and (step := _next_that_changes(steps, left, texts[place], parts)):
+            left, rule, parts, is_moved = step
+            texts[place] = str(parts)
+            used[place] = (*used.get(place, ()), rule.id)
+
+
+def _next_that_changes(
+    steps: _StepsByNames, left: int, text: str, parts: Parts | None
+) -> tuple[int, LearnedRule, Parts, bool] | None:
+    """Return what the next step does that changes an identity; None if none of those left does.
+
+    Args:
+        steps: what the rules do.
+        left: the place of the first step that is left.
+        text: the identity.
+        parts: of it, if they are at hand: most identities need not be split.
+
+    Returns:
+        Where the steps after it begin; its rule; what that makes of the identity; and True if this
+        is of another host.
+    """
+    for place, (rule, mark, apply, below, moves_host, _names) in steps.of(text):
+        if place >= left and mark(text):
+            parts = Parts.of(text) if parts is None else parts
+            after = apply(parts, rule)
+            if after is not parts and parts.path.startswith(below):
+                return place + 1, rule, after, moves_host
+    return None
 
 
 def _that_have_marks(

@@ -44,7 +44,7 @@ def read(known: SiteFacts, url: str, *bodies: bytes) -> None:
     for body in bodies:
         hashes = hashes_of(body, "text/html")
         assert hashes is not None
-        known.read_again(url, PageReading.of(hashes))
+        known.read.add(url, PageReading.of(hashes))
 
 
 def two(known: SiteFacts, price: int) -> tuple[Fact, Fact]:
@@ -66,7 +66,7 @@ def test_what_each_answer_has_keeps_pages_apart_once_that_is_no_chance() -> None
     read(known, other.url, shown("thing", 7, 21))
     found = known.compare(one, other)
     assert (found.same, found.in_doubt, found.apart) == (None, True, True)
-    assert known.times_read(one.url) == 5
+    assert known.read.times(one.url) == 5
 
 
 def test_what_stays_in_several_answers_and_then_changes_is_chance() -> None:
