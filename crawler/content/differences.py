@@ -1,7 +1,7 @@
 """Differences: how much pages differ that may be the same, and whether that can be chance. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp, lgamma, log, sqrt
 from typing import NamedTuple
@@ -67,6 +67,17 @@ class Differences:
     def of(self, url: str) -> Difference:
         """Return how much a URL's page differs."""
         return self._by_url.get(url, NO_DIFFERENCE)
+
+    def parted(self, is_here: Callable[[str], bool]) -> tuple["Differences", "Differences"]:
+        """Return how much the pages of some URLs differ, and the others.
+
+        Args:
+            is_here: tells of a URL whether it is one of these.
+        """
+        here, there = Differences(), Differences()
+        for url, found in self._by_url.items():
+            (here if is_here(url) else there).set(url, found)
+        return here, there
 
     def with_numbers(self, least: int, but: int) -> int:
         """Return how many pages differ in the numbers of so many buckets, or more.

@@ -3,22 +3,23 @@
 Pure. The answers depend on the set of sketches that were given, never on their order.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Differences
+from canonry.crawler.content.measured_noise import MeasuredNoise, Pair
 from canonry.crawler.content.noise import (
     Changing,
-    Noise,
     differing_numbers,
-    differing_passages,
-    have_other_links,
 )
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
 from canonry.crawler.content.similarity import in_range
+from canonry.crawler.content.site_sections import section_of
 from canonry.crawler.content.sketch import Sketch
 
-_T = TypeVar("_T", Sketch, tuple[Sketch, Sketch])
+_T = TypeVar("_T", Sketch, tuple[str, Sketch, Sketch])
 
 _PAIRS = 64  # of answers of one URL that are kept
 _MISSING = 16  # pages for what does not exist that are kept
@@ -31,7 +32,6 @@ _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
 _FEW_PAIRS = 4  # answers of one URL without a word that changed, before many others say something
 _PAIRS_WITH_ONE = 4  # that pairs are worth of which one page is in all: so is its teaser
-_PAIRS_OF_WORDS = 10  # answers of one URL without a word that changed, before one other does
 
 
 class _Compared(NamedTuple):
@@ -79,6 +79,7 @@ class Comparison(NamedTuple):
             differs stays, False if nothing does, None if more answers have to tell.
         steady: how much differs that was never seen to change: buckets of numbers and of
             passages, and 1 if the links do.
+        is_masked: True if that they are the same is not known only since so many numbers change.
     """
 
     same: bool | None
@@ -86,6 +87,7 @@ class Comparison(NamedTuple):
     in_doubt: bool = False
     apart: bool | None = None
     steady: int = 0
+    is_masked: bool = False
 
 
 class HostText:
@@ -99,11 +101,11 @@ class HostText:
         """Start without pages."""
         self.generation = 0
         self._pages = PageSample()
-        self._pairs: dict[tuple[Sketch, Sketch], None] = {}
+        self._pairs: dict[tuple[str, Sketch, Sketch], None] = {}  # each with its section
         self._missing: dict[Sketch, None] = {}
-        self._noise = Noise()
-        self._changing = Changing()
-        self._measured_at = 0  # changes of the sample; -1 if there are other pairs since
+        self._still: frozenset[str] = frozenset()  # sections in which nothing changes by itself
+        self._in_still = MeasuredNoise()
+        self._elsewhere = MeasuredNoise()  # ... if that was measured; else the same
         self._judged_at = 0  # pages, when the generation grew last
 
     def add(self, encoded: bytes) -> None:
@@ -113,27 +115,58 @@ class HostText:
             self._judged_at = self._pages.added
             self.generation += 1
 
-    def twice(self, one: Sketch, other: Sketch) -> None:
-        """Add two answers of one URL: what differs between them changes by itself."""
-        if _keep(self._pairs, (min(one, other), max(one, other)), _PAIRS):
-            self._noise = Noise.of(self._pairs)
-            self._measured_at = -1
+    def twice(self, url: str, one: Sketch, other: Sketch) -> None:
+        """Add two answers of one URL: what differs between them changes by itself.
+
+        Args:
+            url: its identity.
+            one: the first answer.
+            other: the second one.
+        """
+        if _keep(self._pairs, (section_of(url), min(one, other), max(one, other)), _PAIRS):
+            self._measure()
             self.generation += 1
+
+    def _measure(self) -> None:
+        """Measure what changes by itself: where nothing ever did, and elsewhere.
+
+        The lists of a shop may stay as they are while the pages of its goods change. So what is
+        measured on lists says nothing of goods, unless nothing else is known.
+        """
+        asked = Counter(section for section, _one, _other in self._pairs)
+        varied = {section for section, one, other in self._pairs if one != other}
+        self._still = frozenset(
+            section for section, n in asked.items() if n >= _FEW_PAIRS and section not in varied
+        )
+        still: list[Pair] = []
+        others: list[Pair] = []
+        for section, one, other in self._pairs:
+            (still if section in self._still else others).append((one, other))
+        self._in_still = MeasuredNoise(still)
+        self._elsewhere = MeasuredNoise(others) if others else self._in_still
 
     def missing(self, sketch: Sketch) -> None:
         """Add how the host answers 200 for what does not exist."""
         if _keep(self._missing, sketch, _MISSING):
             self.generation += 1
 
-    def compare(self, one: Sketch, other: Sketch) -> Comparison:
-        """Compare the pages of two URLs."""
+    def compare(self, one: Sketch, other: Sketch, urls: Sequence[str] = ()) -> Comparison:
+        """Compare the pages of two URLs.
+
+        Args:
+            one: the first page.
+            other: the second one.
+            urls: their identities, if it matters where in the site they lie.
+        """
+        measured = self._measured(urls)
+        noise = measured.noise
         few = self._pages.size < FEW_PAGES
         is_known = not (few or self._is_missing(one) or self._is_missing(other))
-        if is_known and self._headings_differ(one, other):
+        if is_known and noise.headings_differ(one, other):
             return Comparison(same=False)
         changes = dict(differing_numbers(one, other))
-        numbers = {at: change for at, change in changes.items() if at not in self._noise.numbers}
-        if is_known and (self._noise.are_of_another(numbers) or self._have_other_words(one, other)):
+        numbers = {at: change for at, change in changes.items() if at not in noise.numbers}
+        if is_known and (noise.are_of_another(numbers) or noise.words_differ(one, other)):
             return Comparison(same=False)
         end, own = min(one.end, other.end), self._compared(one, other)
         if own.comparable < _FEW_SHINGLES:
@@ -141,30 +174,39 @@ class HostText:
         in_doubt = one.heading == other.heading and not own.share_nothing
         if not is_known:
             return Comparison(None, in_doubt=in_doubt)
-        if self._is_another_text(own, end):
+        if self._is_another_text(measured, own, end):
             return Comparison(same=False)
-        steady = len(numbers) + len(self._other_passages(one, other))
-        steady += not self._noise.links and have_other_links(one, other)
-        same = True if not steady and self._is_noise(one, other, own, end) else None
+        steady = len(numbers) + len(noise.other_passages(one, other))
+        steady += noise.links_differ(one, other)
+        is_noise = not steady and self._is_noise(measured, one, other, own, end)
+        is_masked = is_noise and one.numbers != other.numbers and noise.hides_numbers
+        same = True if is_noise and not is_masked else None
         difference = Difference(own.differing, end, sum(1 << at for at in changes))
-        return Comparison(same, difference, in_doubt, steady=steady)
+        return Comparison(same, difference, in_doubt, steady=steady, is_masked=is_masked)
 
     @property
     def changes(self) -> bool:
         """Return True if words or numbers were seen to change by themselves."""
-        return self._noise.text or bool(self._noise.numbers)
+        noise = self._elsewhere.noise
+        return noise.text or bool(noise.numbers)
+
+    def is_still(self, url: str) -> bool:
+        """Return True if a page lies where nothing was ever seen to change by itself."""
+        return bool(self._still) and section_of(url) in self._still
 
     @property
     def is_measured(self) -> bool:
         """Return True if enough answers of one URL tell what changes by itself."""
-        return self._noise.pairs >= _FEW_PAIRS
+        return self._elsewhere.noise.pairs >= _FEW_PAIRS
 
     @property
     def answers_to_be_sure(self) -> int:
         """How often a page has to answer once more as before, until that is hardly chance."""
-        return self._noise.answers_to_be_sure
+        return self._elsewhere.noise.answers_to_be_sure
 
-    def differ_more(self, found: Differences, *, with_one: bool = False) -> bool:
+    def differ_more(
+        self, found: Differences, *, with_one: bool = False, are_read: bool = False
+    ) -> bool:
         """Return True if pairs of pages differ more than answers of one URL from each other.
 
         No single pair shows that, where all differ by a sentence and a teaser changes more; or
@@ -173,80 +215,88 @@ class HostText:
         Args:
             found: how much the pairs differ.
             with_one: True if one page is in all pairs.
+            are_read: True if several were read, and none turned out to be others.
         """
-        measured = self._noise.text or self._noise.pairs >= _FEW_PAIRS
-        if not measured or not found.watched:
+        parts = [(self._elsewhere, found)]
+        if self._still and self._elsewhere is not self._in_still:
+            here, there = found.parted(self.is_still)
+            parts = [(self._in_still, here), (self._elsewhere, there)]
+        return any(
+            self._exceed(measured, some, with_one=with_one, are_read=are_read)
+            for measured, some in parts
+        )
+
+    def _exceed(
+        self, measured: MeasuredNoise, found: Differences, *, with_one: bool, are_read: bool
+    ) -> bool:
+        """Return True if pairs of pages differ more than what was measured."""
+        noise = measured.noise
+        if not (noise.text or noise.pairs >= _FEW_PAIRS) or not found.watched:
             return False
         pairs = _PAIRS_WITH_ONE if with_one else found.pages
-        if self._measured().is_exceeded_by(found, pairs):
+        if self._changing(measured).is_exceeded_by(found, pairs, are_read=are_read):
             return True
-        return self._noise.is_exceeded_by(found)
+        return noise.is_exceeded_by(found)
 
-    def are_others(self, one: Sketch, other: Sketch) -> bool:
+    def are_others(self, one: Sketch, other: Sketch, urls: Sequence[str] = ()) -> bool:
         """Return True if two pages clearly differ, so that one cannot stand for the other.
 
         That is asked of a page and the one that its canonical link names: the site says that they
         are the same, so numbers, or other words here and there, are no objection.
+
+        Args:
+            one: a page.
+            other: the one that it names.
+            urls: their identities, if it matters where in the site they lie.
         """
         if self._pages.size < FEW_PAGES:
             return False
-        if self._headings_differ(one, other):
+        measured = self._measured(urls)
+        if measured.noise.headings_differ(one, other):
             return True
         own = self._compared(one, other)
-        return own.is_mostly_other and self._is_another_text(own, min(one.end, other.end))
+        end = min(one.end, other.end)
+        return own.is_mostly_other and self._is_another_text(measured, own, end)
 
-    def _headings_differ(self, one: Sketch, other: Sketch) -> bool:
-        return one.heading != other.heading and not self._noise.heading
+    def are_alike(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if two pages have one heading, and share at least half of their shingles."""
+        if one.heading != other.heading:
+            return False
+        own = self._compared(one, other)
+        return own.comparable >= _FEW_SHINGLES and not own.is_mostly_other
 
-    def _have_other_words(self, one: Sketch, other: Sketch) -> bool:
-        """Return True if words of two pages differ, where in many answers of one URL none did.
-
-        There a line more or less is no noise, however short it is.
-        """
-        never = self._noise.pairs >= _PAIRS_OF_WORDS and not self._noise.text
-        return never and one.text != other.text
-
-    def _other_passages(self, one: Sketch, other: Sketch) -> set[int]:
-        """Return the buckets of passages whose words differ, and do not change by themselves.
-
-        The words of a teaser change; those of a price do not, which stand under another tag. One
-        word is enough. It proves nothing, but such pages are asked again. If all words are the
-        same, some only stand elsewhere, as where a menu marks the current place with a class.
-        """
-        if one.text == other.text:
-            return set()
-        return differing_passages(one, other) - self._noise.passages
-
-    def _is_another_text(self, own: _Compared, end: int) -> bool:
+    def _is_another_text(self, measured: MeasuredNoise, own: _Compared, end: int) -> bool:
         """Return True if more differs between two pages than may change by itself.
 
         Args:
+            measured: how much does so where they lie.
             own: their own shingles.
             end: the hash up to which they were compared.
         """
-        if not self._pairs:
+        if not measured.pairs:
             return own.share_nothing
-        if not self._noise.text:
+        if not measured.noise.text:
             return own.comparable >= _FEW_SHINGLES and own.differing > 1 and own.is_mostly_other
-        most = self._measured().most(end)
+        most = self._changing(measured).most(end)
         return own.differing > most or (own.share_nothing and own.comparable > most)
 
-    def _is_noise(self, one: Sketch, other: Sketch, own: _Compared, end: int) -> bool:
-        """Return True if the host's noise explains all that differs between two pages.
+    def _is_noise(
+        self, measured: MeasuredNoise, one: Sketch, other: Sketch, own: _Compared, end: int
+    ) -> bool:
+        """Return True if noise explains all that differs between two pages.
 
         Args:
+            measured: how much changes by itself where they lie.
             one: a page.
             other: another one; their numbers differ in no bucket that does not change by itself.
             own: their own shingles.
             end: the hash up to which they were compared.
         """
-        if one.numbers != other.numbers and self._noise.hides_numbers:
-            return False
         if one.text == other.text:
             return True
-        expected = self._measured().expected(end)
+        expected = self._changing(measured).expected(end)
         most = min(2 * expected + _ROUNDING, _MOST_NOISE * own.comparable)
-        return self._noise.text and own.differing <= most
+        return measured.noise.text and own.differing <= most
 
     def _is_missing(self, sketch: Sketch) -> bool:
         """Return True if a page is, or is like, what the host answers for what does not exist."""
@@ -257,18 +307,16 @@ class HostText:
                     return True
         return False
 
-    def _measured(self) -> Changing:
+    def _measured(self, urls: Sequence[str]) -> MeasuredNoise:
+        """Return what was measured where pages lie; elsewhere, if they lie in several sections."""
+        is_still = bool(urls) and all(map(self.is_still, urls))
+        return self._in_still if is_still else self._elsewhere
+
+    def _changing(self, measured: MeasuredNoise) -> Changing:
         """Return how many shingles change by themselves, with the template of today."""
-        now = self._pages.changes
-        if self._measured_at != now:
-            self._changing = Changing.of(
-                [
-                    (self._compared(one, other).differing, min(one.end, other.end))
-                    for one, other in self._pairs
-                ]
-            )
-            self._measured_at = now
-        return self._changing
+        return measured.changing(
+            self._pages.changes, lambda one, other: self._compared(one, other).differing
+        )
 
     def _compared(self, one: Sketch, other: Sketch) -> _Compared:
         """Compare what two pages have of their own."""

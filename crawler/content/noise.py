@@ -22,10 +22,12 @@ _PAIRS_FOR_RARE = 8  # for each bucket that was seen to change only twice
 _DEVIATIONS = 3  # standard deviations that noise stays within
 _TOO_MANY = 3  # shingles beyond that
 _RARE = 0.05  # how often pairs that say the same are thought to differ too much
+_RARE_IF_READ = 0.001  # the same, if several were read
 _RARE_IN_NUMBERS = 0.01  # the same, for each bucket of numbers
 _FAR_MORE = 0.25  # of all pairs
 _BY_CHANCE = 0.005  # how often a page may answer as before, and change by itself all the same
 _NUMBERS_OF_ANOTHER = 2  # buckets that differ
+_PAIRS_OF_WORDS = 10  # answers of one URL without a word that changed, before one other does
 
 
 class Noise(NamedTuple):
@@ -73,6 +75,33 @@ class Noise(NamedTuple):
             return 1 if self.pairs >= _PAIRS_TO_MASK else 2
         same = (self.same_text + 2) / (self.pairs + 4)  # with Agresti and Coull's correction
         return ceil(log(_BY_CHANCE) / log(same))
+
+    def headings_differ(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if two pages have other headings, and these do not change by themselves."""
+        return one.heading != other.heading and not self.heading
+
+    def words_differ(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if words of two pages differ, where in many answers of one URL none did.
+
+        There a line more or less is no noise, however short it is.
+        """
+        never = self.pairs >= _PAIRS_OF_WORDS and not self.text
+        return never and one.text != other.text
+
+    def links_differ(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if two pages link to other names, and links do not change by themselves."""
+        return not self.links and have_other_links(one, other)
+
+    def other_passages(self, one: Sketch, other: Sketch) -> set[int]:
+        """Return the buckets of passages whose words differ, and do not change by themselves.
+
+        The words of a teaser change; those of a price do not, which stand under another tag. One
+        word is enough. It proves nothing, but such pages are asked again. If all words are the
+        same, some only stand elsewhere, as where a menu marks the current place with a class.
+        """
+        if one.text == other.text:
+            return set()
+        return differing_passages(one, other) - self.passages
 
     @property
     def hides_numbers(self) -> bool:
@@ -164,7 +193,7 @@ class Changing(NamedTuple):
         mean = (self.changed + sqrt(self.changed) + 1) / self.watched * end
         return mean + _DEVIATIONS * sqrt(mean * self.spread) + _TOO_MANY
 
-    def is_exceeded_by(self, found: Differences, pairs: int) -> bool:
+    def is_exceeded_by(self, found: Differences, pairs: int, *, are_read: bool = False) -> bool:
         """Return True if pairs of pages differ in more shingles than answers of one URL.
 
         If the pairs were answers of one URL, then as many of all differing shingles as expected
@@ -174,12 +203,15 @@ class Changing(NamedTuple):
         Args:
             found: how much they differ.
             pairs: how many of them are independent of each other.
+            are_read: True if several were read, word by word, and none turned out to be others:
+                then it has to be clearer.
         """
         share = min(1.0, pairs / found.pages)
         shingles, watched = share * found.shingles, share * found.watched
         both = (self.changed + shingles) * self.watched / (self.watched + watched)
         groups = round(self.changed / self.spread)
-        return self.changed < both and chance_of_so_few(groups, both / self.spread) < _RARE
+        rare = _RARE_IF_READ if are_read else _RARE
+        return self.changed < both and chance_of_so_few(groups, both / self.spread) < rare
 
 
 def differing_numbers(one: Sketch, other: Sketch) -> Iterator[tuple[int, int]]:

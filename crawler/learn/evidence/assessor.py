@@ -121,7 +121,7 @@ class Assessor:
         if not kind.add_repeat(is_same=fact.digest == digest):
             return
         before = site.known.text.generation
-        site.known.text.twice(Sketch.decode(fact.sketch), Sketch.decode(sketch))
+        site.known.text.twice(url, Sketch.decode(fact.sketch), Sketch.decode(sketch))
         if site.known.text.generation != before:
             self._outdated.setdefault(name, site.answers)
 

@@ -251,7 +251,7 @@ class SiteFacts:
         if one.sketch is None or other.sketch is None:
             return self.is_same(one, other) is False
         return one.digest != other.digest and self.text.are_others(
-            Sketch.decode(one.sketch), Sketch.decode(other.sketch)
+            Sketch.decode(one.sketch), Sketch.decode(other.sketch), (one.url, other.url)
         )
 
     def changed(self, one: Fact, other: Fact) -> ChangedText:
@@ -277,7 +277,7 @@ class SiteFacts:
             another = comparable and self.missing not in {one.digest, other.digest}
             return Comparison(False if another else None)
         here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
-        found = self.text.compare(here, there)
+        found = self.text.compare(here, there, (one.url, other.url))
         if found.same and self.apart(one.url, other.url):
             return found._replace(same=None, in_doubt=True, apart=True)
         if found.same is not None:
@@ -287,6 +287,12 @@ class SiteFacts:
         if may_be_other and self._show_others(one.sketch, other.sketch):
             return Comparison(same=False)
         return found._replace(apart=self.apart(one.url, other.url))
+
+    def are_alike(self, one: Fact, other: Fact) -> bool:
+        """Return True if two pages share at least half of what is their own, numbers apart."""
+        if one.sketch is None or other.sketch is None or one.digest == other.digest:
+            return False
+        return self.text.are_alike(Sketch.decode(one.sketch), Sketch.decode(other.sketch))
 
     def apart(self, one: str, other: str) -> bool | None:
         """Return whether two pages that were read are others; None if that is not known yet."""

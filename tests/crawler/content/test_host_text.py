@@ -32,7 +32,7 @@ def host(pages: int = 40, *again: tuple[Sketch, Sketch]) -> HostText:
     for number in range(pages):
         made.add(page(name_of(number)).encode())
     for pair in again:
-        made.twice(*pair)
+        made.twice(f"{H}/again", *pair)
     return made
 
 
@@ -41,6 +41,7 @@ def clock(at: str) -> Sketch:
     return page("again", note=f"it is {at} now")
 
 
+H = "https://h.example"
 TICKS = [(clock(f"10.0{n}"), clock(f"10.1{n}")) for n in range(4)]
 
 
@@ -268,7 +269,7 @@ def test_the_generation_grows_with_pages_and_noise() -> None:
         seen.append(known.generation)
     assert seen == sorted(seen)
     assert 10 < seen[-1] < 40
-    known.twice(*TICKS[0])
+    known.twice(f"{H}/a", *TICKS[0])
     assert known.generation > seen[-1]
 
 
@@ -276,7 +277,8 @@ def test_the_generation_grows_with_pages_and_noise() -> None:
 def test_answers_do_not_depend_on_the_order(seed: int) -> None:
     sketches = [page(name_of(number), words=30) for number in range(400)]
     calls = [("add", (one.encode(),)) for one in sketches]
-    calls += [("twice", (clock(f"{n}"), clock(f"{n + 1}"))) for n in range(100)]
+    calls += [("twice", (f"{H}/{n}", clock(f"{n}"), clock(f"{n + 1}"))) for n in range(100)]
+    calls += [("twice", (f"{H}/lists/{n}", sketches[n], sketches[n])) for n in range(8)]
     calls += [("missing", (page("sorry", note=f"{n}"),)) for n in range(30)]
     answers = []
     for order in (calls, random.Random(seed).sample(calls, len(calls))):
@@ -287,4 +289,81 @@ def test_answers_do_not_depend_on_the_order(seed: int) -> None:
         pairs = [rng.choices(sketches, k=2) for _ in range(300)]
         pairs += [[clock("1"), clock("2")], [page("sorry"), page("sorry")]]
         answers.append([known.compare(*pair).same for pair in pairs])
+        answers[-1] += [known.compare(*pair, (f"{H}/lists/a",)).same for pair in pairs]
     assert answers[0] == answers[1]
+
+
+def viewed(times: int) -> Sketch:
+    """Return a page that says how often it was viewed, and by how many people."""
+    return page("again", note=f"viewed {2 * times} times by {times} people")
+
+
+def shop() -> HostText:
+    """Return a host whose goods count their views, and whose lists always stay as they are."""
+    known = host(40, *((viewed(n), viewed(n + 20)) for n in range(4)))
+    for n in range(6):
+        listed = page(name_of(n), note=f"{n} articles")
+        known.twice(f"{H}/goods/list/{n}", listed, listed)
+    return known
+
+
+def test_what_stays_in_one_section_says_nothing_of_another() -> None:
+    known = shop()
+    ten, eleven = viewed(30), viewed(45)
+    goods, lists = (f"{H}/a", f"{H}/a?ref=x"), (f"{H}/goods/list/a", f"{H}/goods/list/a?sort=x")
+    assert known.compare(ten, eleven, goods).same is True
+    assert known.compare(ten, eleven, lists).same is False, "there no number ever changed"
+    assert known.compare(ten, eleven, (goods[0], lists[1])).same is True
+    assert [known.is_still(urls[0]) for urls in (goods, lists)] == [False, True]
+    assert known.changes
+    assert known.is_measured
+
+
+def test_of_a_site_that_only_seems_to_stay_all_sections_are_alike() -> None:
+    known = HostText()
+    for number in range(40):
+        known.add(page(name_of(number)).encode())
+    for n in range(6):
+        listed = page(name_of(n))
+        known.twice(f"{H}/goods/list/{n}", listed, listed)
+    one, other = page("one", note="price 1 code 2"), page("one", note="price 3 code 4")
+    assert known.compare(one, other, (f"{H}/a", f"{H}/b")).same is False
+    assert not known.changes
+
+
+def test_pages_differ_more_than_those_of_their_own_section() -> None:
+    """Lists that never change dilute what is measured, and would make goods differ too much."""
+    known = HostText()
+    for number in range(60):
+        known.add(page(name_of(number)).encode())
+    again = [said(n, n + 100) for n in range(12)]
+    for n, (one, other) in enumerate(again):
+        known.twice(f"{H}/goods/{n}", one, other)
+    for n in range(40):
+        listed = page(name_of(n))
+        known.twice(f"{H}/goods/list/{n}", listed, listed)
+    found = Differences()
+    for n in range(12, 60):
+        found.set(f"{H}/goods/{n}", known.compare(*said(n, n + 100)).difference)
+    assert not known.differ_more(found)
+    for n in range(60):
+        found.set(f"{H}/goods/list/{n}", known.compare(*said(n, n + 100)).difference)
+    assert known.differ_more(found), "on lists nothing else differs"
+
+
+def said(number: int, teaser: int) -> tuple[Sketch, Sketch]:
+    """Return a page with two teasers."""
+    notes = (" ".join(random.Random(n).choices(WORDS, k=12)) for n in (teaser, teaser + 1000))
+    one, other = (page(name_of(number), note=note) for note in notes)
+    return one, other
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_alike"),
+    [("a", "a", True), ("a", "b", False), ("a", "a size 7 and other words", True)],
+)
+def test_pages_are_alike_that_share_half_of_what_is_their_own(
+    one: str, other: str, are_alike: bool
+) -> None:
+    first, second = (page(text[0], note=text[1:], title="") for text in (one, other))
+    assert host().are_alike(first, second) is are_alike

@@ -22,7 +22,8 @@ def site() -> SiteFacts:
         name = "abcdefghij"[n % 10] * (2 + n // 10)
         add(known, f"{H}/{name}", shown(name, n, 0))
         if n < 4:
-            known.text.twice(*(sketch_of(shown(name, n, minute)) for minute in (0, 30 + n)))
+            both = (sketch_of(shown(name, n, minute)) for minute in (0, 30 + n))
+            known.text.twice(f"{H}/{name}", *both)
     return known
 
 
