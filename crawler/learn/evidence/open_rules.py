@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite
+from canonry.crawler.learn.evidence.hearing import is_heard
 from canonry.crawler.learn.evidence.mixes import MIX, is_within, within_active
 from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
@@ -43,6 +44,8 @@ def has_room(memory: SiteMemory, book: RuleBook, rewrite: Rewrite) -> bool:
 def drop_if_refuted(memory: SiteMemory, book: RuleBook, tally: RuleTally) -> None:
     """Look at a rule never again, if much speaks against it and nothing for it.
 
+    Pages that may only seem to be others are asked twice before that.
+
     A rule that is not for a whole site cannot hold in some parts of it. So it is enough if no more
     speaks for it than against it: on a server with three similar repositories, each is a little
     like the others.
@@ -50,7 +53,7 @@ def drop_if_refuted(memory: SiteMemory, book: RuleBook, tally: RuleTally) -> Non
     said, site, totals = tally.rewrite, memory.site(tally.rewrite.host), tally.totals()
     if totals.disagree < _REFUTED or said not in site.tallies:
         return
-    is_baseless = not totals.agree and said not in site.rules
+    is_baseless = not totals.agree and said not in site.rules and is_heard(site, tally)
     is_hopeless = is_narrow(said) and _can_go(site, said) and totals.agree <= totals.disagree
     if is_baseless or is_hopeless:
         let_go(book, site, tally)

@@ -188,6 +188,8 @@ def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgeme
     if said.same is None and said.apart is None and not said.in_doubt:
         return _NOTHING
     stance = _ASKED_AGAIN[said.apart] if said.same is None else _COMPARED[said.same]
+    if said.is_masked and stance is Stance.NOTHING:
+        stance = Stance.MASKED
     return Judgement(stance, page.url, said.difference)
 
 

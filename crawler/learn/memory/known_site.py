@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from canonry.canon.learned import Rewrite
-from canonry.crawler.learn.memory.site_facts import SiteFacts
+from canonry.crawler.learn.memory.site_facts import Fact, SiteFacts, reference_of
 from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -40,6 +40,7 @@ class KnownSite:
         apart: those of them that were asked to see whether they are others than the page that they
             were compared with.
         pairs: of those, with the page that each was compared with, that may have to be asked again.
+        heard: those that were asked before much that speaks against a rule refutes it.
         probed: True if the site was asked for something that does not exist.
         is_partial: True if the archive may know facts that are not at hand.
         recalled: the rules that were held against all that the archive knows, since facts were
@@ -67,6 +68,7 @@ class KnownSite:
     repeated: dict[str, bool] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)
     pairs: list[tuple[str, str]] = field(default_factory=list)
+    heard: set[str] = field(default_factory=set)
     probed: bool = False
     is_partial: bool = False
     recalled: set[Rewrite] = field(default_factory=set)
@@ -76,6 +78,19 @@ class KnownSite:
     def answers(self) -> int:
         """How many URLs have answered, as far as the memory has met them."""
         return self.forgotten + len(self.known.facts)
+
+    def compared_with(self, tally: RuleTally, url: str) -> Fact | None:
+        """Return the page with which a URL's was compared, unless a redirect led there.
+
+        Args:
+            tally: of the rule for which it was.
+            url: one that the rule changes.
+        """
+        facts, result = self.known.facts, tally.results[url]
+        other = facts.get(result)
+        if other is None:
+            other = reference_of(map(facts.get, tally.members.get(result, ())))
+        return other if other is not None and other.is_page and other.url != url else None
 
     def add_question(self) -> None:
         """Let the queue be looked at soon: there is a rule that was not looked for yet."""

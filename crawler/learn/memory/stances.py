@@ -26,16 +26,19 @@ class Stance(IntEnum):
     IN_DOUBT = 10  # it is a page, and it is not known whether it is the same as another or not
     APART = 11  # that was not known; what differs stayed, when both were asked again
     TOGETHER = 12  # that was not known; all that differs has changed, when both were asked again
+    MASKED = 13  # that is not known, but only since so many numbers change at once
 
 
 BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})
-BY_CONTENT = frozenset({Stance.SAME, Stance.TOGETHER})
-FOR = BY_LINK | BY_CONTENT | {Stance.MOVED}  # but for `StanceCounts.against`
-OPEN = frozenset({Stance.IN_DOUBT, Stance.APART})  # it may be the same as another or not
+BY_CONTENT = frozenset({Stance.SAME, Stance.TOGETHER, Stance.MASKED})
+FOR = BY_LINK | {Stance.SAME, Stance.TOGETHER, Stance.MOVED}  # but for `StanceCounts.speaks_for`
+# It may be the same as another or not.
+OPEN = frozenset({Stance.IN_DOUBT, Stance.APART, Stance.MASKED})
 ANSWERS = OPEN | {Stance.ALONE}  # against it, where the site redirects
 DECIDED = FOR | {Stance.OTHER}  # a URL that says this is no question any more
 
 _APART = 2  # paths; one may show the same by chance, twice
+_READ = 8  # paths that are together, before what the noise may hide is no objection any more
 _NONE: Counter[Stance] = Counter()
 
 
@@ -62,6 +65,8 @@ class StanceCounts:
         for part in ("", first_directory(path) or _ROOT) if everywhere else ("",):
             self._by_part.setdefault(part, Counter())[stance] += by
             self._evidence.pop(part, None)
+        if stance in {Stance.TOGETHER, Stance.APART}:  # what is masked may count now, in all parts
+            self._evidence.clear()
 
     def add_all(self, other: Self) -> None:
         """Take the larger one of both counts, for each part and stance."""
@@ -82,6 +87,22 @@ class StanceCounts:
     def number(self, stance: Stance) -> int:
         """Return how many paths of the whole site say something."""
         return self._by_part.get("", _NONE).get(stance, 0)
+
+    @property
+    def are_read(self) -> bool:
+        """True if so many pages were read, and all turned out to be together, that others are, too.
+
+        If it were every fourth page that is another one, nine times of ten one of them would be.
+        """
+        return not self.number(Stance.APART) and self.number(Stance.TOGETHER) >= _READ
+
+    def speaks_for(self, part: str = "") -> frozenset[Stance]:
+        """Return what counts for the rule, on the whole site or in a part of it."""
+        return self._not_against(self.against(part))
+
+    def _not_against(self, against: frozenset[Stance]) -> frozenset[Stance]:
+        """Return what counts for the rule, if that is known what counts against it."""
+        return (FOR | {Stance.MASKED} if self.are_read else FOR) - against
 
     def against(self, part: str = "") -> frozenset[Stance]:
         """Return what counts against the rule.
@@ -115,9 +136,10 @@ class StanceCounts:
     def _evidence_of(self, part: str) -> Counts:
         count = self._by_part.get(part, _NONE).get
         against = self.against(part)
-        agree = sum(count(stance, 0) for stance in FOR - against)
+        found = self._not_against(against)
+        agree = sum(count(stance, 0) for stance in found)
         disagree = sum(count(stance, 0) for stance in against)
-        own_word = agree - sum(count(stance, 0) for stance in BY_CONTENT)
+        own_word = agree - sum(count(stance, 0) for stance in found & BY_CONTENT)
         return Counts(agree, disagree, own_word, count(Stance.REVERSED, 0))
 
     def directories(self) -> list[str]:

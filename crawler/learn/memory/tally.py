@@ -73,6 +73,8 @@ class RuleTally:
         look_at: after how many answers it is worth to look for values of its parameter that agree,
             or for names of a mix.
         pairs: how many pairs of pages were asked again, to see whether they are others.
+        heard_at: how many paths spoke against it, or were in doubt, when it was looked for pages to
+            ask twice before it is refuted.
         is_supported: True if the rule is about a mix of parameters, and each of them is proven.
         compared: how much pages differ from those that they were compared with.
         beside: how much the pages differ of which the rewrite makes the same, from each other.
@@ -88,6 +90,7 @@ class RuleTally:
     fields: set[str] = field(default_factory=set)
     look_at: int = 0
     pairs: int = 0
+    heard_at: int = 0
     is_supported: bool = False
     compared: Differences = field(default_factory=Differences)
     beside: Differences = field(default_factory=Differences)
@@ -186,7 +189,8 @@ class RuleTally:
         """
         with_one = FAMILIES[self.rewrite.family].one_page
         return any(
-            text.differ_more(found, with_one=with_one) for found in (self.compared, self.beside)
+            text.differ_more(found, with_one=with_one, are_read=self._counts.are_read)
+            for found in (self.compared, self.beside)
         )
 
     def unproven(self, url: str) -> Iterator[str]:
@@ -207,6 +211,7 @@ class RuleTally:
             self.rewrite,
             suspected=self.suspected,
             pairs=self.pairs,
+            heard_at=self.heard_at,
             doubts=self.doubts,
             fields=self.fields,
             _old=old,
@@ -238,17 +243,23 @@ class RuleTally:
         return self._that_say(self.against() - ANSWERS)
 
     def that_are_the_same(self) -> list[str]:
-        """Return the URLs that speak for the rule by their content."""
-        return self._that_say({Stance.SAME})
+        """Return the URLs that seem to be the same page as another, and were not read."""
+        return self._that_say({Stance.SAME, Stance.MASKED} & self._counts.speaks_for())
 
     @property
     def apart(self) -> int:
         """How many paths have a page that was read again, and is another one."""
         return self._counts.number(Stance.APART)
 
+    @property
+    def masked(self) -> int:
+        """How many paths count only since others were read; 0 if they do not count."""
+        counts = Stance.MASKED in self._counts.speaks_for()
+        return self._counts.number(Stance.MASKED) if counts else 0
+
     def that_are_open(self) -> list[str]:
         """Return the URLs of which it is not known whether they are the same page as another."""
-        return self._that_say(OPEN)
+        return self._that_say(OPEN - self._counts.speaks_for())
 
     def that_count(self, part: str = "", *, agrees: bool) -> list[str]:
         """Return the URLs that count for the rule, or against it; those first that contradict it.
@@ -259,13 +270,13 @@ class RuleTally:
         """
         against = self.against(part)
         if agrees:
-            return self._that_say(FOR - against)
+            return self._that_say(self._counts.speaks_for(part))
         return self._that_say(against - ANSWERS) + self._that_say(against & ANSWERS)
 
     def counts(self, url: str, part: str, *, agrees: bool) -> bool:
         """Return True if a URL counts for the rule, or against it; as `that_count` says."""
-        against, stance = self.against(part), self.stance(url)
-        return stance in (FOR - against if agrees else against)
+        counted = self._counts.speaks_for(part) if agrees else self.against(part)
+        return self.stance(url) in counted
 
     def _that_say(self, stances: Collection[Stance]) -> list[str]:
         """Return the URLs with one of some verdicts."""
@@ -285,13 +296,13 @@ class RuleTally:
     @property
     def worded_alike(self) -> int:
         """How many paths speak for the rule by the same words."""
-        each = (BY_CONTENT | {Stance.NAMED_SAME, Stance.RENUMBERED}) - self.against()
+        each = ((BY_CONTENT & FOR) | {Stance.NAMED_SAME, Stance.RENUMBERED}) - self.against()
         return sum(map(self._counts.number, each))
 
     @property
     def undecided(self) -> int:
         """How many paths have a page that was compared, and may be the same as the other or not."""
-        return sum(map(self._counts.number, OPEN))
+        return sum(map(self._counts.number, OPEN - self._counts.speaks_for()))
 
     @property
     def told_together(self) -> int:

@@ -9,14 +9,16 @@ from heapq import nlargest
 from typing import NamedTuple, TypeGuard
 
 from canonry.crawler.content.differences import Difference
+from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact, reference_of
+from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 2  # pairs
 _FOR_ONE = 4  # pairs for one rule
 _MOST = 10  # ... if pages in doubt keep it back
+_EACH = 4  # pages, for each pair of a rule for which only pages speak that were read
 _LATER = 8  # pages in doubt, for each further pair of an active one
 _TO_BE_SURE = 2  # pairs for one rule, if no page is in doubt
 _SELDOM = 256  # answers, for each further one of an active rule, ...
@@ -103,7 +105,7 @@ def _unasked(site: KnownSite, tally: RuleTally, urls: Iterable[str]) -> Iterator
     Those are left out of which one was asked again already.
     """
     for url in urls:
-        page, other = site.known.facts.get(url), _compared_with(site, tally, url)
+        page, other = site.known.facts.get(url), site.compared_with(tally, url)
         if page is None or other is None:
             continue
         if site.repeated.keys().isdisjoint((url, other.url)):
@@ -142,18 +144,29 @@ def _is_worth_pairs(rule: TrackedRule | None) -> TypeGuard[TrackedRule]:
     return rule is not None and (rule.state == "active" or is_nearly_proven(rule))
 
 
+def _rests_on_reading(tally: RuleTally) -> bool:
+    """Return True if only pages that were read can prove a rule, and none speaks against it.
+
+    So it is where so many numbers change at once, as the prices of six related goods, that no page
+    is the same as another one as far as a sketch can tell.
+    """
+    totals = tally.totals()
+    return not (totals.disagree or tally.apart) and totals.agree == tally.told_together
+
+
 def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
     """Return how many pairs of pages are read for a rule, although none is in doubt.
 
     None are where nothing changes, or where enough pairs of the site are read already, since there
-    are many rules. If one turns out to be two pages, there are more.
+    are many rules. If one turns out to be two pages, there are more; and so there are while a rule
+    acts for which only pages speak that were read.
     """
     rule = site.rules.get(tally.rewrite)
     if not _is_worth_pairs(rule) or rule.agree <= rule.moved or not site.known.text.changes:
         return 0
     if tally.apart:
         return _MOST
-    later = site.answers // _SELDOM
+    later = site.answers // _SELDOM + tally.masked // _EACH
     if len(site.apart) // 2 >= _ENOUGH + later:
         return 0
     return _TO_BE_SURE + (later if rule.state == "active" else 0)
@@ -171,6 +184,8 @@ def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
         steady: True if something differs between the next two pages that was never seen to change.
     """
     rule = site.rules.get(tally.rewrite)
+    if _rests_on_reading(tally) and (rule is None or rule.state in UNDECIDED):
+        return min(_MOST, tally.undecided // _EACH)
     if not _is_worth_pairs(rule):
         return 0
     are_many = 2 * tally.undecided > tally.totals().agree
@@ -178,12 +193,3 @@ def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
     if rule.state == "active":  # if one is another page, all that are in doubt may be
         most += tally.undecided // (1 if tally.apart else _LATER)
     return most
-
-
-def _compared_with(site: KnownSite, tally: RuleTally, url: str) -> Fact | None:
-    """Return the page with which a URL's was compared, unless a redirect led there."""
-    facts, result = site.known.facts, tally.results[url]
-    other = facts.get(result)
-    if other is None:
-        other = reference_of(map(facts.get, tally.members.get(result, ())))
-    return other if other is not None and other.is_page and other.url != url else None

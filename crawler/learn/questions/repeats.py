@@ -7,6 +7,7 @@ from itertools import count, islice
 
 from canonry.canon.learned import names_before
 from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.evidence.hearing import to_hear
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_facts import Fact
@@ -45,11 +46,12 @@ def to_repeat(site: KnownSite) -> list[str]:
     if not doubtful:
         doubtful = _doubtful_together(site)
     pages = _to_repeat_in_doubt(site, doubtful, looked) or _to_repeat_if_steady(site, looked)
+    heard = [] if pages else to_hear(site)
     pairs = to_tell_apart(site, doubtful)
-    if not (pages or pairs):
+    if not (heard or pages or pairs):
         pause = (next(looked) + len(site.tallies)) // _LOOKED
         site.repeat_at = site.answers + max(pause, site.answers // _LARGER)
-    urls = dict.fromkeys([*(page.url for page in pages), *pairs])
+    urls = dict.fromkeys([*heard, *(page.url for page in pages), *pairs])
     site.repeated.update(dict.fromkeys(urls, False))
     return list(urls)
 
@@ -173,11 +175,19 @@ def _more_if_large(site: KnownSite) -> int:
     return (site.answers // _LARGE).bit_length()
 
 
+def _still_left(site: KnownSite) -> int:
+    """Return how many more pages may be asked twice that lie where nothing ever changed."""
+    asked = sum(map(site.known.text.is_still, site.repeated))
+    return 2 * _STEADY_REPEATS + _more_if_large(site) - asked
+
+
 def _repeats_left(site: KnownSite) -> int:
     """Return how many more pages of a site may be asked twice; where nothing changes, none."""
     if site.known.kinds.all_steady:
         return -_MORE_REPEATS
-    return _REPEATS + _more_if_large(site) - len(site.repeated) + len(site.apart)
+    others = site.apart | site.heard
+    asked = sum(url not in others and not site.known.text.is_still(url) for url in site.repeated)
+    return _REPEATS + _more_if_large(site) - asked
 
 
 def _unrepeated(
@@ -191,12 +201,17 @@ def _unrepeated(
         looked: counts them.
         steady: True for pages of a kind that does not seem to change, False for others.
     """
+    left_still = _still_left(site)
     for url in urls:
         next(looked)
         fact = site.known.facts.get(url)
         if fact is not None and url not in site.repeated:
             kind = site.known.kind_of(fact)
-            if kind is not None and kind.is_steady == steady:
+            if (
+                kind is not None
+                and kind.is_steady == steady
+                and not (left_still <= 0 and site.known.text.is_still(url))
+            ):
                 yield fact
 
 
