@@ -104,6 +104,7 @@ class HostText:
         self._pairs: dict[tuple[str, Sketch, Sketch], None] = {}  # each with its section
         self._missing: dict[Sketch, None] = {}
         self._still: frozenset[str] = frozenset()  # sections in which nothing changes by itself
+        self._varied: frozenset[str] = frozenset()  # sections in which something does
         self._in_still = MeasuredNoise()
         self._elsewhere = MeasuredNoise()  # ... if that was measured; else the same
         self._judged_at = 0  # pages, when the generation grew last
@@ -134,10 +135,9 @@ class HostText:
         measured on lists says nothing of goods, unless nothing else is known.
         """
         asked = Counter(section for section, _one, _other in self._pairs)
-        varied = {section for section, one, other in self._pairs if one != other}
-        self._still = frozenset(
-            section for section, n in asked.items() if n >= _FEW_PAIRS and section not in varied
-        )
+        self._varied = frozenset(section for section, one, other in self._pairs if one != other)
+        often = {section for section, times in asked.items() if times >= _FEW_PAIRS}
+        self._still = frozenset(often - self._varied)
         still: list[Pair] = []
         others: list[Pair] = []
         for section, one, other in self._pairs:
@@ -178,7 +178,11 @@ class HostText:
             return Comparison(same=False)
         steady = len(numbers) + len(noise.other_passages(one, other))
         steady += noise.links_differ(one, other)
-        is_noise = not steady and self._is_noise(measured, one, other, own, end)
+        may_change = self._may_change(urls) or (one.text, one.numbers) == (
+            other.text,
+            other.numbers,
+        )
+        is_noise = not steady and may_change and self._is_noise(measured, one, other, own, end)
         is_masked = is_noise and one.numbers != other.numbers and noise.hides_numbers
         same = True if is_noise and not is_masked else None
         difference = Difference(own.differing, end, sum(1 << at for at in changes))
@@ -193,6 +197,14 @@ class HostText:
     def is_still(self, url: str) -> bool:
         """Return True if a page lies where nothing was ever seen to change by itself."""
         return bool(self._still) and section_of(url) in self._still
+
+    def _may_change(self, urls: Sequence[str]) -> bool:
+        """Return True if what differs between pages may change by itself, where they lie.
+
+        On a site of which some sections stay, that has to be seen in their own.
+        """
+        is_one = not (urls and self._still) or self._elsewhere is self._in_still
+        return is_one or any(section_of(url) in self._varied for url in urls)
 
     @property
     def is_measured(self) -> bool:

@@ -314,6 +314,10 @@ def test_what_stays_in_one_section_says_nothing_of_another() -> None:
     assert known.compare(ten, eleven, goods).same is True
     assert known.compare(ten, eleven, lists).same is False, "there no number ever changed"
     assert known.compare(ten, eleven, (goods[0], lists[1])).same is True
+    notes = (f"{H}/notes/a/b/c", f"{H}/notes/a/b/c?ref=x")
+    found = known.compare(ten, eleven, notes)
+    assert (found.same, found.in_doubt) == (None, True), "nothing was seen to change there"
+    assert known.compare(ten, ten, notes).same is True
     assert [known.is_still(urls[0]) for urls in (goods, lists)] == [False, True]
     assert known.changes
     assert known.is_measured
