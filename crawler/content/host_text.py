@@ -178,11 +178,8 @@ class HostText:
             return Comparison(same=False)
         steady = len(numbers) + len(noise.other_passages(one, other))
         steady += noise.links_differ(one, other)
-        may_change = self._may_change(urls) or (one.text, one.numbers) == (
-            other.text,
-            other.numbers,
-        )
-        is_noise = not steady and may_change and self._is_noise(measured, one, other, own, end)
+        may_be = self._may_change(urls) or (one.text, one.numbers) == (other.text, other.numbers)
+        is_noise = not steady and may_be and self._is_noise(measured, one, other, own, end)
         is_masked = is_noise and one.numbers != other.numbers and noise.hides_numbers
         same = True if is_noise and not is_masked else None
         difference = Difference(own.differing, end, sum(1 << at for at in changes))
