@@ -253,9 +253,8 @@ class RuleTally:
 
     @property
     def masked(self) -> int:
-        """How many paths count only since others were read; 0 if they do not count."""
-        counts = Stance.MASKED in self._counts.speaks_for()
-        return self._counts.number(Stance.MASKED) if counts else 0
+        """How many paths are in doubt only for their numbers; if others were read, they count."""
+        return self._counts.number(Stance.MASKED)
 
     def that_are_open(self) -> list[str]:
         """Return the URLs of which it is not known whether they are the same page as another."""

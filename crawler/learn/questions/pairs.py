@@ -18,7 +18,8 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 _AT_ONCE = 2  # pairs
 _FOR_ONE = 4  # pairs for one rule
 _MOST = 10  # ... if pages in doubt keep it back
-_EACH = 4  # pages, for each pair of a rule for which only pages speak that were read
+_MOST_READ = 16  # ... if only pages speak for it that were read: of some paths there are several
+_EACH = 4  # pages, for each of these pairs
 _LATER = 8  # pages in doubt, for each further pair of an active one
 _TO_BE_SURE = 2  # pairs for one rule, if no page is in doubt
 _SELDOM = 256  # answers, for each further one of an active rule, ...
@@ -151,7 +152,8 @@ def _rests_on_reading(tally: RuleTally) -> bool:
     is the same as another one as far as a sketch can tell.
     """
     totals = tally.totals()
-    return not (totals.disagree or tally.apart) and totals.agree == tally.told_together
+    is_clean = not (totals.disagree or tally.apart)
+    return is_clean and tally.masked >= _EACH and totals.agree <= tally.told_together + tally.masked
 
 
 def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
@@ -185,7 +187,7 @@ def _most_pairs(site: KnownSite, tally: RuleTally, *, steady: bool) -> int:
     """
     rule = site.rules.get(tally.rewrite)
     if _rests_on_reading(tally) and (rule is None or rule.state in UNDECIDED):
-        return min(_MOST, tally.undecided // _EACH)
+        return min(_MOST_READ, tally.undecided // _EACH)
     if not _is_worth_pairs(rule):
         return 0
     are_many = 2 * tally.undecided > tally.totals().agree
