@@ -12,7 +12,6 @@ from canonry.canon.syntax.parts import Parts
 
 # A letter says what a token is for: S a session, A an anonymous user, F a ticket of a log-in.
 SESSION_SEGMENT = re.compile(r"/\((?:[A-Za-z]\([0-9A-Za-z_\-]+\))+\)(?=/)")
-_FILE = re.compile(r"[^/]+\.[^/.]+")
 _PLAIN_HOST = re.compile(r"[a-z0-9\-]+(?:\.[a-z0-9\-]+)*")  # RFC 1123 section 2.1
 
 
@@ -35,7 +34,7 @@ def move_prefix(parts: Parts, rewrite: Rewrite) -> Parts:
     """Replace the beginning of a path."""
     if not parts.path.startswith(rewrite.old):
         return parts
-    return parts._replace(path=rewrite.new + parts.path[len(rewrite.old) :])
+    return parts.with_path(rewrite.new + parts.path[len(rewrite.old) :])
 
 
 def drop_index_file(parts: Parts, rewrite: Rewrite) -> Parts:
@@ -43,13 +42,13 @@ def drop_index_file(parts: Parts, rewrite: Rewrite) -> Parts:
     directory, slash, name = parts.path.rpartition("/")
     if name != rewrite.old or parts.query is not None:
         return parts
-    return parts._replace(path=directory + slash)
+    return parts.with_path(directory + slash)
 
 
 def lower_path(parts: Parts, _rewrite: Rewrite) -> Parts:
     """Convert a path to lower case, except for the digits of percent-escapes."""
     path = practice.lower_letters(Parts(None, None, None, None, parts.path, None, None)).path
-    return parts if path == parts.path else parts._replace(path=path)
+    return parts if path == parts.path else parts.with_path(path)
 
 
 def drop_path_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
@@ -58,7 +57,7 @@ def drop_path_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
         return parts
     segments = (_without(segment, rewrite.old) for segment in parts.path.split("/"))
     path = "/".join(segments)
-    return parts if path == parts.path else parts._replace(path=path)
+    return parts if path == parts.path else parts.with_path(path)
 
 
 def drop_session_segment(parts: Parts, _rewrite: Rewrite) -> Parts:
@@ -66,7 +65,7 @@ def drop_session_segment(parts: Parts, _rewrite: Rewrite) -> Parts:
     if "/(" not in parts.path:
         return parts
     path = SESSION_SEGMENT.sub("", parts.path)
-    return parts if path == parts.path else parts._replace(path=path)
+    return parts if path == parts.path else parts.with_path(path)
 
 
 def _without(segment: str, name: str) -> str:
@@ -83,26 +82,28 @@ def set_final_slash(parts: Parts, rewrite: Rewrite) -> Parts:
     wanted = bare + "/" if rewrite.new == "slash" else bare
     if wanted == path or not bare or bare.endswith("/"):
         return parts
-    is_file = _FILE.fullmatch(bare, bare.rfind("/") + 1) is not None
+    name, _, extension = bare[bare.rfind("/") + 1 :].rpartition(".")
+    is_file = name != "" and extension != ""
     if is_file is not (rewrite.new == "file"):
         return parts
-    return Parts(*parts[:4], wanted, parts.query, parts.fragment)  # half the time of `_replace`
+    return parts.with_path(wanted)
 
 
 def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
     """Remove a parameter, if the names of all others are those in ``beside``."""
-    if not parts.query or rewrite.old not in parts.query:
+    given, old = parts.query, rewrite.old
+    if not given or old not in given:
         return parts
-    if "&" not in parts.query:
-        if query.name(parts.query) != rewrite.old or rewrite.beside:
+    if "&" not in given:
+        if query.name(given) != old or rewrite.beside:
             return parts
-        return Parts(*parts[:5], None, parts.fragment)
-    names = query.names(parts.query)
-    if rewrite.old not in names or tuple(sorted({*names} - {rewrite.old})) != rewrite.beside:
+        return parts.with_query(None)
+    names = query.names(given)
+    if old not in names or tuple(sorted({*names} - {old})) != rewrite.beside:
         return parts
-    fields = zip(query.fields(parts.query), names, strict=True)
-    rest = [field for field, name in fields if name != rewrite.old]
-    return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
+    fields = zip(query.fields(given), names, strict=True)
+    rest = [field for field, name in fields if name != old]
+    return parts.with_query("&".join(rest) if rest else None)
 
 
 def drop_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
@@ -122,7 +123,7 @@ def drop_mixed(parts: Parts, rewrite: Rewrite) -> Parts:
     rest = [field for field in fields if query.name(field) not in dropped]
     if len(rest) == len(fields) or (names_of(rest) if rest else ()) != rewrite.beside:
         return parts
-    return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
+    return parts.with_query("&".join(rest) if rest else None)
 
 
 def drop_default(parts: Parts, rewrite: Rewrite) -> Parts:
@@ -135,7 +136,7 @@ def drop_default(parts: Parts, rewrite: Rewrite) -> Parts:
         return parts
     if (names_of(rest) if rest else ()) != rewrite.beside:
         return parts
-    return Parts(*parts[:5], "&".join(rest) if rest else None, parts.fragment)
+    return parts.with_query("&".join(rest) if rest else None)
 
 
 def drop_on_page(parts: Parts, rewrite: Rewrite) -> Parts:
@@ -149,7 +150,7 @@ def drop_on_page(parts: Parts, rewrite: Rewrite) -> Parts:
     rest = [field for field in fields if query.name(field) != rewrite.old]
     if len(rest) == len(fields) or "&".join(rest) != others:
         return parts
-    return Parts(*parts[:5], others or None, parts.fragment)
+    return parts.with_query(others or None)
 
 
 def drop_parameter_anywhere(parts: Parts, rewrite: Rewrite) -> Parts:
@@ -162,7 +163,7 @@ def drop_parameter_anywhere(parts: Parts, rewrite: Rewrite) -> Parts:
     rest = [field for field, gone in zip(fields, same, strict=True) if not gone]
     if len(rest) == len(fields):
         return parts
-    return parts._replace(query="&".join(rest) if rest else None)
+    return parts.with_query("&".join(rest) if rest else None)
 
 
 def keep_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
@@ -175,7 +176,7 @@ def keep_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
         return parts
     if any(not field.partition("=")[2] for field in kept):
         return parts
-    return parts._replace(query="&".join(kept) if kept else None)
+    return parts.with_query("&".join(kept) if kept else None)
 
 
 def _is_odd_subdomain(parts: Parts, rewrite: Rewrite) -> bool:

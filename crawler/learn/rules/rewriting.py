@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from canonry.canon import Canonical, Canonicalizer
-from canonry.canon.learned import LearnedRule, RuleSet, RuleStep, follow, names_in, site_in
+from canonry.canon.learned import RuleSet, RuleStep, follow, names_in, site_in
 from canonry.canon.syntax import Parts
 from canonry.storage.learned.classes import Rewritten
 
 _FEW = 3  # rules about parameters of a site: fewer are looked at one by one
 _AUTHORITY = len("https://")  # it begins no later than here
+_WORTHWHILE = 3  # URLs, for which it is worth to prepare the steps of their sites
 
 
 def by_start(identities: Sequence[str]) -> dict[str, list[int]]:
@@ -45,6 +46,8 @@ def rewrite_many(
         canonicalizer: makes identities, without learned rules.
         urls: texts that have a canonical form.
     """
+    if len(urls) < _WORTHWHILE:
+        return [_followed(rules, canonicalizer, canonicalizer.identity(url)) for url in urls]
     plain = identities(canonicalizer, urls)
     texts = plain.copy()
     used: dict[int, tuple[str, ...]] = {}  # ids of rules, by the place of the URL
@@ -65,18 +68,21 @@ class _StepsByNames:
     """The steps of a site, by the names of the parameters of the URLs that they may change.
 
     A site may have dozens of rules about parameters, and each is for URLs with certain names.
+
+    Attributes:
+        has_many: True if there are more of these than a few.
     """
 
     def __init__(self, steps: Iterable[RuleStep]) -> None:
         self._steps = list(enumerate(steps))
         self._by_names: dict[frozenset[str], list[tuple[int, RuleStep]]] = {}
         named = sum(step.names is not None for _place, step in self._steps)
-        self._has_many = named > _FEW
-        self._others = self._with(frozenset()) if self._has_many else self._steps
+        self.has_many = named > _FEW
+        self._others = self._with(frozenset()) if self.has_many else self._steps
 
     def of(self, text: str) -> list[tuple[int, RuleStep]]:
         """Return the steps that may change an identity, each with its place in their order."""
-        if not self._has_many or "?" not in text:
+        if not self.has_many or "?" not in text:
             return self._others
         names = names_in(text)
         found = self._by_names.get(names)
@@ -101,35 +107,41 @@ def _apply(
         used: receives by place the ids of the rules that have changed it.
     """
     for place in places:
-        left, parts, is_moved = 0, None, False
-        while not is_moved and (step := _next_that_changes(steps, left, texts[place], parts)):
-            left, rule, parts, is_moved = step
-            texts[place] = str(parts)
-            used[place] = (*used.get(place, ()), rule.id)
+        text, ids = _applied(steps, texts[place])
+        if ids:
+            texts[place], used[place] = text, ids
 
 
-def _next_that_changes(
-    steps: _StepsByNames, left: int, text: str, parts: Parts | None
-) -> tuple[int, LearnedRule, Parts, bool] | None:
-    """Return what the next step does that changes an identity; None if none of those left does.
+def _applied(steps: _StepsByNames, text: str) -> tuple[str, tuple[str, ...]]:
+    """Apply each of some rules once to an identity.
+
+    A rule that moves it to another host is the last one.
 
     Args:
         steps: what the rules do.
-        left: the place of the first step that is left.
         text: the identity.
-        parts: of it, if they are at hand: most identities need not be split.
 
     Returns:
-        Where the steps after it begin; its rule; what that makes of the identity; and True if this
-        is of another host.
+        What the rules make of it, and the ids of those that have changed it.
     """
-    for place, (rule, mark, apply, below, moves_host, _names) in steps.of(text):
-        if place >= left and mark(text):
-            parts = Parts.of(text) if parts is None else parts
-            after = apply(parts, rule)
-            if after is not parts and parts.path.startswith(below):
-                return place + 1, rule, after, moves_host
-    return None
+    left, parts = 0, None
+    ids: tuple[str, ...] = ()
+    while True:
+        for place, (rule, mark, apply, below, moves_host, _names) in steps.of(text):
+            if place < left or not mark(text):  # most identities need not be split
+                continue
+            before = parts or Parts.of(text)
+            after = apply(before, rule)
+            if after is not before and before.path.startswith(below):
+                left, text, parts, ids = place + 1, str(after), after, (*ids, rule.id)
+                if moves_host:
+                    return text, ids
+                if steps.has_many:  # others are left for the names that it has now
+                    break
+            else:
+                parts = before
+        else:
+            return text, ids
 
 
 def _that_have_marks(
