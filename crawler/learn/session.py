@@ -162,9 +162,8 @@ class LearningSession:
 
     def _is_verified(self, now: float, in_force: RulesInForce, rewritten: Rewritten) -> bool:
         """Do what `is_verified` says, for some rules."""
-        identity = rewritten.identity
-        rules = in_force.with_ids(rewritten.rules) or in_force.active.on(site_in(identity))[:1]
-        return self._learner.is_verified(rules, identity, now, rewritten.source)
+        rules = in_force.behind(rewritten)
+        return self._learner.is_verified(rules, rewritten.identity, now, rewritten.source)
 
     def learn(
         self,

@@ -6,13 +6,13 @@ comes, that is fetched, and the other one is held.
 
 from collections.abc import Collection, Iterable, Sequence
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, update
 
 from canonry.storage.records import ALIAS, ORDINARY
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import change_rows, chunks, rows_of
+from canonry.storage.sql.bulk import change_rows, rows_of
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, aliases, hosts, urls
+from canonry.storage.sql.schema import State, aliases
 from canonry.storage.sql.transitions import QUEUED, Standing, Transition
 
 _CHANGE = "UPDATE url_rows SET priority = {1} WHERE priority = {0} AND id"
@@ -26,21 +26,16 @@ _LEAD = Prepared(
 )
 
 
-def only(connection: Connection, names: Collection[str], rows: Collection[int]) -> list[int]:
+def only(connection: Connection, before: Collection[int], rows: Collection[int]) -> list[int]:
     """Defer some URLs, and no others of their hosts; return those that were not deferred yet.
 
     Args:
         connection: in a writing transaction.
-        names: the hosts.
+        before: the rows of all URLs of these hosts that are deferred.
         rows: of URLs with ordinary priority, or deferred already.
     """
-    before: set[int] = set()
-    for part in chunks(list(names)):
-        query = select(urls.c.id).join(hosts, hosts.c.id == urls.c.host_id)
-        here = query.where(hosts.c.name.in_(part), urls.c.state == State.QUEUED)
-        before |= set(connection.scalars(here.where(urls.c.priority == ALIAS)))
-    new = sorted(set(rows) - before)
-    restore(connection, before.difference(rows))
+    new = sorted(set(rows).difference(before))
+    restore(connection, set(before).difference(rows))
     defer(connection, new)
     return new
 

@@ -25,6 +25,7 @@ from canonry.storage.sql.schema import State, classes, hosts
 
 _AT_ONCE = 10_000  # rows
 Rewrite: TypeAlias = Callable[[list[str]], Sequence[Rewritten | None]]
+_QUEUED, _HELD, _FETCHED = int(State.QUEUED), int(State.HELD), int(State.FETCHED)
 _BETTER: dict[int, int] = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 2, State.HELD: 3}
 
 
@@ -53,17 +54,18 @@ class _KnownURL(NamedTuple):
     @property
     def is_held(self) -> bool:
         """Return True if rules hold it."""
-        return self.state == State.HELD and self.reason == LEARNED
+        return self.state == _HELD and self.reason == LEARNED
 
     @property
     def may_wait(self) -> bool:
         """Return True if it is queued, no seed, and nothing wants it sooner."""
         is_ordinary = self.priority in {ORDINARY, ALIAS}
-        return self.state == State.QUEUED and is_ordinary and self.source is not None
+        return self.state == _QUEUED and is_ordinary and self.source is not None
 
 
 _COLUMNS = "id, host_id, state, reason, depth, priority, source_id"
-_STATE, _REASON = 2, 3
+_STATE, _REASON, _PRIORITY = 2, 3, 5
+_Rows: TypeAlias = tuple[Sequence[tuple[Any, ...]], list[str]]  # columns of rows, and their URLs
 _KNOWN_BY_ROW = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our names
 
 
@@ -75,9 +77,7 @@ def urls_of(connection: Connection, names: Collection[str]) -> Iterator[list[str
             yield url_tails.urls_of([tail for (tail,) in some], name)
 
 
-def _known_urls_of(
-    connection: Connection, names: Collection[str]
-) -> Iterator[tuple[Sequence[tuple[Any, ...]], list[str]]]:
+def _known_urls_of(connection: Connection, names: Collection[str]) -> Iterator[_Rows]:
     """Yield what is known of the URLs of hosts, some rows at a time: the columns, and the URLs."""
     for host_id, name in _hosts_named(connection, names):
         question = f"SELECT {_COLUMNS}, tail FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
@@ -119,7 +119,9 @@ def rekey(
         is_verified: returns True for queued URLs that are to be fetched all the same.
     """
     _clear(connection, names)
-    members, free = _by_class(_known_urls_of(connection, names), rewrite, rewrite_held)
+    before: set[int] = set()
+    known_urls = _noting_deferred(_known_urls_of(connection, names), before)
+    members, free = _by_class(known_urls, rewrite, rewrite_held)
     plain: dict[bytes, int] = rows_of_keys(connection, list(members))
     waiting = _waiting(connection, members, plain, rewrite)
     answered = {known.row for key in waiting for known in _fetched(members[key])}
@@ -131,9 +133,9 @@ def rekey(
     dead = answered - alive
 
     def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
-        if known.state == State.QUEUED:  # at a redirect's target is the page; tests are for others
+        if known.state == _QUEUED:  # at a redirect's target is the page; tests are for others
             return known.priority > TARGET and not is_verified(found)
-        return known.state == State.HELD
+        return known.state == _HELD
 
     held: list[tuple[_KnownURL, int, Rewritten]] = []
     representatives: list[tuple[bytes, int, int]] = []
@@ -145,7 +147,7 @@ def rekey(
             if best is None:
                 continue
             one = best[0].row
-            free += [one] * (best[0].state == State.HELD)
+            free += [one] * (best[0].state == _HELD)
             representatives.append((key, one, best[0].host_id))
             chosen.append(best)
         held += [
@@ -156,18 +158,27 @@ def rekey(
     insert_rows(connection, classes, ("key", "url_id", "host_id"), sorted(representatives))
     released = release(connection, free)
     _hold(connection, held, now)
-    new = [known.row for known, _one, _found in held if known.state == State.QUEUED]
+    new = [known.row for known, _one, _found in held if known.state == _QUEUED]
     later = {
         known.row
         for known, found in chosen
         if known.may_wait and found.rules and not is_verified(found)
     }
-    deferred = deferral.only(connection, names, later)
+    deferred = deferral.only(connection, before.difference(new), later)
     return Rekeyed(new, released, deferred, len(members), _spared(held, members))
 
 
+def _noting_deferred(known_urls: Iterable[_Rows], deferred: set[int]) -> Iterator[_Rows]:
+    """Yield known URLs as they are; put the rows of those that are deferred into a set."""
+    for rows, urls in known_urls:
+        deferred.update(
+            row[0] for row in rows if row[_PRIORITY] == ALIAS and row[_STATE] == _QUEUED
+        )
+        yield rows, urls
+
+
 def _by_class(
-    known_urls: Iterable[tuple[Sequence[tuple[Any, ...]], list[str]]],
+    known_urls: Iterable[_Rows],
     rewrite: Rewrite,
     rewrite_held: Rewrite,
 ) -> tuple[dict[bytes, list[tuple[_KnownURL, Rewritten]]], list[int]]:
@@ -183,14 +194,15 @@ def _by_class(
     """
     members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
     free: list[int] = []
+    new_known = tuple.__new__  # a third of the time of calling the class
     for rows, urls in known_urls:
-        are_held = [row[_REASON] == LEARNED and row[_STATE] == State.HELD for row in rows]
+        are_held = [row[_REASON] == LEARNED and row[_STATE] == _HELD for row in rows]
         held = iter(rewrite_held(list(compress(urls, are_held))))
         others = iter(rewrite(list(compress(urls, map(not_, are_held)))))
         for row, url, is_held in zip(rows, urls, are_held, strict=True):
             found = next(held if is_held else others)
             if found is not None and (found.rules or is_held):
-                one = _KnownURL._make((*row[:-1], url)), found
+                one = new_known(_KnownURL, (*row[:-1], url)), found
                 if (group := members.get(found.key)) is None:
                     members[found.key] = [one]
                 else:
@@ -230,7 +242,7 @@ def _waiting(
 
 def _fetched(group: Iterable[tuple[_KnownURL, Rewritten]]) -> Iterator[_KnownURL]:
     """Yield the URLs of a class that were fetched."""
-    yield from (known for known, _found in group if known.state == State.FETCHED)
+    yield from (known for known, _found in group if known.state == _FETCHED)
 
 
 def _clear(connection: Connection, names: Collection[str]) -> None:
@@ -251,7 +263,7 @@ def _best(
     candidates = [
         one
         for one in group
-        if one[0].state in _BETTER and (one[0].state != State.HELD or one[0].is_held)
+        if one[0].state in _BETTER and (one[0].state != _HELD or one[0].is_held)
     ]
     return candidates[0] if len(candidates) == 1 else min(candidates, key=_rank, default=None)
 
@@ -271,7 +283,7 @@ def _hold(
     edges: dict[int, tuple[int, str]] = {}
     for known, one, found in held:
         edges[known.row] = one, found.identity
-        if known.state == State.QUEUED:
+        if known.state == _QUEUED:
             queued.setdefault((known.host_id, known.depth), []).append(known.row)
         else:
             before.append(known.row)

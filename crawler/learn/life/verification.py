@@ -64,13 +64,13 @@ class Sampler:
         """
         if (rule_id, url) in self._chosen:
             return True
-        before = self._predicted.get(rule_id, 0)
+        before, limits = self._predicted.get(rule_id, 0), self._limits
         _set(self._predicted, rule_id, before + 1)
-        overdue = since_verified is not None and since_verified > threshold.verify_again
         spent = self._spent.get(site, 0) + 1
-        allowed = self._limits.advance + self._limits.share * self._requests.get(site, 0)
+        allowed = limits.advance + limits.share * self._requests.get(site, 0)
         if spent > allowed + threshold.first:
             return False
+        overdue = since_verified is not None and since_verified > threshold.verify_again
         is_in_share = spent <= allowed and self._is_in_share(url, before, threshold)
         if not (is_in_share or overdue or self._is_first(rule_id, new_places())):
             return False

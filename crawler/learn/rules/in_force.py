@@ -24,6 +24,7 @@ from canonry.storage.learned.classes import Rewritten
 from canonry.storage.sql.schema import hosts
 
 Changes: TypeAlias = Sequence[tuple[LearnedRule, str, str]]  # rule, before, after
+_REMEMBERED = 65_536  # several rules that were looked up together
 SOURCE = "the rules of the store"  # what errors call them
 
 
@@ -46,6 +47,7 @@ class RulesInForce:
         label = canonicalizer.policy.label
         known = [rule for rule in rules if rule.state in IN_FORCE]
         self._known = {rule.id: rule for rule in known}
+        self._behind: dict[tuple[str, ...], list[LearnedRule]] = {}  # by ids
         self._canonicalizer = canonicalizer
         self.active = RuleSet([rule for rule in known if rule.state == "active"], label, SOURCE)
         self._active_or_suspended = RuleSet(map(_as_active, known), label, SOURCE)
@@ -73,7 +75,7 @@ class RulesInForce:
         both = self._active_or_suspended.with_changes(map(_as_active, by_id.values()))
         new = copy(self)
         new.active = self.active.with_changes(by_id.values())
-        new.__dict__.update(_known=known, _active_or_suspended=both)
+        new.__dict__.update(_known=known, _behind={}, _active_or_suspended=both)
         if any(FAMILIES[rule.family].moves_host for rule in by_id.values()):
             new.__dict__.update(_moving=_by_target(both))
         return new
@@ -128,10 +130,16 @@ class RulesInForce:
             wanted = {name for target in moving for name in _with_domains(target)} - seen
         return cls(found, canonicalizer)
 
-    def with_ids(self, ids: Iterable[str]) -> list[LearnedRule]:
-        """Return the active rules with some ids."""
-        known = self._known
-        return [r for name in ids if (r := known.get(name)) is not None and r.state == "active"]
+    def behind(self, rewritten: Rewritten) -> Sequence[LearnedRule]:
+        """Return the active rules that changed a URL; if none did, one that covers its site."""
+        found = self._behind.get(rewritten.rules)
+        if found is None:
+            if len(self._behind) >= _REMEMBERED:
+                self._behind.clear()
+            known = [self._known.get(name) for name in rewritten.rules]
+            active = [rule for rule in known if rule is not None and rule.state == "active"]
+            found = self._behind[rewritten.rules] = active
+        return found or self.active.on(site_in(rewritten.identity))[:1]
 
     def is_wide(self, rule_id: str) -> bool:
         """Return True if a rule, by its id, also covers subdomains."""

@@ -11,7 +11,7 @@ from canonry.storage.learned.held_names import HeldName, held_near
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.seen.key_rows import rows_of_keys
 
-_SOME = 32  # held URLs at once, for which it is found what rules make of them
+_SOME = 32  # held URLs at once, at most, for which it is found what rules make of them
 _TRIED = 3  # rules, if one holds nothing at the place that is looked at
 
 
@@ -20,7 +20,7 @@ def held_by(
 ) -> Iterator[HeldName]:
     """Yield the held URLs that a rule makes equal to those which represent them.
 
-    Mostly the first one will do, so at first it is one, and then many at once.
+    Mostly one of the first will do, so at first it is one, and then more and more at once.
     """
     left, size = iter(names), 1
     while some := list(islice(left, size)):
@@ -28,7 +28,7 @@ def held_by(
         for one, made in zip(some, found, strict=True):
             if _uses(rule, made) or _uses(rule, in_force.rewrite_held(one.represented_by)):
                 yield one
-        size = _SOME
+        size = min(2 * size, _SOME)
 
 
 def held_at(
