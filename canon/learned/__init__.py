@@ -2,7 +2,7 @@
 
 from canonry.canon.learned.actions import SESSION_SEGMENT, names_of
 from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
-from canonry.canon.learned.family_fields import INDEX_FILE
+from canonry.canon.learned.family_fields import INDEX_FILE, INDEX_INITIALS
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
 from canonry.canon.learned.marks import names_before, names_in
 from canonry.canon.learned.rewrite import Rewrite, to_fields
@@ -13,6 +13,7 @@ from canonry.canon.learned.validate import find_circle
 __all__ = [
     "FAMILIES",
     "INDEX_FILE",
+    "INDEX_INITIALS",
     "ORDER",
     "RULE_STATES",
     "SESSION_SEGMENT",

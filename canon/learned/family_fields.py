@@ -6,7 +6,9 @@ from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.sites import is_host_name
 from canonry.canon.syntax import grammar
 
-INDEX_FILE = re.compile(r"(?:index|default|home|main|welcome)(?:\.[A-Za-z0-9]{1,8})?")
+_INDEX_NAMES = ("index", "default", "home", "main", "welcome")
+INDEX_FILE = re.compile(rf"(?:{'|'.join(_INDEX_NAMES)})(?:\.[A-Za-z0-9]{{1,8}})?")
+INDEX_INITIALS = frozenset(name[0] for name in _INDEX_NAMES)  # with which its name begins
 
 
 def is_directory(text: str) -> bool:

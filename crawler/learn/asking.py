@@ -51,13 +51,14 @@ class Asking:
         if not most:
             return []
         rows: dict[str, int] = {}
+        starts = f"http://{site}/", f"https://{site}/"  # of nearly all identities
 
         def queued() -> Iterator[str]:
             host, after = without_port(site), self._learner.place_in_queue(site)
             found = history.queued_of(connection, host, LOOKED_AT, after)
             known = identities(self._canonicalizer, [url for _row, url in found])
             for identity, (row, _url) in zip(known, found, strict=True):
-                if site_in(identity) == site:
+                if identity.startswith(starts) or site_in(identity) == site:
                     rows[identity] = row
                     yield identity
 

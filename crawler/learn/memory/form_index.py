@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
 from canonry.canon.syntax import Parts, query
-from canonry.crawler.learn.memory.loose_forms import loose_forms
+from canonry.crawler.learn.memory.loose_forms import loose_base, loose_forms
 
 _ALIKE = 8  # pages remembered for one form
 _SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48
@@ -23,10 +22,12 @@ class FormIndex:
     """
 
     _urls: dict[int, str | tuple[str, ...]] = field(default_factory=dict)
+    # A page is looked for right after it was filed.
+    _last: tuple[Parts | None, "_Forms"] = field(default_factory=lambda: (None, _NO_FORMS))
 
     def add(self, url: str, parts: Parts) -> bool:
         """File a page under its forms; return True if it is the only one under all of them."""
-        forms, urls = _forms_of(parts), self._urls
+        forms, urls = self._forms_of(parts), self._urls
         is_alone = urls.keys().isdisjoint(forms.apart)
         for form in forms.filed:
             there = urls.setdefault(form, url)
@@ -43,19 +44,27 @@ class FormIndex:
 
     def near(self, parts: Parts) -> Iterator[str]:
         """Yield pages that one rewrite could make equal to a page, or a few."""
-        for form in _forms_of(parts).near:
+        for form in self._forms_of(parts).near:
             yield from self._under(form)
 
     def apart(self, parts: Parts) -> Iterator[str]:
         """Yield pages that have several parameters less than a page, or more."""
-        for form, fields in _forms_of(parts).apart.items():
+        for form, fields in self._forms_of(parts).apart.items():
             for url in self._under(form):
                 if fields is None or fields == _number_of_fields(url):
                     yield url
 
     def elsewhere(self, parts: Parts) -> tuple[str, ...]:
         """Return pages that have the name of a page, in other directories."""
-        return self._under(_forms_of(parts).file)
+        return self._under(self._forms_of(parts).file)
+
+    def _forms_of(self, parts: Parts) -> "_Forms":
+        """Return the hashes of a page's forms."""
+        last, forms = self._last
+        if last is not parts:
+            forms = _forms_of(parts)
+            self._last = parts, forms
+        return forms
 
     def _under(self, form: int) -> tuple[str, ...]:
         return _as_tuple(self._urls.get(form, ()))
@@ -80,21 +89,26 @@ class _Forms(NamedTuple):
     left_out: dict[int, str]
 
 
-@lru_cache(maxsize=1024)  # a page is filed under them, and looked for on its site and its twin
+_NO_FORMS = _Forms((), {}, 0, (), _NOTHING)
+
+
 def _forms_of(parts: Parts) -> _Forms:
     """Return the hashes of a page's forms."""
-    found = loose_forms(parts)
     path = parts.path
-    file = _hash((path[path.rfind("/", 0, len(path) - 1) :], parts.query))
-    near = tuple([_hash(form) for form in found.near])
-    apart: dict[int, int | None] = {_hash((_MORE, form)): None for form in found.near[:1]}
-    if not found.left_out:
+    file = _hash((path[path.rfind("/", 0, -1) :], parts.query))
+    if not parts.query and (base := loose_base(parts)) is not None:  # as below, for one form
+        form = _hash(base)
+        return _Forms((form,), {_hash((_MORE, base)): None}, file, (form, file), _NOTHING)
+    loose, left_out_names, less = loose_forms(parts)
+    near = tuple([hash(form) & _SMALL_INT for form in loose])
+    apart: dict[int, int | None] = {_hash((_MORE, form)): None for form in loose[:1]}
+    if not left_out_names:
         return _Forms(near, apart, file, (*near, file), _NOTHING)
-    left_out = dict(zip(near[1:], found.left_out, strict=True))
-    if not found.less:
+    left_out = dict(zip(near[1:], left_out_names, strict=True))
+    if not less:
         return _Forms(near, apart, file, (*near, file), left_out)
-    apart |= {_hash(form): _number_of_fields(form) for form in found.less}
-    more = [_hash((_MORE, form)) for form in found.less]
+    apart |= {_hash(form): _number_of_fields(form) for form in less}
+    more = [_hash((_MORE, form)) for form in less]
     return _Forms(near, apart, file, (*near, file, *more), left_out)
 
 

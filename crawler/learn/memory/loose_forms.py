@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from canonry.canon.learned import INDEX_FILE, SESSION_SEGMENT, site_of
+from canonry.canon.learned import INDEX_FILE, INDEX_INITIALS, SESSION_SEGMENT, site_of
 from canonry.canon.syntax import Parts, query
 
 _MOST_NAMES = 6
@@ -38,14 +38,13 @@ class LooseForms(NamedTuple):
 
 def loose_forms(parts: Parts) -> LooseForms:
     """Return the loose forms of an identity; none if no rule can be about its site."""
-    site = site_of(parts)
-    if not site:
+    base = loose_base(parts)
+    if base is None:
         return LooseForms()
-    while site.startswith("www."):
-        site = site[4:]
-    base = site + loose_path(parts.path)
     if not parts.query:
         return LooseForms((base,))
+    if "&" not in parts.query:  # as in what follows, for one field
+        return LooseForms((f"{base}?{parts.query}", base), (query.name(parts.query),))
     fields = sorted(query.fields(parts.query))
     named = [(query.name(field), field) for field in fields]
     names = list(dict.fromkeys(map(query.name, reversed(query.fields(parts.query)))))
@@ -57,6 +56,19 @@ def loose_forms(parts: Parts) -> LooseForms:
         kept = "&".join([field for its, field in named if its in some])
         less.append(f"{base}?{kept}" if kept else base)
     return LooseForms(tuple(near), left_out, tuple(less))
+
+
+def loose_base(parts: Parts) -> str | None:
+    """Return what all loose forms begin with, and the only one of a URL without a query.
+
+    It is None if no rule can be about its site.
+    """
+    site = site_of(parts)
+    if not site:
+        return None
+    while site.startswith("www."):
+        site = site[4:]
+    return site + loose_path(parts.path)
 
 
 def _kept_of_several(names: list[str]) -> Iterator[tuple[str, ...]]:
@@ -76,6 +88,8 @@ def loose_path(path: str) -> str:
     if "//" in path:
         path = _SLASHES.sub("/", path)
     path = path.removesuffix("/")
-    while INDEX_FILE.fullmatch(path, path.rfind("/") + 1):
-        path = path[: path.rfind("/")]
+    start = path.rfind("/") + 1
+    while path[start : start + 1] in INDEX_INITIALS and INDEX_FILE.fullmatch(path, start):
+        path = path[: start - 1]
+        start = path.rfind("/") + 1
     return path

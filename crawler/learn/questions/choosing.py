@@ -151,10 +151,12 @@ class _Look:
 
     def at(self, url: str) -> None:
         """Look at a queued URL."""
-        about_names = self._by_names.get(names_in(url), ()) if self._by_names else ()
-        for question in (*self._always, *about_names):
+        questions = self._always
+        if self._by_names and (about := self._by_names.get(names_in(url))):
+            questions = [*questions, *about]
+        for question in questions:
             tally = question.tally
-            result = tally.result_of(url) if tally.marks(url) else None
+            result = tally.result_of(url)
             # Nearly all URLs are changed by no rule, and no rule has made them of another one.
             if result is not None or url in tally.members or url in question.waiting:
                 if self._is_spared(url):
@@ -164,7 +166,10 @@ class _Look:
 
     def _is_spared(self, url: str) -> bool:
         """Return True if a URL is not fetched, as long as a rule is active."""
-        return any(tally.result_of(url) is not None for tally in self._active)
+        for tally in self._active:  # noqa: SIM110 - a generator takes longer
+            if tally.result_of(url) is not None:
+                return True
+        return False
 
     def _ask(self, question: _Question, url: str, result: str | None) -> None:
         """Look at a URL for one rule.
