@@ -1,7 +1,7 @@
 """Rows of learned rules: the one place where rules are encoded for the store and decoded."""
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -71,10 +71,17 @@ _DELETE_RULES = delete(rules).where(
 
 def _encode(rule: TrackedRule) -> dict[str, Any]:
     """Return a rule as the row that holds it."""
-    said = to_fields(rule.rewrite)
     row = {name: getattr(rule, name) for name in _COUNTERS}
-    row |= {"id": rule.id, "host": said.pop("host"), "hsts": int(rule.hsts)}
-    return row | {"lesson": msgspec.json.encode(said).decode()}
+    row |= {"id": rule.id, "host": rule.rewrite.host, "hsts": int(rule.hsts)}
+    return row | {"lesson": _lesson(rule.rewrite)}
+
+
+@lru_cache(maxsize=4096)  # a rule is saved with each answer that says something about it
+def _lesson(said: Rewrite) -> str:
+    """Return what a rule says but for its host, as JSON."""
+    fields = to_fields(said)
+    del fields["host"]
+    return msgspec.json.encode(fields).decode()
 
 
 def _decode(row: RowMapping, samples: Iterable[Sample]) -> TrackedRule:

@@ -118,6 +118,15 @@ def execute(
     return _execute(connection, text, arguments)
 
 
+def execute_many(connection: Connection, text: str, arguments: Sequence[Sequence[Any]]) -> int:
+    """Execute a text of SQL once for each of some arguments; return how many rows it changed.
+
+    Raises:
+        DBAPIError: as with any other statement.
+    """
+    return _execute(connection, text, arguments, many=True).changed
+
+
 def stream(connection: Connection, text: str, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the rows that a text of SQL gives, as they are asked for, at most so many at once.
 
@@ -137,14 +146,24 @@ def _execute(
     *,
     many: bool = False,
 ) -> Done:
-    """Execute a statement with the driver."""
-    with _cursor(connection, text) as cursor:
+    """Execute a statement with the driver.
+
+    It does itself what `_cursor` does: a context manager takes as long as a short statement.
+    """
+    dialect = connection.dialect
+    errors = dialect.loaded_dbapi.Error
+    cursor = connection.connection.cursor()
+    try:
         if many:
             cursor.executemany(text, arguments)
         else:
             cursor.execute(text, arguments)
         is_question: bool = cursor.description is not None  # there are rows to come
         return Done(list(cursor.fetchall()) if is_question else [], cursor.rowcount)
+    except errors as error:
+        raise DBAPIError.instance(text, None, error, errors, dialect=dialect) from error
+    finally:
+        cursor.close()
 
 
 @contextmanager

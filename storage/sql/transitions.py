@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, update
 
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import change_rows
-from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.prepared import Prepared, execute_many
 from canonry.storage.sql.schema import State, hosts
 
 Standing: TypeAlias = tuple[State, str | None]  # a state, and the reason if held or failed
@@ -56,7 +56,7 @@ def move(
     if not moved:
         return
     rows = [(int(to), why, due, row) for row, (_host, _depth, _before, (to, why)) in moved.items()]
-    connection.exec_driver_sql(_WRITES[connection.dialect.name], rows)
+    execute_many(connection, _WRITES[connection.dialect.name], rows)
     count(connection, Counter(moved.values()))
 
 
