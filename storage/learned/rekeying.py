@@ -6,7 +6,7 @@ from itertools import compress
 from operator import not_
 from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection
 
 from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
@@ -20,8 +20,8 @@ from canonry.storage.learned.classes import (
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql import transitions, url_tails
-from canonry.storage.sql.bulk import chunks, insert_rows, rows_of, stream_rows
-from canonry.storage.sql.schema import State, classes, hosts
+from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, stream_rows
+from canonry.storage.sql.schema import State, classes
 
 _AT_ONCE = 10_000  # rows
 Rewrite: TypeAlias = Callable[[list[str]], Sequence[Rewritten | None]]
@@ -91,9 +91,7 @@ def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tup
     The index that finds their URLs is made when the first rule needs it.
     """
     history.index(connection)
-    for part in chunks(list(names)):
-        found = select(hosts.c.id, hosts.c.name).where(hosts.c.name.in_(part))
-        yield from map(tuple, connection.execute(found).all())
+    yield from list(rows_of(connection, "SELECT id, name FROM hosts WHERE name", list(names)))
 
 
 def rekey(
@@ -131,12 +129,6 @@ def rekey(
             del plain[key]  # its page is known already, under another name
             members[key].append(own)
     dead = answered - alive
-
-    def may_be_held(known: _KnownURL, found: Rewritten) -> bool:
-        if known.state == _QUEUED:  # at a redirect's target is the page; tests are for others
-            return known.priority > TARGET and not is_verified(found)
-        return known.state == _HELD
-
     held: list[tuple[_KnownURL, int, Rewritten]] = []
     representatives: list[tuple[bytes, int, int]] = []
     chosen: list[tuple[_KnownURL, Rewritten]] = []
@@ -150,11 +142,9 @@ def rekey(
             free += [one] * (best[0].state == _HELD)
             representatives.append((key, one, best[0].host_id))
             chosen.append(best)
-        held += [
-            (known, one, found)
-            for known, found in group
-            if known.row != one and may_be_held(known, found)
-        ]
+        for known, found in group:
+            if known.row != one and _may_be_held(known, found, is_verified):
+                held.append((known, one, found))
     insert_rows(connection, classes, ("key", "url_id", "host_id"), sorted(representatives))
     released = release(connection, free)
     _hold(connection, held, now)
@@ -228,7 +218,7 @@ def _waiting(
         plain: by key, the row of the URL with that identity.
         rewrite: what the active rules make of URLs.
     """
-    keys = {row: key for key, row in plain.items() if any(True for _ in _fetched(members[key]))}
+    keys = {row: key for key, row in plain.items() if _has_answered(members[key])}
     found = map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ROW, list(keys)))
     queued = [known for known in found if known.may_wait and known.priority == ORDINARY]
     waiting = {}
@@ -245,11 +235,27 @@ def _fetched(group: Iterable[tuple[_KnownURL, Rewritten]]) -> Iterator[_KnownURL
     yield from (known for known, _found in group if known.state == _FETCHED)
 
 
+def _has_answered(group: Iterable[tuple[_KnownURL, Rewritten]]) -> bool:
+    """Return True if a URL of a class was fetched."""
+    for known, _found in group:  # noqa: SIM110 - a generator takes longer
+        if known.state == _FETCHED:
+            return True
+    return False
+
+
 def _clear(connection: Connection, names: Collection[str]) -> None:
     """Delete the classes that are represented by URLs of hosts."""
-    for part in chunks(list(names)):
-        here = select(hosts.c.id).where(hosts.c.name.in_(part))
-        connection.execute(delete(classes).where(classes.c.host_id.in_(here)))
+    found = rows_of(connection, "SELECT id FROM hosts WHERE name", list(names))
+    change_rows(connection, "DELETE FROM classes WHERE host_id", [row for (row,) in found])
+
+
+def _may_be_held(
+    known: _KnownURL, found: Rewritten, is_verified: Callable[[Rewritten], bool]
+) -> bool:
+    """Return True if a URL that is represented by another one may be held because of that."""
+    if known.state == _QUEUED:  # at a redirect's target is the page; tests are for others
+        return known.priority > TARGET and not is_verified(found)
+    return known.state == _HELD
 
 
 def _best(

@@ -24,7 +24,7 @@ from canonry.canon import redact
 from canonry.canon.learned import FAMILIES, Rewrite, to_fields
 from canonry.storage.learned.tracked_rule import Sample, TrackedRule
 from canonry.storage.sql.bulk import chunks, upsert
-from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.prepared import Prepared, execute
 from canonry.storage.sql.schema import evidence, meta, rules
 from canonry.storage.sql.stored_json import damaged, stored_json
 
@@ -56,6 +56,10 @@ _WITHDRAW = Prepared(
     )
 )
 _GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # in each transaction
+_ADVANCE = (
+    "INSERT INTO meta (name, value) VALUES ('rules', '{:d}') "
+    "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
 _SET_SPARED = Prepared(
     update(rules).where(rules.c.id == bindparam("rule")).values(spared=bindparam("number"))
 )
@@ -118,8 +122,7 @@ def generation(connection: Connection) -> int:
 def advance(connection: Connection) -> int:
     """Record that the set of active rules has changed; return its new number."""
     now = generation(connection) + 1
-    new = upsert(connection.dialect.name, meta).values(name="rules", value=str(now))
-    connection.execute(new.on_conflict_do_update(index_elements=["name"], set_={"value": str(now)}))
+    execute(connection, _ADVANCE.format(now))
     return now
 
 
