@@ -252,13 +252,14 @@ class LearningSession:
         """
         outcome = recorded.outcome
         page = outcome.page
-        led = [
-            (hop, self._canonicalizer.identity(hop.target.url), admitted.row)
-            for hop, admitted in recorded.led
-        ]
+        identity_of = self._canonicalizer.identity
+        hops = recorded.led if outcome.hops else ()  # most pages lead nowhere
+        led = [(hop, identity_of(hop.target.url), admitted.row) for hop, admitted in hops]
         if page is not None and (page.status == OK or page.status in GONE):
             missing = page.status != OK
-            itself = any(hop.kind == "canonical" and to == identity for hop, to, _row in led)
+            itself = bool(led) and any(
+                hop.kind == "canonical" and to == identity for hop, to, _row in led
+            )
             self._learner.observe(
                 Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing, itself)
             )

@@ -290,6 +290,8 @@ class RuleTally:
     @property
     def named(self) -> int:
         """How many paths a confirmed canonical link speaks for."""
+        if not any(map(self._counts.number, BY_LINK)):  # on most sites none does
+            return 0
         return sum(map(self._counts.number, BY_LINK - self.against()))
 
     @property

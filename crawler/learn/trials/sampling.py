@@ -63,10 +63,12 @@ def sample(
     here = watched.site(occasion.site, occasion.now)
     here.unsampled += occasion.answers if active else 0
     most, here.unsampled = divmod(here.unsampled, limits.sample_every)
-    if not most or all(watched.tested(rule) >= limits.sample for rule in active):
+    if not most or not active:
+        return Sampled([], [])
+    largest = limits.sample / sqrt(len(active))
+    if all(watched.tested(rule) >= largest for rule in active):
         return Sampled([], [])
     waiting = queued_on(occasion.connection, without_port(occasion.site))
-    largest = limits.sample / sqrt(len(active))
     share = limits.sample_share * (waiting + here.before + here.answers)
     paid = min(largest, share / len(active))
     found: dict[int, HeldName] = {}
