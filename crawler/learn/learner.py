@@ -4,7 +4,7 @@ Facts go to the assessor, which holds them against rules. The decider decides on
 rule, the learner which questions are worth a request.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from canonry.canon.learned import (
@@ -266,15 +266,17 @@ class Learner:
 
     def _new_places(
         self, rule: TrackedRule | None, url: str, identity: str, first: int
-    ) -> Iterator[tuple[str, int]]:
-        """Yield the part of the site, and the values, for which a rule has no evidence.
+    ) -> list[tuple[str, int]]:
+        """Return the part of the site, and the values, for which a rule has no evidence.
 
         Each with the number of predictions that are to be fetched: in a part, some pages may be
         exceptions; a value of a parameter that selects does so mostly.
         """
         tally = None if rule is None else self._book.tally_of(rule)
         part = first_directory_in(identity)
-        if part and (tally is None or not tally.totals(part).agree):
-            yield part, first
-        if tally is not None:
-            yield from ((field, 1) for field in tally.unproven(url))
+        if tally is None:
+            return [(part, first)] if part else []
+        places = [(field, 1) for field in tally.unproven(url)]
+        if part and not tally.totals(part).agree:
+            places.insert(0, (part, first))
+        return places

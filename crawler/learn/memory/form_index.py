@@ -27,9 +27,18 @@ class FormIndex:
 
     def add(self, url: str, parts: Parts) -> bool:
         """File a page under its forms; return True if it is the only one under all of them."""
-        forms, urls = self._forms_of(parts), self._urls
-        is_alone = urls.keys().isdisjoint(forms.apart)
-        for form in forms.filed:
+        base = None if parts.query else loose_base(parts)
+        if base is not None:  # as in what follows: most pages have no query
+            is_alone = _hash((_MORE, base)) not in self._urls
+            return self._file(url, (_hash(base), _file_of(parts)), _NOTHING) and is_alone
+        forms = self._forms_of(parts)
+        is_alone = self._urls.keys().isdisjoint(forms.apart)
+        return self._file(url, forms.filed, forms.left_out) and is_alone
+
+    def _file(self, url: str, forms: tuple[int, ...], left_out: dict[int, str]) -> bool:
+        """File a page under some forms; return True if it is the only one under them."""
+        urls, is_alone = self._urls, True
+        for form in forms:
             there = urls.setdefault(form, url)
             if there is url:
                 continue
@@ -37,7 +46,7 @@ class FormIndex:
             several = _as_tuple(there)
             if len(several) >= _ALIKE or url in several:
                 continue
-            name = forms.left_out.get(form)
+            name = left_out.get(form)
             if name is None or not any(_differ_only_in(name, url, other) for other in several):
                 urls[form] = (*several, url)
         return is_alone
@@ -94,11 +103,7 @@ _NO_FORMS = _Forms((), {}, 0, (), _NOTHING)
 
 def _forms_of(parts: Parts) -> _Forms:
     """Return the hashes of a page's forms."""
-    path = parts.path
-    file = _hash((path[path.rfind("/", 0, -1) :], parts.query))
-    if not parts.query and (base := loose_base(parts)) is not None:  # as below, for one form
-        form = _hash(base)
-        return _Forms((form,), {_hash((_MORE, base)): None}, file, (form, file), _NOTHING)
+    file = _file_of(parts)
     loose, left_out_names, less = loose_forms(parts)
     near = tuple([hash(form) & _SMALL_INT for form in loose])
     apart: dict[int, int | None] = {_hash((_MORE, form)): None for form in loose[:1]}
@@ -110,6 +115,12 @@ def _forms_of(parts: Parts) -> _Forms:
     apart |= {_hash(form): _number_of_fields(form) for form in less}
     more = [_hash((_MORE, form)) for form in less]
     return _Forms(near, apart, file, (*near, file, *more), left_out)
+
+
+def _file_of(parts: Parts) -> int:
+    """Return the hash of a page's name, with its query."""
+    path = parts.path
+    return _hash((path[path.rfind("/", 0, -1) :], parts.query))
 
 
 def _differ_only_in(name: str, one: str, other: str) -> bool:

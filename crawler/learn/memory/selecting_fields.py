@@ -35,4 +35,4 @@ def selecting_fields(rewrite: Rewrite, url: str) -> tuple[str, ...]:
         names, fields = [rewrite.old], _IN_PATH.findall(url.partition("?")[0])
     else:
         return ()
-    return tuple(field for field in fields if query.name(field) in names)
+    return tuple([field for field in fields if query.name(field) in names])

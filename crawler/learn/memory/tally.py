@@ -5,7 +5,7 @@ not matter in which order facts arrive, and a verdict that changes is taken back
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -193,12 +193,11 @@ class RuleTally:
             for found in (self.compared, self.beside)
         )
 
-    def unproven(self, url: str) -> Iterator[str]:
-        """Yield what the rule drops from a URL, and has not dropped from any that speaks for it."""
-        if len(self.fields) < _FIELDS and not self.suspected:
-            for found in selecting_fields(self.rewrite, url):
-                if found not in self.fields:
-                    yield found
+    def unproven(self, url: str) -> list[str]:
+        """Return what the rule drops from a URL, but not from any that speaks for it."""
+        if len(self.fields) >= _FIELDS or self.suspected:
+            return []
+        return [field for field in selecting_fields(self.rewrite, url) if field not in self.fields]
 
     def emptied(self, urls: Container[str]) -> Self:
         """Return a tally of the same rule without verdicts.

@@ -186,7 +186,9 @@ class RulesInForce:
 
         That is of rules that can form a chain, as where one directory is another, which is a third.
         """
-        plain = self._canonicalizer(url).identity
+        plain = self._canonicalizer.identity(url)
+        if not any(FAMILIES[rule.family].can_chain for rule in self.active.on(site_in(plain))):
+            return []
         _identity, changes = follow(self.active, plain, self._canonicalizer.identity)
         chain = [after for rule, _before, after in changes if FAMILIES[rule.family].can_chain]
         return self.keys_of(chain[:-1])
