@@ -55,11 +55,11 @@ class Asking:
 
         def queued() -> Iterator[str]:
             host, after = without_port(site), self._learner.place_in_queue(site)
-            found = history.queued_of(connection, host, LOOKED_AT, after)
-            known = identities(self._canonicalizer, [url for _row, url in found])
-            for identity, (row, _url) in zip(known, found, strict=True):
-                if identity.startswith(starts) or site_in(identity) == site:
-                    rows[identity] = row
-                    yield identity
+            for found in history.queued_of(connection, host, LOOKED_AT, after):
+                known = identities(self._canonicalizer, [url for _row, url in found])
+                for identity, (row, _url) in zip(known, found, strict=True):
+                    if identity.startswith(starts) or site_in(identity) == site:
+                        rows[identity] = row
+                        yield identity
 
         return [rows[identity] for identity in self._learner.questions(site, queued(), most)]

@@ -1,6 +1,7 @@
 """History: what the store knows of a host's URLs, for those who learn from it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, inspect, select
@@ -258,15 +259,21 @@ def source_of(connection: Connection, key: bytes) -> str | None:
     return next((url for (url,) in rows_of(connection, question, [key])), None)
 
 
-def queued_of(connection: Connection, host: str, most: int, after: int) -> list[tuple[int, str]]:
-    """Return the rows and URLs of a host that are fetched next, in their order; no deferred ones.
+def queued_of(
+    connection: Connection, host: str, most: int, after: int, at_once: int = 100
+) -> Iterator[list[tuple[int, str]]]:
+    """Yield the rows and URLs of a host that are fetched next, in their order; no deferred ones.
+
+    What is not asked for is not read.
 
     Args:
         connection: of the store.
         host: its name.
         most: how many.
         after: without so many before them.
+        at_once: how many are yielded together.
     """
-    found = _QUEUED.run(connection, {"host": host, "most": most, "after": after})
-    urls_there = url_tails.urls_of([tail for _row, tail in found], host)
-    return [(row, url) for (row, _tail), url in zip(found, urls_there, strict=True)]
+    found = _QUEUED.stream(connection, {"host": host, "most": most, "after": after})
+    while some := list(islice(found, at_once)):
+        urls_there = url_tails.urls_of([tail for _row, tail in some], host)
+        yield [(row, url) for (row, _tail), url in zip(some, urls_there, strict=True)]

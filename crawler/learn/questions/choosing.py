@@ -24,6 +24,7 @@ _LOOKS = 32  # at queued URLs, for each answer and each question that is found
 _DOUBLED = 3  # times, the pause between looks that find nothing, until a rule is new
 LOOKED_AT = 1_000  # queued URLs that are looked at at once
 _FURTHEST = 16 * LOOKED_AT  # in the queue
+_NO_NAMES = names_in("")  # of parameters, in a URL without a query
 
 
 def is_open(site: KnownSite, tally: RuleTally) -> bool:
@@ -152,8 +153,9 @@ class _Look:
     def at(self, url: str) -> None:
         """Look at a queued URL."""
         questions = self._always
-        if self._by_names and (about := self._by_names.get(names_in(url))):
-            questions = [*questions, *about]
+        if self._by_names:
+            names = names_in(url) if "?" in url else _NO_NAMES
+            questions = [*questions, *self._by_names.get(names, ())]
         for question in questions:
             tally = question.tally
             result = tally.result_of(url)

@@ -109,7 +109,7 @@ def _waiting(connection: Connection) -> Callable[[HeldName], bool]:
         host = without_port(site_in(one.represented_by))
         if host not in next_of:
             first = history.queued_of(connection, host, _ON_THEIR_WAY, 0)
-            next_of[host] = frozenset(row for row, _url in first)
+            next_of[host] = frozenset(row for some in first for row, _url in some)
         return one.representative not in next_of[host]
 
     return may_wait
