@@ -6,7 +6,7 @@ from typing import NamedTuple
 from canonry.canon.syntax.uri import recompose, split, split_authority
 
 # The shape of nearly every URL on the web. Other URLs are split component by component.
-_PLAIN = re.compile(r"(https?)://([^/?#@:\[\]]++)(?::([0-9]++))?+(/[^?#]*+)(?:\?([^#]*+))?+")
+_PLAIN = re.compile(r"(https?)://([^/?#@:\[\]]++)(?::([0-9]++))?(/[^?#]*+)(?:\?([^#]*+))?")
 
 
 class Parts(NamedTuple):

@@ -309,10 +309,11 @@ def _spared(
     If a page was fetched under a name that rules change, these hold its own name.
     """
 
-    def rules_of(found: Rewritten) -> tuple[str, ...]:
-        return found.rules or next((m.rules for _known, m in members[found.key] if m.rules), ())
+    def rules_beside(found: Rewritten) -> tuple[str, ...]:
+        return next((m.rules for _known, m in members[found.key] if m.rules), ())
 
     by_rule: Counter[str] = Counter()
-    for rules, number in Counter([rules_of(found) for _known, _one, found in held]).items():
+    used = Counter([found.rules or rules_beside(found) for _known, _one, found in held])
+    for rules, number in used.items():
         by_rule.update(dict.fromkeys(rules, number))
     return by_rule

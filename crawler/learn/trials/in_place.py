@@ -83,7 +83,7 @@ class InPlace:
             now: seconds since 1970.
         """
         settled = Settled([], [], [])
-        for one in recorded:
+        for one in recorded if self._own else ():
             outcome = one.outcome
             own = self._own.pop(outcome.row, None)
             if own is None:
