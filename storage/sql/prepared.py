@@ -152,7 +152,7 @@ def _execute(
     """
     dialect = connection.dialect
     errors = dialect.loaded_dbapi.Error
-    cursor = connection.connection.cursor()
+    cursor: Any = connection.connection.cursor()
     try:
         if many:
             cursor.executemany(text, arguments)

@@ -22,8 +22,7 @@ class FormIndex:
     """
 
     _urls: dict[int, str | tuple[str, ...]] = field(default_factory=dict)
-    # A page is looked for right after it was filed.
-    _last: tuple[Parts | None, "_Forms"] = field(default_factory=lambda: (None, _NO_FORMS))
+    _last: "tuple[Parts, _Forms] | None" = None  # the page that was filed or looked for last
 
     def add(self, url: str, parts: Parts) -> bool:
         """File a page under its forms; return True if it is the only one under all of them."""
@@ -69,11 +68,10 @@ class FormIndex:
 
     def _forms_of(self, parts: Parts) -> "_Forms":
         """Return the hashes of a page's forms."""
-        last, forms = self._last
-        if last is not parts:
-            forms = _forms_of(parts)
-            self._last = parts, forms
-        return forms
+        last = self._last
+        if last is None or last[0] is not parts:  # it is looked for right after it was filed
+            last = self._last = parts, _forms_of(parts)
+        return last[1]
 
     def _under(self, form: int) -> tuple[str, ...]:
         return _as_tuple(self._urls.get(form, ()))
@@ -96,9 +94,6 @@ class _Forms(NamedTuple):
     file: int
     filed: tuple[int, ...]
     left_out: dict[int, str]
-
-
-_NO_FORMS = _Forms((), {}, 0, (), _NOTHING)
 
 
 def _forms_of(parts: Parts) -> _Forms:
