@@ -9,7 +9,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.visitors import cloned_traverse
 
-_Arguments: TypeAlias = dict[str, Any] | list[Any]
+_Arguments: TypeAlias = Mapping[str, Any] | list[Any]
 
 
 class _Compiled(NamedTuple):
@@ -22,9 +22,11 @@ class _Compiled(NamedTuple):
 
     def arguments(self, values: Mapping[str, Any]) -> _Arguments:
         """Return the parameters as the driver takes them."""
-        all_values = {**self.given, **values}
-        for name, made in self.convert.items():
-            all_values[name] = made(all_values[name])
+        all_values = values
+        if self.given or self.convert:
+            all_values = {**self.given, **values}
+            for name, made in self.convert.items():
+                all_values[name] = made(all_values[name])
         return all_values if self.names is None else [all_values[name] for name in self.names]
 
 
