@@ -79,7 +79,8 @@ class Comparison(NamedTuple):
             differs stays, False if nothing does, None if more answers have to tell.
         steady: how much differs that was never seen to change: buckets of numbers and of
             passages, and 1 if the links do.
-        is_masked: True if that they are the same is not known only since so many numbers change.
+        is_masked: True if that they are the same is not known only since so many numbers change
+            by themselves, and some of these differ.
     """
 
     same: bool | None
@@ -180,7 +181,7 @@ class HostText:
         steady += noise.links_differ(one, other)
         may_be = self._may_change(urls) or (one.text, one.numbers) == (other.text, other.numbers)
         is_noise = not steady and may_be and self._is_noise(measured, one, other, own, end)
-        is_masked = is_noise and one.numbers != other.numbers and noise.hides_numbers
+        is_masked = is_noise and one.numbers != other.numbers and noise.masks_many
         same = True if is_noise and not is_masked else None
         difference = Difference(own.differing, end, sum(1 << at for at in changes))
         return Comparison(same, difference, in_doubt, steady=steady, is_masked=is_masked)

@@ -104,19 +104,12 @@ class Noise(NamedTuple):
         return differing_passages(one, other) - self.passages
 
     @property
-    def hides_numbers(self) -> bool:
-        """Return True if numbers prove nothing, since too many of them change from time to time.
+    def masks_many(self) -> bool:
+        """True if so many buckets of numbers change from time to time that one alone says little.
 
-        Where the related products of a shop change, all buckets may be seen to change, but few of
-        them at once. Those that change seldom do not hide what always differs (`is_exceeded_by`).
+        Where the related products of a shop change, a price may stand in any of them. What always
+        differs is seen all the same, if those change seldom (`is_exceeded_by`).
         """
-        at_once = sum(self.numbers.values())
-        few = self.pairs < _PAIRS_TO_MASK or at_once > _MOST_MASKED * self.pairs
-        return self._masks_many and few
-
-    @property
-    def _masks_many(self) -> bool:
-        """Return True if so many buckets of numbers change that one alone says little."""
         return len(self.numbers) > _MOST_MASKED
 
     def are_of_another(self, differing: Mapping[int, int]) -> bool:
@@ -145,7 +138,7 @@ class Noise(NamedTuple):
         """
         if self._hides_others(found):
             return True
-        return self._masks_many and any(
+        return self.masks_many and any(
             number / found.pages > self.numbers.get(bucket, 0) / self.pairs + _FAR_MORE
             and chance_of_so_many(number, found.pages, self.numbers.get(bucket, 0), self.pairs)
             < _RARE_IN_NUMBERS

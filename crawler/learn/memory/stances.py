@@ -26,7 +26,7 @@ class Stance(IntEnum):
     IN_DOUBT = 10  # it is a page, and it is not known whether it is the same as another or not
     APART = 11  # that was not known; what differs stayed, when both were asked again
     TOGETHER = 12  # that was not known; all that differs has changed, when both were asked again
-    MASKED = 13  # that is not known, but only since so many numbers change at once
+    MASKED = 13  # that is not known, but only since many numbers change, and some of these differ
 
 
 BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})

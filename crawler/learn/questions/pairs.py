@@ -148,8 +148,8 @@ def _is_worth_pairs(rule: TrackedRule | None) -> TypeGuard[TrackedRule]:
 def _rests_on_reading(tally: RuleTally) -> bool:
     """Return True if only pages that were read can prove a rule, and none speaks against it.
 
-    So it is where so many numbers change at once, as the prices of six related goods, that no page
-    is the same as another one as far as a sketch can tell.
+    So it is where many numbers change, as the prices of related goods do: what a page selects may
+    be one of them, as far as a sketch can tell.
     """
     totals = tally.totals()
     is_clean = not (totals.disagree or tally.apart)
