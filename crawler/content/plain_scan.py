@@ -13,7 +13,7 @@ from array import array
 from bisect import insort
 from functools import lru_cache
 
-VERSION = 5  # the compiled kernel has the same: raise both when what it gives changes
+VERSION = 6  # the compiled kernel has the same: raise both when what it gives changes
 MOST_SHINGLES = 15
 NUMBERS = 32  # buckets; the first one is for the numbers in headings
 PASSAGES = 24  # buckets of four bits; each passage has two
@@ -57,8 +57,8 @@ def scan(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled 
 def read(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled function
     """Return the hashes of all that a body says, 32 bits each as the machine has them, in order.
 
-    They are those of each word with the three before it, of each number with the word before it,
-    and of the names of images and of what is linked to.
+    They are those of each word with the three before it, of each number with the word before it
+    and with three, and of the names of images and of what is linked to.
 
     Args:
         body: the bytes.
@@ -236,7 +236,9 @@ class _Text:
             self._in_heading -= 1
         if _DIGIT.search(word):
             self._run = _mix(mixed + self._run & _64)
-            self._note(_mix(self._run + self._words[3] & _64))
+            *_, b, c, d = self._words
+            self._note(_mix(self._run + d & _64))
+            self._note(_mix(b * _K3 + c * _K2 + d * _K1 + self._run & _64))
             self._add_number(self._run, self._bucket() if not in_heading else 0)
             self._add_to_passage(self._run)
             return

@@ -7,6 +7,7 @@ from canonry.crawler.content.host_text import HostText
 from canonry.crawler.content.page_reading import PageReading
 
 _UNCHANGED = 3  # further answers of two pages, until what differs in all of them is no chance
+_ENOUGH = 5  # answers, in any case: a page is not read more often than once more
 _CHANGING = 1 << 14  # hashes of what changes by itself
 
 
@@ -64,7 +65,8 @@ class ReadPages:
             return None
         hashes = frozenset(its.differences(theirs) - self._changing)
         since = known.since if known is not None and known.hashes == hashes else answers
-        is_enough = answers - since >= _UNCHANGED and answers > text.answers_to_be_sure
+        least = min(text.answers_to_be_sure, _ENOUGH)
+        is_enough = answers - since >= _UNCHANGED and answers > least
         is_settled = is_enough or not hashes
         self._differing[pair] = _Differing(hashes, since, is_settled)
         if is_settled:  # then they are not needed any more

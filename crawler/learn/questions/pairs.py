@@ -103,13 +103,17 @@ def _same(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
 def _unasked(site: KnownSite, tally: RuleTally, urls: Iterable[str]) -> Iterator[tuple[Fact, Fact]]:
     """Yield the pages at some URLs, each with that which it was compared with.
 
-    Those are left out of which one was asked again already.
+    Those are left out of which one was read already, and of pages whose names lead to one, all but
+    one.
     """
+    results: set[str] = set()
     for url in urls:
         page, other = site.known.facts.get(url), site.compared_with(tally, url)
         if page is None or other is None:
             continue
-        if site.repeated.keys().isdisjoint((url, other.url)):
+        result = tally.results[url]
+        if site.apart.isdisjoint((url, other.url)) and result not in results:
+            results.add(result)
             yield page, other
 
 
