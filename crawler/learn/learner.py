@@ -32,6 +32,7 @@ from canonry.crawler.learn.memory.site_memory import FACTS, SiteMemory
 from canonry.crawler.learn.news import Answered, Moved
 from canonry.crawler.learn.questions import choosing, repeats
 from canonry.crawler.learn.questions.copies import likely_exceptions, of_copies
+from canonry.crawler.learn.questions.to_sample import ToSample, to_sample
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
@@ -168,21 +169,10 @@ class Learner:
         there.asked.add(named.target)
         return True
 
-    def to_sample(self, rules: Iterable[TrackedRule]) -> list[tuple[TrackedRule, bool]]:
-        """Return the rules that may be wrong now and then, so that a sample would tell.
-
-        It is not those of a host that itself requires https, nor those of parameters that look like
-        sessions: nothing can be selected by a value that is new in each link.
-
-        Returns:
-            Each with True if it is mostly the site's canonical links that speak for it.
-        """
-        tallies = [(rule, self._book.tally_of(rule)) for rule in rules if not rule.hsts]
-        return [
-            (rule, tally is not None and choosing.is_by_word(tally))
-            for rule, tally in tallies
-            if tally is None or not tally.suspected
-        ]
+    def to_sample(self, rules: Iterable[TrackedRule]) -> list[ToSample]:
+        """Return the rules that may be wrong now and then, so that a sample would tell."""
+        each = (to_sample(rule, self._book.tally_of(rule)) for rule in rules)
+        return [one for one in each if one is not None]
 
     def copies(self, site: str, rules: Iterable[TrackedRule]) -> list[TrackedRule]:
         """Return which rules of a site make one directory another that is nearly the same."""

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from canonry.canon.learned import site_in, without_port
 from canonry.crawler.learn.life.thresholds import Verification
+from canonry.crawler.learn.questions.to_sample import ToSample
 from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
 from canonry.crawler.learn.trials.in_place import InPlace
 from canonry.crawler.learn.trials.occasion import Occasion
@@ -21,6 +22,7 @@ from canonry.storage.learned.held_names import HeldName
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.rows.leases import queued_on
 
+_PACE = 6  # answers of a site, for each URL of a rule that rests on pages that were read
 _ON_THEIR_WAY = 64  # URLs of a host that are requested next, or are requested already
 
 
@@ -38,7 +40,7 @@ class Sampled(NamedTuple):
 
 def sample(
     occasion: Occasion,
-    rules: Sequence[tuple[TrackedRule, bool]],
+    rules: Sequence[ToSample],
     watched: Watched,
     in_place: InPlace,
     limits: Verification,
@@ -48,25 +50,31 @@ def sample(
     With what represents them, they are compared soon. How many paths are tested before a rule
     needs no more depends on how many URLs of the site are fetched. Where canonical links speak
     for a rule, and a page still waits in the queue, a name of it is asked in its place: that
-    costs nothing, so it only depends on the rule's sample.
+    costs nothing, so it only depends on the rule's sample. A rule that rests on pages that were
+    read is tested by what is met later, as long as the crawl goes on: what it was proven with were
+    the first pages.
 
     Args:
         occasion: at which that may be due; its rules are not looked at.
-        rules: of the site that need a sample once they are active, each with True if canonical
-            links speak for it.
+        rules: of the site that need a sample once they are active.
         watched: where it is noted.
         in_place: gets the names that are asked in place of what represents them.
         limits: how large the samples are.
     """
-    by_word = {rule.id: is_by_word for rule, is_by_word in rules}
-    active = [rule for rule, _is_by_word in rules if rule.state == "active"]
+    by_word = {one.rule.id for one in rules if one.is_by_word}
+    by_reading = {one.rule.id for one in rules if one.is_by_reading}
+    active = [one.rule for one in rules if one.rule.state == "active"]
     here = watched.site(occasion.site, occasion.now)
     here.unsampled += occasion.answers if active else 0
     most, here.unsampled = divmod(here.unsampled, limits.sample_every)
     if not most or not active:
         return Sampled([], [])
     largest = limits.sample / sqrt(len(active))
-    if all(watched.tested(rule) >= largest for rule in active):
+
+    def tested(rule: TrackedRule) -> int:
+        return watched.asked(rule) if rule.id in by_reading else watched.tested(rule)
+
+    if all(tested(rule) >= largest for rule in active):
         return Sampled([], [])
     waiting = queued_on(occasion.connection, without_port(occasion.site))
     share = limits.sample_share * (waiting + here.before + here.answers)
@@ -75,16 +83,21 @@ def sample(
     instead: dict[int, int] = {}
     may_wait = _waiting(occasion.connection)
     for _ in range(most):
-        small = [r for r in active if watched.tested(r) < (largest if by_word[r.id] else paid)]
+        small = [
+            rule
+            for rule in active
+            if tested(rule) < (largest if rule.id in by_word else paid)
+            and (rule.id not in by_reading or watched.is_due(rule, here, _PACE))
+        ]
         if not small:
             break
-        rule = min(small, key=lambda rule: (watched.tested(rule), rule.id))
+        rule = min(small, key=lambda rule: (tested(rule), rule.id))
         place, one = here.next_place(), None
-        if by_word[rule.id]:
+        if rule.id in by_word:
             one = held_at(place, occasion, [rule], may_wait)
         if one is not None:
             instead[one.row] = one.representative
-        elif watched.tested(rule) < paid:
+        elif tested(rule) < paid:
             one = held_at(place, occasion, [rule])
         watched.sample_of(rule).asked += 1  # also in vain: what it holds may be elsewhere
         if one is not None:

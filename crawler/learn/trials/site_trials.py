@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from canonry.crawler.learn.life.thresholds import Verification
+from canonry.crawler.learn.questions.to_sample import ToSample
 from canonry.crawler.learn.trials.in_place import InPlace
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.sampling import sample
@@ -17,8 +18,8 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 class TrialEvidence(Copies, Protocol):
     """What is known of rules."""
 
-    def to_sample(self, rules: Sequence[TrackedRule]) -> Sequence[tuple[TrackedRule, bool]]:
-        """Return which rules need a sample, each with True if canonical links speak for it."""
+    def to_sample(self, rules: Sequence[TrackedRule]) -> Sequence[ToSample]:
+        """Return which rules need a sample."""
         ...
 
 
@@ -74,8 +75,8 @@ class SiteTrials:
         tests = self._copies.release(occasion, copies)
         paired = {rule.id for rule in copies}  # that a page is named does not say it is the same
         rules = [
-            (rule, is_by_word and rule.id not in paired)
-            for rule, is_by_word in self._evidence.to_sample(occasion.rules)
+            one._replace(is_by_word=one.is_by_word and one.rule.id not in paired)
+            for one in self._evidence.to_sample(occasion.rules)
         ]
         sampled = sample(occasion, rules, self._watched, self.in_place, self._limits)
         return Released(single + sampled.sooner, sampled.later, tests)

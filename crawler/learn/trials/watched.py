@@ -37,6 +37,7 @@ class Tested:
     agreed: int  # paths, before the first was asked
     asked: int = 0
     likely: int = 0  # URLs that were likely to contradict it
+    begun: int | None = None  # answers of the site, when the first was due
 
 
 class Watched:
@@ -67,6 +68,23 @@ class Watched:
             if len(self._samples) > _REMEMBERED:
                 self._samples.popitem(last=False)
         return self._samples[rule.id]
+
+    def asked(self, rule: TrackedRule) -> int:
+        """Return how much of what a rule holds was asked."""
+        return self.sample_of(rule).asked
+
+    def is_due(self, rule: TrackedRule, here: WatchedSite, pace: int) -> bool:
+        """Return True if no more of a rule was asked than one URL for so many answers of its site.
+
+        Args:
+            rule: it.
+            here: its site.
+            pace: how many answers.
+        """
+        sample, answers = self.sample_of(rule), here.before + here.answers
+        if sample.begun is None:
+            sample.begun = answers
+        return sample.asked * pace <= answers - sample.begun
 
     def tested(self, rule: TrackedRule) -> int:
         """Return how many paths of a rule were tested, also those that have not answered yet."""

@@ -8,6 +8,7 @@ from support.stored_rules import REF, SLASH, put_in_force
 from support.stores import admit_names, assert_counts_are_right, open_store
 
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.questions.to_sample import ToSample
 from canonry.crawler.learn.trials.in_place import InPlace
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.sampling import sample
@@ -29,7 +30,7 @@ def test_a_sample_of_what_a_rule_holds_is_asked_soon(tmp_path: Path) -> None:
 
         def asked(answers: int, given: TrackedRule = rule) -> list[int]:
             occasion = Occasion(connection, "h.example", answers, [given], in_force, 10.0)
-            found = sample(occasion, [(given, False)], watched, in_place, limits)
+            found = sample(occasion, [ToSample(given)], watched, in_place, limits)
             assert not found.later
             return found.sooner
 
@@ -58,11 +59,11 @@ def test_samples_are_smaller_where_several_rules_share_a_host(tmp_path: Path) ->
 
         def asked(number: int, size: int, share: float) -> tuple[int, int]:
             limits = replace(LIMITS, sample=size, sample_share=share, sample_every=1)
-            pairs = [(rule, False) for rule in rules[:number]]
+            pairs = [ToSample(rule) for rule in rules[:number]]
             occasion = Occasion(connection, "h.example", 1_000, rules, in_force, 10.0)
             watched = Watched()
             released = len(sample(occasion, pairs, watched, InPlace(), limits).sooner) // 2
-            tests = sum(watched.sample_of(rule).asked for rule, _is_by_word in pairs)
+            tests = sum(watched.sample_of(rule).asked for rule, *_ in pairs)
             return released, tests
 
         assert asked(1, 40, 1.0)[0] <= 40
@@ -87,9 +88,31 @@ def test_where_canonical_links_speak_for_a_rule_names_are_asked_in_place_of_wait
         held = set(connection.exec_driver_sql("SELECT id FROM urls WHERE state <> 0").scalars())
         for by_word, most in ((False, 0), (True, 40)):
             occasion = Occasion(connection, "h.example", 1_000, [rule], in_force, 10.0)
-            rows, later = sample(occasion, [(rule, by_word)], watched, in_place, limits)
+            rows, later = sample(occasion, [ToSample(rule, by_word)], watched, in_place, limits)
             assert len(later) == len(rows)
             assert held.issuperset(rows), "what represents them is asked in its turn"
             assert most // 2 <= len(rows) <= most
         assert_counts_are_right(connection)
+    store.close()
+
+
+def test_a_rule_that_rests_on_pages_that_were_read_is_tested_by_what_comes_later(
+    tmp_path: Path,
+) -> None:
+    """However many paths agree: they were the first. And not at once, but as the crawl goes on."""
+    store = open_store(tmp_path)
+    admit_names(store, 300)
+    limits = replace(LIMITS, sample=40, sample_share=0.1, sample_every=1)
+    with store.transaction() as connection:
+        [rule], in_force = put_in_force(connection, SLASH)
+        rule.agree = 100
+        occasion = Occasion(connection, "h.example", 12, [rule], in_force, 10.0)
+        for by_reading, each in ((False, [0, 0, 0]), (True, [1, 2, 2])):
+            watched, found = Watched(), []
+            for _ in each:
+                one = ToSample(rule, is_by_reading=by_reading)
+                rows = sample(occasion, [one], watched, InPlace(), limits).sooner
+                found.append(len(rows) // 2)
+                watched.site("h.example", 10.0).answers += occasion.answers
+            assert found == each
     store.close()

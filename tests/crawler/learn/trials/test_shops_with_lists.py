@@ -66,7 +66,8 @@ class Shop:
         is_dearer = size == "L" and number in self.dearer
         text = " ".join(random.Random(-1 - number).choices(WORDS, k=100))
         return (
-            f"<h1>{NAMES[number]}</h1>{offer(number, dearer=is_dearer)}{sizes}<p>{text}</p><h2>Related</h2>"
+            f"<h1>{NAMES[number]}</h1>{offer(number, dearer=is_dearer)}{sizes}"
+            f"<p>{text}</p><h2>Related</h2>"
             + "".join(self._shown(n, "rec") for n in related)
             + f"<footer>viewed {self._views} times</footer>"
         )

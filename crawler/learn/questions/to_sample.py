@@ -1,0 +1,36 @@
+"""To sample: which active rules are tested by a sample of what they hold, and how. Pure."""
+
+from typing import NamedTuple
+
+from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.questions.choosing import is_by_word
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+
+class ToSample(NamedTuple):
+    """A rule that may be wrong now and then, so that a sample would tell.
+
+    Attributes:
+        rule: it.
+        is_by_word: True if it is mostly the site's canonical links that speak for it.
+        is_by_reading: True if it is mostly pages that only count since others were read. These were
+            the first that were met, and nothing else tells of those that come later.
+    """
+
+    rule: TrackedRule
+    is_by_word: bool = False
+    is_by_reading: bool = False
+
+
+def to_sample(rule: TrackedRule, tally: RuleTally | None) -> ToSample | None:
+    """Return how a rule is tested; None if it need not be.
+
+    It need not if the host itself requires https, or if it is about parameters that look like
+    sessions: nothing can be selected by a value that is new in each link.
+    """
+    if rule.hsts or (tally is not None and tally.suspected):
+        return None
+    if tally is None:
+        return ToSample(rule)
+    is_by_reading = 2 * tally.masked > tally.totals().agree > 0
+    return ToSample(rule, is_by_word(tally), is_by_reading)
