@@ -73,6 +73,8 @@ class RuleTally:
         look_at: after how many answers it is worth to look for values of its parameter that agree,
             or for names of a mix.
         pairs: how many pairs of pages were asked again, to see whether they are others.
+        acting: how many pairs there were, and how many paths agreed, when it was first seen to act,
+            if it rests on pages that were read.
         heard_at: how many paths spoke against it, or were in doubt, when it was looked for pages to
             ask twice before it is refuted.
         is_supported: True if the rule is about a mix of parameters, and each of them is proven.
@@ -90,6 +92,7 @@ class RuleTally:
     fields: set[str] = field(default_factory=set)
     look_at: int = 0
     pairs: int = 0
+    acting: tuple[int, int] | None = None
     heard_at: int = 0
     is_supported: bool = False
     compared: Differences = field(default_factory=Differences)
@@ -210,6 +213,7 @@ class RuleTally:
             self.rewrite,
             suspected=self.suspected,
             pairs=self.pairs,
+            acting=self.acting,
             heard_at=self.heard_at,
             doubts=self.doubts,
             fields=self.fields,
@@ -254,6 +258,11 @@ class RuleTally:
     def masked(self) -> int:
         """How many paths are in doubt only for their numbers; if others were read, they count."""
         return self._counts.number(Stance.MASKED)
+
+    @property
+    def is_by_reading(self) -> bool:
+        """True if a quarter of what speaks for the rule only counts since other pages were read."""
+        return self._counts.are_read and 4 * self.masked > self.totals().agree > 0
 
     def that_are_open(self) -> list[str]:
         """Return the URLs of which it is not known whether they are the same page as another."""

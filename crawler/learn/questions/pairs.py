@@ -24,7 +24,8 @@ _LATER = 8  # pages in doubt, for each further pair of an active one
 _TO_BE_SURE = 2  # pairs for one rule, if no page is in doubt
 _SELDOM = 256  # answers, for each further one of an active rule, ...
 _ENOUGH = 8  # ... and for each pair of a site beyond so many
-_LATEST = 64  # pages that are looked at for that
+_LATEST = 64  # pages that are looked at for that ...
+_LATEST_READ = 8  # ... if those that were met first are read already
 _OF_SITE = 16  # pairs for all rules of a site ...
 _SHARE = 32  # ... and one more for so many answers
 _TIMES = 6  # that a page is read
@@ -52,8 +53,9 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
         return []
     again = [pair for pair in site.pairs if _may_be_apart(site, *pair)]
     ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
-    left = _OF_SITE + site.answers // _SHARE - len(site.apart) // 2
-    tallies = (doubtful or _to_be_sure_of(site)) if left > 0 else []
+    read_on = [tally for tally in site.tallies.values() if _is_read_on(site, tally)]
+    left = _OF_SITE + site.answers // _SHARE - len(site.apart) // 2 + sum(map(_later, read_on))
+    tallies = [*read_on, *((doubtful or _to_be_sure_of(site)) if left > 0 else [])]
     found = {pair for tally in tallies for pair in (*_in_doubt(site, tally), *_same(site, tally))}
     new = [(pair.url, pair.other) for pair in nlargest(_AT_ONCE, found)]
     for tally in tallies:
@@ -94,7 +96,8 @@ def _same(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
     """
     if tally.pairs >= _most_to_be_sure(site, tally):
         return
-    for page, other in _unasked(site, tally, tally.that_are_the_same()[-_LATEST:]):
+    latest = _LATEST_READ if _is_read_on(site, tally) else _LATEST
+    for page, other in _unasked(site, tally, tally.that_are_the_same()[-latest:]):
         if page.sketch != other.sketch:
             difference = tally.compared.of(page.url)
             yield _Pair(0, in_doubt=False, difference=difference, url=page.url, other=other.url)
@@ -149,6 +152,20 @@ def _is_worth_pairs(rule: TrackedRule | None) -> TypeGuard[TrackedRule]:
     return rule is not None and (rule.state == "active" or is_nearly_proven(rule))
 
 
+def _is_read_on(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if a rule acts that rests on pages that were read: others are read as well."""
+    rule = site.rules.get(tally.rewrite)
+    is_one = rule is not None and rule.state == "active" and tally.is_by_reading
+    if is_one and tally.acting is None:
+        tally.acting = tally.pairs, tally.totals().agree
+    return is_one
+
+
+def _later(tally: RuleTally) -> int:
+    """Return how many pairs were read for a rule since it acts."""
+    return 0 if tally.acting is None else tally.pairs - tally.acting[0]
+
+
 def _rests_on_reading(tally: RuleTally) -> bool:
     """Return True if only pages that were read can prove a rule, and none speaks against it.
 
@@ -164,15 +181,18 @@ def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
     """Return how many pairs of pages are read for a rule, although none is in doubt.
 
     None are where nothing changes, or where enough pairs of the site are read already, since there
-    are many rules. If one turns out to be two pages, there are more; and so there are while a rule
-    acts for which only pages speak that were read.
+    are many rules. If one turns out to be two pages, there are more. If a rule acts that rests on
+    pages that were read, half of those are that agree since then.
     """
     rule = site.rules.get(tally.rewrite)
     if not _is_worth_pairs(rule) or rule.agree <= rule.moved or not site.known.text.changes:
         return 0
     if tally.apart:
         return _MOST
-    later = site.answers // _SELDOM + tally.masked // _EACH
+    if tally.acting is not None and _is_read_on(site, tally):
+        pairs, agreed = tally.acting
+        return pairs + (tally.totals().agree - agreed + 1) // 2
+    later = site.answers // _SELDOM
     if len(site.apart) // 2 >= _ENOUGH + later:
         return 0
     return _TO_BE_SURE + (later if rule.state == "active" else 0)

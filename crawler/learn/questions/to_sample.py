@@ -13,8 +13,8 @@ class ToSample(NamedTuple):
     Attributes:
         rule: it.
         is_by_word: True if it is mostly the site's canonical links that speak for it.
-        is_by_reading: True if it is mostly pages that only count since others were read. These were
-            the first that were met, and nothing else tells of those that come later.
+        is_by_reading: True if pages speak for it that only count since others were read. Those were
+            the first that were met, and tell little of what comes later.
     """
 
     rule: TrackedRule
@@ -32,5 +32,4 @@ def to_sample(rule: TrackedRule, tally: RuleTally | None) -> ToSample | None:
         return None
     if tally is None:
         return ToSample(rule)
-    is_by_reading = 2 * tally.masked > tally.totals().agree > 0
-    return ToSample(rule, is_by_word(tally), is_by_reading)
+    return ToSample(rule, is_by_word(tally), tally.is_by_reading)
