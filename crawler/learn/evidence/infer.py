@@ -234,7 +234,17 @@ def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
 def _between_queries(first: Parts, second: Parts) -> tuple[Rewrite, ...]:
     """Return what `rewrites_between` does, for URLs that differ in their queries alone."""
     found = _differing_value(first, second)
+    if not found and _differ_in_order(first, second):
+        return (Rewrite(site_of(first), "parameter-order"),)
     return found or tuple(_of_queries(first, second) or _of_queries(second, first) or ())
+
+
+def _differ_in_order(one: Parts, other: Parts) -> bool:
+    """Return True if queries have the same fields in another order; neither need be sorted."""
+    if not (one.query and other.query) or len(one.query) != len(other.query):
+        return False
+    each = (sorted(query.fields(parts.query or ""), key=query.name) for parts in (one, other))
+    return one.query != other.query and next(each) == next(each)
 
 
 def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:

@@ -54,6 +54,8 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     again = [pair for pair in site.pairs if _may_be_apart(site, *pair)]
     ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
     read_on = [tally for tally in site.tallies.values() if _is_read_on(site, tally)]
+    for tally in read_on:
+        tally.acting = tally.acting or (tally.pairs, tally.totals().agree)
     left = _OF_SITE + site.answers // _SHARE - len(site.apart) // 2 + sum(map(_later, read_on))
     tallies = [*read_on, *((doubtful or _to_be_sure_of(site)) if left > 0 else [])]
     found = {pair for tally in tallies for pair in (*_in_doubt(site, tally), *_same(site, tally))}
@@ -155,10 +157,7 @@ def _is_worth_pairs(rule: TrackedRule | None) -> TypeGuard[TrackedRule]:
 def _is_read_on(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if a rule acts that rests on pages that were read: others are read as well."""
     rule = site.rules.get(tally.rewrite)
-    is_one = rule is not None and rule.state == "active" and tally.is_by_reading
-    if is_one and tally.acting is None:
-        tally.acting = tally.pairs, tally.totals().agree
-    return is_one
+    return rule is not None and rule.state == "active" and tally.is_by_reading
 
 
 def _later(tally: RuleTally) -> int:

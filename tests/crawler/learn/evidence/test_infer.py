@@ -148,6 +148,8 @@ def test_pairs_that_no_rewrite_explains(source: str, target: str) -> None:
         (f"{H}/a?x=1&y=1", f"{H}/a?x=2&y=2", [("parameter-group", "x&y")]),
         (f"{H}/a?x=1&y=1&z=1", f"{H}/a?x=2&y=2&z=1", [("parameter-group", "x&y")]),
         (f"{H}/a?x=1&y=1", f"{H}/a?y=2&x=2", []),
+        (f"{H}/a?b=1&c=2&a=3", f"{H}/a?c=2&a=3&b=1", [("parameter-order", "")]),
+        (f"{H}/a?b=1&b=2&a=3", f"{H}/a?a=3&b=2&b=1", []),
         (f"{H}/(S(a1))/a", f"{H}/(S(b2))/a", [("session-segment", "")]),
         (f"{H}/(S(a1))/a", f"{H}/(S(a1))/b", []),
         (f"{H}/a", f"{H}/a", []),
