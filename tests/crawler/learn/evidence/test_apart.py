@@ -156,3 +156,44 @@ def test_pages_that_seem_the_same_are_read_where_something_changes(seed: int) ->
     found = states(learn(named(body)))
     assert found["ref"] == "active"
     assert found["size"] != "active"
+
+
+def shown(n: int, rng: random.Random, price: int, related: int, points: list[int]) -> bytes:
+    """Return a page of goods with its price, and with related goods and their prices."""
+
+    def offer(of: int, price: int) -> str:
+        return f"{' '.join(random.Random(f'name {of}').choices(WORDS, k=2))}<p>Price {price}"
+
+    each = rng.sample(range(60), related)
+    others = "".join(f"<li>{offer(other, points[other % len(points)])}</li>" for other in each)
+    text = " ".join(random.Random(n).choices(WORDS, k=120))
+    return f"<h1>Item</h1>{offer(n, price)}<p>{text}<ul>{others}</ul>".encode()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_price_that_other_goods_have_is_seen_to_differ(seed: int) -> None:
+    """There are ten prices, each after one word, and all of them change by themselves."""
+    rng = random.Random(seed)
+    points = [499 + 500 * n for n in range(10)]
+
+    def body(n: int, name: str) -> Callable[[], bytes]:
+        dearer = name == "?size=L" and random.Random(n * 7 + seed).random() < 0.4
+        return partial(shown, n, rng, points[(n + dearer) % 10], 3, points)
+
+    found = states(learn(named(body, 220)))
+    assert found["ref"] == "active"
+    assert found["size"] != "active"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pages_are_told_apart_where_most_answers_do_not_change(seed: int) -> None:
+    """A tenth of the pages has related goods: so it is long until a page is no chance."""
+    rng = random.Random(seed)
+    points = list(range(300, 9000, 37))
+
+    def body(n: int, name: str) -> Callable[[], bytes]:
+        dearer = name == "?size=L" and random.Random(n * 7 + seed).random() < 0.4
+        return partial(shown, n, rng, points[n] + 9 * dearer, 3 if n % 10 == 0 else 0, points)
+
+    found = states(learn(named(body, 220)))
+    assert found["size"] != "active"
