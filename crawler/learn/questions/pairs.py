@@ -57,7 +57,8 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     for tally in read_on:
         tally.acting = tally.acting or (tally.pairs, tally.totals().agree)
     left = _OF_SITE + site.answers // _SHARE - len(site.apart) // 2 + sum(map(_later, read_on))
-    tallies = [*read_on, *((doubtful or _to_be_sure_of(site)) if left > 0 else [])]
+    others = (doubtful or _to_be_sure_of(site)) if left > 0 else []
+    tallies = [*read_on, *(tally for tally in others if not _is_read_on(site, tally))]
     found = {pair for tally in tallies for pair in (*_in_doubt(site, tally), *_same(site, tally))}
     new = [(pair.url, pair.other) for pair in nlargest(_AT_ONCE, found)]
     for tally in tallies:
