@@ -121,7 +121,8 @@ static void keep(Scan *s, uint32_t shingle) {
     if (s->kept == SHINGLES) s->most = s->shingles[SHINGLES - 1];
 }
 
-/* Something that the page says. Each takes two bytes of it or more. */
+/* Something that the page says. A word, with what ends it, takes two bytes of it or more, and a number
+ * is noted twice: so there are at most as many as bytes, and one more. */
 static inline void note(Scan *s, uint64_t mixed) {
     if (s->read) s->read[s->number++] = (uint32_t)(mixed >> 32);
 }
@@ -438,7 +439,7 @@ static int scanned(Scan *s, PyObject *args, int is_read) {
     *s = (Scan){.begin = body.buf, .end = (const byte *)body.buf + body.len, .whole = 1, .most = 0xFFFFFF};
     memset(s->cache, 0xFF, sizeof s->cache);
     begin_passage(s, 0);
-    if (is_read && !(s->read = PyMem_RawMalloc(sizeof *s->read * ((size_t)body.len / 2 + 1)))) {
+    if (is_read && !(s->read = PyMem_RawMalloc(sizeof *s->read * ((size_t)body.len + 1)))) {
         PyBuffer_Release(&body);
         PyErr_NoMemory();
         return 0;

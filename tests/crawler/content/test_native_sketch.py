@@ -56,6 +56,12 @@ def test_both_scans_agree(body: bytes, markup: bool) -> None:
     assert native.read(body, markup) == read(body, markup)
 
 
+@pytest.mark.parametrize("body", [b"1", b"1 " * 50_000, b"1 2 a " * 20_000, b"<1>" * 30_000])
+def test_there_is_room_for_all_that_a_body_says(body: bytes) -> None:
+    """A number of one digit, which is noted twice, takes two bytes."""
+    assert native.read(body, HTML) == read(body, HTML)
+
+
 def test_both_scans_agree_on_the_demo_site() -> None:
     site = build()
     assert len(site.resources) > 300
