@@ -189,19 +189,23 @@ class HostText:
     @property
     def changes(self) -> bool:
         """Return True if words or numbers were seen to change by themselves."""
-        noise = self._elsewhere.noise
-        return noise.text or bool(noise.numbers)
+        return self._elsewhere.noise.text or bool(self._elsewhere.noise.numbers)
 
     def is_still(self, url: str) -> bool:
         """Return True if a page lies where nothing was ever seen to change by itself."""
         return bool(self._still) and section_of(url) in self._still
+
+    @property
+    def _is_mixed(self) -> bool:
+        """True if some sections stay, and others are known not to."""
+        return bool(self._still) and self._elsewhere is not self._in_still
 
     def _may_change(self, urls: Sequence[str]) -> bool:
         """Return True if what differs between pages may change by itself, where they lie.
 
         On a site of which some sections stay, that has to be seen in their own.
         """
-        is_one = not (urls and self._still) or self._elsewhere is self._in_still
+        is_one = not (urls and self._is_mixed)
         return is_one or any(section_of(url) in self._varied for url in urls)
 
     @property
@@ -228,7 +232,7 @@ class HostText:
             are_read: True if several were read, and none turned out to be others.
         """
         parts = [(self._elsewhere, found)]
-        if self._still and self._elsewhere is not self._in_still:
+        if self._is_mixed:
             here, there = found.parted(self.is_still)
             parts = [(self._in_still, here), (self._elsewhere, there)]
         return any(
@@ -264,8 +268,7 @@ class HostText:
         measured = self._measured(urls)
         if measured.noise.headings_differ(one, other):
             return True
-        own = self._compared(one, other)
-        end = min(one.end, other.end)
+        own, end = self._compared(one, other), min(one.end, other.end)
         return own.is_mostly_other and self._is_another_text(measured, own, end)
 
     def are_alike(self, one: Sketch, other: Sketch) -> bool:

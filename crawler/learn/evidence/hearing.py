@@ -41,8 +41,8 @@ def to_hear(site: KnownSite) -> list[str]:
 
 def is_heard(site: KnownSite, tally: RuleTally) -> bool:
     """Return True if a rule may be refuted: no page is to be asked twice before that."""
-    waiting = (url for url in site.heard if url in tally.results and not site.repeated[url])
-    return tally.heard_at >= _AGAINST and not any(True for _url in waiting)
+    is_looked_at = tally.heard_at >= _AGAINST
+    return is_looked_at and all(site.repeated[url] for url in site.heard if url in tally.results)
 
 
 def _alike(site: KnownSite, tally: RuleTally) -> Iterator[str]:

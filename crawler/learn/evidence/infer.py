@@ -241,10 +241,11 @@ def _between_queries(first: Parts, second: Parts) -> tuple[Rewrite, ...]:
 
 def _differ_in_order(one: Parts, other: Parts) -> bool:
     """Return True if queries have the same fields in another order; neither need be sorted."""
-    if not (one.query and other.query) or len(one.query) != len(other.query):
+    here, there = one.query or "", other.query or ""
+    if here == there or len(here) != len(there):
         return False
-    each = (sorted(query.fields(parts.query or ""), key=query.name) for parts in (one, other))
-    return one.query != other.query and next(each) == next(each)
+    in_order = sorted(query.fields(here), key=query.name)
+    return in_order == sorted(query.fields(there), key=query.name)
 
 
 def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
