@@ -6,8 +6,8 @@ from typing import NamedTuple
 from canonry.crawler.content.host_text import HostText
 from canonry.crawler.content.page_reading import PageReading
 
+MOST_ANSWERS = 6  # of a page that are read; then it is known whether it is another one
 _UNCHANGED = 3  # further answers of two pages, until what differs in all of them is no chance
-_ENOUGH = 5  # answers, in any case: a page is not read more often than once more
 _CHANGING = 1 << 14  # hashes of what changes by itself
 
 
@@ -65,7 +65,7 @@ class ReadPages:
             return None
         hashes = frozenset(its.differences(theirs) - self._changing)
         since = known.since if known is not None and known.hashes == hashes else answers
-        least = min(text.answers_to_be_sure, _ENOUGH)
+        least = min(text.answers_to_be_sure, MOST_ANSWERS - 1)
         is_enough = answers - since >= _UNCHANGED and answers > least
         is_settled = is_enough or not hashes
         self._differing[pair] = _Differing(hashes, since, is_settled)

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeGuard
 from canonry.crawler.content.differences import Difference
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
+from canonry.crawler.learn.memory.read_pages import MOST_ANSWERS
 from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.storage.learned.tracked_rule import TrackedRule
@@ -28,7 +29,6 @@ _LATEST = 64  # pages that are looked at for that ...
 _LATEST_READ = 8  # ... if those that were met first are read already
 _OF_SITE = 16  # pairs for all rules of a site ...
 _SHARE = 32  # ... and one more for so many answers
-_TIMES = 6  # that a page is read
 _NEARLY = 16  # paths
 
 
@@ -143,7 +143,7 @@ def _to_be_sure_of(site: KnownSite) -> list[RuleTally]:
 def _may_be_apart(site: KnownSite, url: str, other: str) -> bool:
     """Return True if two pages that were asked again may be others, and more answers will tell."""
     one, two = site.known.facts.get(url), site.known.facts.get(other)
-    if one is None or two is None or site.known.read.times(url) >= _TIMES:
+    if one is None or two is None or site.known.read.times(url) >= MOST_ANSWERS:
         return False
     if not (site.repeated[url] and site.repeated[other]):
         return True  # one has not answered yet
