@@ -13,6 +13,7 @@ from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, hosts, urls
 
 _NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
+_OF_ONE = 64  # URLs that one represents, which are looked at
 _others = urls.alias("others")
 _waits = and_(
     _others.c.state == State.QUEUED,
@@ -70,6 +71,13 @@ def held_among(connection: Connection, keys: Sequence[bytes]) -> list[HeldName]:
         here = connection.execute(_HELD.where(urls.c.id.in_(part)))
         found += [HeldName(*row) for row in here]
     return found
+
+
+def held_for(connection: Connection, row: int) -> Iterator[HeldName]:
+    """Yield the URLs that rules hold, and one URL represents; the first of them."""
+    here = _HELD.where(aliases.c.to_id == row).order_by(urls.c.id).limit(_OF_ONE)
+    found = connection.execute(here)
+    yield from map(HeldName._make, found)
 
 
 def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldName]:

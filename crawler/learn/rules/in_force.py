@@ -177,6 +177,10 @@ class RulesInForce:
             for one, url in zip(self.change_all_held(urls), urls, strict=True)
         ]
 
+    def identity(self, url: str) -> str:
+        """Return the identity of a URL, without learned rules."""
+        return self._canonicalizer.identity(url)
+
     def keys_of(self, identities: Iterable[str]) -> list[bytes]:
         """Return the keys of identities."""
         return [self._canonicalizer.key_of(identity) for identity in identities]

@@ -94,15 +94,15 @@ def sample(
         rule = min(small, key=lambda rule: (tested(rule), rule.id))
         place, one = here.next_place(), None
         if rule.id in by_word:
-            one = held_at(place, occasion, [rule], may_wait)
+            one = held_at(place, occasion, rule, may_wait)
         if one is not None:
             instead[one.row] = one.representative
         elif tested(rule) < paid:
-            one = held_at(place, occasion, [rule])
+            one = held_at(place, occasion, rule)
         watched.sample_of(rule).asked += 1  # also in vain: what it holds may be elsewhere
         if one is not None:
-            found[one.row] = one
-    paired = [one for one in found.values() if one.row not in instead]
+            found[one] = rule
+    paired = {one: rule for one, rule in found.items() if one.row not in instead}
     released = release(occasion.connection, instead) if instead else []
     sooner = released + release_in_pairs(occasion, paired)
     added = in_place.add(occasion.connection, {row: instead[row] for row in released})

@@ -72,20 +72,20 @@ class CopiesSampler:
             self._vain.clear()
         active = [rule for rule in copies if rule.state == "active"]
         here = self._watched.site(occasion.site, occasion.now)
-        found: dict[int, HeldName] = {}
+        found: dict[HeldName, TrackedRule] = {}
         here.unlooked += occasion.answers
         here.copied += occasion.answers
         if here.unlooked >= max(_LOOK_AGAIN, here.copied // _LARGER):
             here.unlooked = 0
             found |= self._likely_ones(occasion, active)
         self._add_any(found, occasion, active, here)
-        return release_in_pairs(occasion, list(found.values()))
+        return release_in_pairs(occasion, found)
 
     def _likely_ones(
         self, occasion: Occasion, active: Sequence[TrackedRule]
-    ) -> dict[int, HeldName]:
-        """Return held URLs that may well contradict the rules that hold them, by row."""
-        found: dict[int, HeldName] = {}
+    ) -> dict[HeldName, TrackedRule]:
+        """Return held URLs that may well contradict the rules that hold them."""
+        found: dict[HeldName, TrackedRule] = {}
         left = [rule for rule in active if self._watched.sample_of(rule).likely < _LIKELY]
         names = self._known.likely_exceptions(occasion.site, left) if left else {}
         for rule in left:
@@ -93,12 +93,12 @@ class CopiesSampler:
             keys = occasion.in_force.keys_of(names[rule.id][:_NAMES])
             some = held_among(occasion.connection, keys)[: _LIKELY - sample.likely]
             sample.likely += len(some)
-            found |= {one.row: one for one in some}
+            found |= dict.fromkeys(some, rule)
         return found
 
     def _add_any(
         self,
-        found: dict[int, HeldName],
+        found: dict[HeldName, TrackedRule],
         occasion: Occasion,
         active: Sequence[TrackedRule],
         here: WatchedSite,
@@ -113,10 +113,10 @@ class CopiesSampler:
             if not small or len(found) >= occasion.answers:
                 break
             rule = min(small, key=lambda rule: (self._watched.tested(rule), rule.id))
-            one = held_at(here.next_place(), occasion, [rule])
-            if one is None or one.row in found:
+            one = held_at(here.next_place(), occasion, rule)
+            if one is None or one in found:
                 self._vain[rule.id] += 1
             else:
                 self._vain[rule.id] = 0
                 self._watched.sample_of(rule).asked += 1
-                found[one.row] = one
+                found[one] = rule
