@@ -174,6 +174,12 @@ class Learner:
         each = (to_sample(rule, self._book.tally_of(rule)) for rule in rules)
         return [one for one in each if one is not None]
 
+    def read_more(self, rule: TrackedRule, pairs: int) -> None:
+        """Let so many more pairs of pages be read for a rule that rests on reading."""
+        tally = self._book.tally_of(rule)
+        if tally is not None and tally.acting is not None:
+            tally.acting = tally.acting[0] + pairs, tally.acting[1]
+
     def copies(self, site: str, rules: Iterable[TrackedRule]) -> list[TrackedRule]:
         """Return which rules of a site make one directory another that is nearly the same."""
         return of_copies(self._memory.site(site), rules)

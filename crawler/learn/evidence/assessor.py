@@ -115,6 +115,7 @@ class Assessor:
         if url in site.apart:
             if hashes is not None:
                 site.known.read.add(url, PageReading.of(hashes))
+                site.repeat_at = 0  # when a crawl ends, nothing else answers any more
             self._outdated.setdefault(name, site.answers)
             return
         kind = site.known.kinds.of(fact.sketch)

@@ -153,14 +153,13 @@ class RuleTally:
         if before is stance:
             return
         if before is not Stance.NOTHING:
-            said = self._verdicts[url]
+            said = self._verdicts.pop(url)  # it will be the latest one
             self._paths[said] -= 1
             if not self._paths[said]:
                 del self._paths[said]
                 if said not in self._earlier:
                     self._count(url, path, before, -1)
         if stance is Stance.NOTHING:
-            del self._verdicts[url]
             return
         if stance in FOR and len(self.fields) < _FIELDS:
             self.fields.update(selecting_fields(self.rewrite, url))
@@ -249,6 +248,10 @@ class RuleTally:
         """Return the URLs that seem to be the same page as another, and were not read."""
         return self._that_say({Stance.SAME, Stance.MASKED} & self._counts.speaks_for())
 
+    def that_may_be_read(self) -> list[str]:
+        """Return the URLs that seem to be the same page as another, or may be one."""
+        return self._that_say(OPEN | {Stance.SAME})
+
     @property
     def apart(self) -> int:
         """How many paths have a page that was read again, and is another one."""
@@ -286,7 +289,7 @@ class RuleTally:
         return self.stance(url) in counted
 
     def _that_say(self, stances: Collection[Stance]) -> list[str]:
-        """Return the URLs with one of some verdicts."""
+        """Return the URLs with one of some verdicts; the latest of these are the last ones."""
         if not any(map(self._counts.number, stances)):
             return []
         return [url for url, said in self._verdicts.items() if said & _STANCE in stances]

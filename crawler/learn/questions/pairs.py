@@ -6,6 +6,7 @@ the one that it was compared with are both asked again.
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
+from itertools import islice
 from typing import NamedTuple, TypeGuard
 
 from canonry.crawler.content.differences import Difference
@@ -25,8 +26,7 @@ _LATER = 8  # pages in doubt, for each further pair of an active one
 _TO_BE_SURE = 2  # pairs for one rule, if no page is in doubt
 _SELDOM = 256  # answers, for each further one of an active rule, ...
 _ENOUGH = 8  # ... and for each pair of a site beyond so many
-_LATEST = 64  # pages that are looked at for that ...
-_LATEST_READ = 8  # ... if those that were met first are read already
+_LATEST = 64  # pages that are looked at for that
 _OF_SITE = 16  # pairs for all rules of a site ...
 _SHARE = 32  # ... and one more for so many answers
 _NEARLY = 16  # paths
@@ -55,13 +55,14 @@ def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     ready = [pair for pair in again if site.repeated[pair[0]] and site.repeated[pair[1]]]
     read_on = [tally for tally in site.tallies.values() if _is_read_on(site, tally)]
     for tally in read_on:
-        tally.acting = tally.acting or (tally.pairs, tally.totals().agree)
+        tally.acting = tally.acting or (tally.pairs, _met(tally))
     left = _OF_SITE + site.answers // _SHARE - len(site.apart) // 2 + sum(map(_later, read_on))
     others = (doubtful or _to_be_sure_of(site)) if left > 0 else []
-    tallies = [*read_on, *(tally for tally in others if not _is_read_on(site, tally))]
-    found = {pair for tally in tallies for pair in (*_in_doubt(site, tally), *_same(site, tally))}
+    others = [tally for tally in others if not _is_read_on(site, tally)]
+    found = {pair for tally in read_on for pair in _latest(site, tally)}
+    found |= {pair for tally in others for pair in (*_in_doubt(site, tally), *_same(site, tally))}
     new = [(pair.url, pair.other) for pair in nlargest(_AT_ONCE, found)]
-    for tally in tallies:
+    for tally in (*read_on, *others):
         if its := sum(url in tally.results for url, _other in new):
             tally.doubts.clear()
             tally.pairs += its
@@ -99,11 +100,23 @@ def _same(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
     """
     if tally.pairs >= _most_to_be_sure(site, tally):
         return
-    latest = _LATEST_READ if _is_read_on(site, tally) else _LATEST
-    for page, other in _unasked(site, tally, tally.that_are_the_same()[-latest:]):
+    for page, other in _unasked(site, tally, tally.that_are_the_same()[-_LATEST:]):
         if page.sketch != other.sketch:
             difference = tally.compared.of(page.url)
             yield _Pair(0, in_doubt=False, difference=difference, url=page.url, other=other.url)
+
+
+def _latest(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
+    """Yield the latest pages that may be read for a rule which acts, and rests on reading.
+
+    What was met first is read already.
+    """
+    if tally.pairs >= _most_later(tally):
+        return
+    urls = reversed(tally.that_may_be_read())
+    for page, other in islice(_unasked(site, tally, urls), _AT_ONCE):
+        steady, difference = site.known.compare(page, other).steady, tally.compared.of(page.url)
+        yield _Pair(steady, in_doubt=True, difference=difference, url=page.url, other=other.url)
 
 
 def _unasked(site: KnownSite, tally: RuleTally, urls: Iterable[str]) -> Iterator[tuple[Fact, Fact]]:
@@ -166,6 +179,20 @@ def _later(tally: RuleTally) -> int:
     return 0 if tally.acting is None else tally.pairs - tally.acting[0]
 
 
+def _met(tally: RuleTally) -> int:
+    """Return how many paths agree with a rule, or may."""
+    return tally.totals().agree + tally.undecided
+
+
+def _most_later(tally: RuleTally) -> int:
+    """Return how many pairs are read for a rule that rests on reading, and acts.
+
+    Half of what was met since is read, as that was not known when it was proven.
+    """
+    pairs, met = tally.acting or (tally.pairs, _met(tally))
+    return pairs + (_met(tally) - met + 1) // 2
+
+
 def _rests_on_reading(tally: RuleTally) -> bool:
     """Return True if only pages that were read can prove a rule, and none speaks against it.
 
@@ -181,17 +208,13 @@ def _most_to_be_sure(site: KnownSite, tally: RuleTally) -> int:
     """Return how many pairs of pages are read for a rule, although none is in doubt.
 
     None are where nothing changes, or where enough pairs of the site are read already, since there
-    are many rules. If one turns out to be two pages, there are more. If a rule acts that rests on
-    pages that were read, half of those are that agree since then.
+    are many rules. If one turns out to be two pages, there are more.
     """
     rule = site.rules.get(tally.rewrite)
     if not _is_worth_pairs(rule) or rule.agree <= rule.moved or not site.known.text.changes:
         return 0
     if tally.apart:
         return _MOST
-    if tally.acting is not None and _is_read_on(site, tally):
-        pairs, agreed = tally.acting
-        return pairs + (tally.totals().agree - agreed + 1) // 2
     later = site.answers // _SELDOM
     if len(site.apart) // 2 >= _ENOUGH + later:
         return 0

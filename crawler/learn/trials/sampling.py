@@ -77,9 +77,9 @@ def sample(
     if all(tested(rule) >= largest for rule in active):
         return Sampled([], [])
     waiting = queued_on(occasion.connection, without_port(occasion.site))
-    share = limits.sample_share * (waiting + here.before + here.answers)
+    share = limits.sample_share * (waiting + here.in_all)
     paid = min(largest, share / len(active))
-    found: dict[int, HeldName] = {}
+    found: dict[HeldName, TrackedRule] = {}
     instead: dict[int, int] = {}
     may_wait = _waiting(occasion.connection)
     for _ in range(most):

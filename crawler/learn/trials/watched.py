@@ -8,6 +8,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 _STRIDE = 0.6180339887498949  # multiples of the golden section spread evenly over the host, ...
 _SCATTER = 1 / 16  # ... but with gaps of 8, 13, 21: what comes every seven pages may be missed
+_LARGER = 1.5  # times as many answers, before that is done once more
 _REMEMBERED = 65_536  # sites, and rules
 
 
@@ -23,6 +24,11 @@ class WatchedSite:
     unlooked: int = 0  # ... and since it was looked at where they are likely to fail
     places: int = 0  # that were looked at
 
+    @property
+    def in_all(self) -> int:
+        """How many answers there were."""
+        return self.before + self.answers
+
     def next_place(self) -> float:
         """Return another place among the URLs of the host, far from the latest ones."""
         self.places += 1
@@ -37,7 +43,8 @@ class Tested:
     agreed: int  # paths, before the first was asked
     asked: int = 0
     likely: int = 0  # URLs that were likely to contradict it
-    begun: int | None = None  # answers of the site, when the first was due
+    begun: int | None = None  # answers of the site, when the first was due ...
+    looked_at: int = 0  # ... and when it was tested last, since nothing else waited
 
 
 class Watched:
@@ -81,10 +88,14 @@ class Watched:
             here: its site.
             pace: how many answers.
         """
-        sample, answers = self.sample_of(rule), here.before + here.answers
+        sample, answers = self.sample_of(rule), here.in_all
         if sample.begun is None:
             sample.begun = answers
         return sample.asked * pace <= answers - sample.begun
+
+    def is_last_due(self, rule: TrackedRule, here: WatchedSite) -> bool:
+        """Return True if a rule is to be tested if nothing of its site waits any more."""
+        return here.in_all > _LARGER * self.sample_of(rule).looked_at
 
     def tested(self, rule: TrackedRule) -> int:
         """Return how many paths of a rule were tested, also those that have not answered yet."""

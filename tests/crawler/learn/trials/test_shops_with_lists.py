@@ -20,15 +20,21 @@ FRAME = " ".join(random.Random("frame").choices(WORDS, k=60))
 class Shop:
     """A shop whose goods show how often they were viewed, and goods that are related to them."""
 
-    def __init__(self, related: int, share: float = 0.0) -> None:
+    def __init__(
+        self, related: int, share: float = 0.0, *, sizes: str = "L", since: int = 0
+    ) -> None:
         """Open it.
 
         Args:
             related: how many goods a page shows beside its own, others in each answer.
-            share: of the goods whose large size costs more; if there are any, each has one.
+            share: of the goods whose large size costs more; if there are any, each has all sizes.
+            sizes: of goods.
+            since: the first list with goods whose large size costs more.
         """
         self._related = related
-        self.dearer = {n for n in range(GOODS) if random.Random(n * 7).random() < share}
+        goods = [n for n in range(GOODS) if n % LISTS >= since]
+        self.dearer = {n for n in goods if random.Random(n * 7).random() < share}
+        self._sizes = sizes
         self._chance = random.Random(1)
         self._views = 0
         self.asked: set[str] = set()
@@ -62,7 +68,8 @@ class Shop:
         """Return the page of an article."""
         self._views += 1
         related = self._chance.sample([n for n in range(GOODS) if n != number], self._related)
-        sizes = f"<p><a href='{name_of(number)}?size=L'>large</a>" if self.dearer else ""
+        links = [f"<a href='{name_of(number)}?size={one}'>{one}</a>" for one in self._sizes]
+        sizes = f"<p>{' '.join(links)}" if self.dearer else ""
         is_dearer = size == "L" and number in self.dearer
         text = " ".join(random.Random(-1 - number).choices(WORDS, k=100))
         return (
@@ -116,6 +123,17 @@ def test_a_price_among_those_of_related_goods_is_not_lost(
 ) -> None:
     """No sketch can tell it from the others' prices; pages that are read do."""
     shop = Shop(related, share)
+    crawl(tmp_path, shop)
+    assert not [said for said in _active(tmp_path) if "size" in said]
+    assert {f"{name_of(n)}?size=L" for n in shop.dearer} <= shop.asked
+
+
+@pytest.mark.parametrize("related", [3, 6])
+def test_a_price_among_others_is_not_lost_where_only_the_last_goods_have_it(
+    tmp_path: Path, related: int
+) -> None:
+    """A rule acts before any of them has answered, and then all wait for the last look."""
+    shop = Shop(related, 1.0, sizes="SML", since=LISTS * 3 // 4)
     crawl(tmp_path, shop)
     assert not [said for said in _active(tmp_path) if "size" in said]
     assert {f"{name_of(n)}?size=L" for n in shop.dearer} <= shop.asked
