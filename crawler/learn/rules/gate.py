@@ -1,6 +1,7 @@
 """The gate: limits that keep a rule from becoming active, however good its evidence is."""
 
 from collections import Counter
+from collections.abc import Collection
 
 from msgspec.structs import replace
 from sqlalchemy import Connection
@@ -63,20 +64,12 @@ def reason_to_block(
     same = rule_rows.number_activated(connection, said.family, now - _DAY)
     if same >= gate.hosts_a_day:
         return f"{same:,} hosts have learned such a rule within a day"
-    starts: Counter[str] = Counter()
-    marked: list[str] = []
-    is_marked = family.mark(said)
-    for urls in rekeying.urls_of(connection, in_force.hosts_of(connection, said)):
-        some = identities(canonicalizer, urls)
-        starts.update({start: len(places) for start, places in by_start(some).items()})
-        marked += filter(is_marked, some)
-    port = _port(said.host)
-    known = sum(count for start, count in starts.items() if _port(site_in(start)) == port)
-    may_be_large = not family.any_share and gate.from_ < known
-    may_be_large = may_be_large and len(marked) > gate.share * known
-    may_merge_many = not (family.any_class_size or family.one_to_one)
-    if not may_be_large and not (may_merge_many and len(marked) > gate.class_size):
-        return None  # it changes no other URLs than those
+    found = _that_may_be_too_many(
+        connection, said, in_force.hosts_of(connection, said), canonicalizer, gate
+    )
+    if found is None:
+        return None
+    known, marked = found
     sizes: Counter[Parts] = Counter()
     for parts in map(Parts.of, marked):
         after = act(said, parts)
@@ -93,6 +86,47 @@ def reason_to_block(
     if largest > gate.class_size and not family.any_class_size:
         return f"it would merge {largest:,} URLs into one"
     return None
+
+
+def _that_may_be_too_many(
+    connection: Connection,
+    said: Rewrite,
+    names: Collection[str],
+    canonicalizer: Canonicalizer,
+    gate: Gate,
+) -> tuple[int, list[str]] | None:
+    """Return how many URLs of a site are known, and the identities that a rule may change.
+
+    Args:
+        connection: in a transaction.
+        said: what the rule says.
+        names: the hosts whose URLs it may change.
+        canonicalizer: makes identities, without learned rules.
+        gate: the limits.
+
+    Returns:
+        None if these cannot be too many, whatever the rule does. Mostly the first URLs tell: once
+        as many stay as they are as have to, the others are not read.
+    """
+    family = FAMILIES[said.family]
+    may_merge_many = not (family.any_class_size or family.one_to_one)
+    if family.any_share and not may_merge_many:
+        return None
+    at_most = rekeying.number_of_urls(connection, names)
+    is_marked, port = family.mark(said), _port(said.host)
+    known, marked = 0, list[str]()
+    for urls in rekeying.urls_of(connection, names):
+        some = identities(canonicalizer, urls)
+        starts = by_start(some).items()
+        known += sum(len(places) for start, places in starts if _port(site_in(start)) == port)
+        marked += filter(is_marked, some)
+        most_changed = at_most - (known - len(marked))
+        if not may_merge_many and most_changed <= gate.share * at_most:
+            return None
+    may_be_large = not family.any_share and gate.from_ < known
+    may_be_large = may_be_large and len(marked) > gate.share * known
+    may_merge_many = may_merge_many and len(marked) > gate.class_size
+    return (known, marked) if may_be_large or may_merge_many else None
 
 
 def reason_held_back(

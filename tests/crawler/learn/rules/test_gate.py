@@ -81,6 +81,25 @@ def test_urls_of_another_port_do_not_make_a_rule_look_smaller(tmp_path: Path) ->
     assert found == "it would change 300 of 300 known URLs"
 
 
+@pytest.mark.parametrize(("same", "is_blocked"), [(299, True), (300, False)])
+@pytest.mark.parametrize("come_last", [False, True])
+def test_all_urls_count_of_which_only_some_are_read(
+    tmp_path: Path, same: int, *, is_blocked: bool, come_last: bool
+) -> None:
+    """Of 3,000, a thousand are read at once."""
+    ends = ["/"] * (3_000 - same) + [""] * same
+    ends = ends if come_last else ends[::-1]
+    known = (f"http://127.0.0.1:8000/p{n}{end}" for n, end in enumerate(ends))
+    blocked = f"it would change {3_000 - same:,} of 3,000 known URLs"
+    assert reason(tmp_path, SLASH, known) == (blocked if is_blocked else None)
+
+
+def test_many_urls_of_another_port_that_are_read_first_say_nothing(tmp_path: Path) -> None:
+    others = [f"http://127.0.0.1:8001/{n}" for n in range(1_500)]
+    known = [*others, *(f"http://127.0.0.1:8000/{n}/" for n in range(1_500))]
+    assert reason(tmp_path, SLASH, known) == "it would change 1,500 of 1,500 known URLs"
+
+
 @pytest.mark.parametrize(
     ("family", "to"),
     [
