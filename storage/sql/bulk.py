@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Table, bindparam, func, select
@@ -113,9 +114,9 @@ def rows_of(
     if connection.dialect.name == "postgresql":
         yield from execute(connection, f"{question} = ANY(%s)", (list(values),)).rows
         return
-    for part in chunks(values):
+    for part in _filled_up(values):
         marks = ", ".join("?" * len(part))
-        yield from execute(connection, f"{question} IN ({marks})", tuple(part)).rows
+        yield from execute(connection, f"{question} IN ({marks})", part).rows
 
 
 def stream_rows(
@@ -150,10 +151,20 @@ def change_rows(connection: Connection, change: str, values: Sequence[Any]) -> i
     if values and connection.dialect.name == "postgresql":
         return execute(connection, f"{change} = ANY(%s)", (list(values),)).changed
     changed = 0
-    for part in chunks(values):
+    for part in _filled_up(values):
         marks = ", ".join("?" * len(part))
-        changed += execute(connection, f"{change} IN ({marks})", tuple(part)).changed
+        changed += execute(connection, f"{change} IN ({marks})", part).changed
     return changed
+
+
+def _filled_up(values: Sequence[_T]) -> Iterator[tuple[_T, ...]]:
+    """Yield the values in lists of a few lengths; the last value fills one up.
+
+    So there are a few statements for lists of any length, and SQLite has mostly prepared them.
+    """
+    for part in chunks(values):
+        length = min(1 << (len(part) - 1).bit_length(), _CHUNK)
+        yield (*part, *repeat(part[-1], length - len(part)))
 
 
 Upsert: TypeAlias = "sqlite.Insert | postgresql.Insert"

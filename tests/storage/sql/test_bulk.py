@@ -8,7 +8,8 @@ from sqlalchemy import Connection, delete, select
 from sqlalchemy.exc import DBAPIError
 from support.stores import open_store
 
-from canonry.storage.sql import bulk
+from canonry.storage.sql import bulk, prepared
+from canonry.storage.sql.prepared import Done
 from canonry.storage.sql.schema import robots, url_rows
 
 pytestmark = pytest.mark.every_database
@@ -100,3 +101,28 @@ def test_an_unknown_column_is_refused(tmp_path: Path) -> None:
             bulk.insert_columns(connection, robots, {"origin": ["x"], "rule": [None]})
         connection.rollback()
     store.close()
+
+
+def test_lists_of_any_length_are_looked_up_with_a_few_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fills a list up neither adds a row, nor is counted."""
+    texts: set[str] = set()
+
+    def execute(connection: Connection, text: str, arguments: tuple[Any, ...]) -> Done:
+        texts.add(text)
+        return prepared.execute(connection, text, arguments)
+
+    monkeypatch.setattr(bulk, "execute", execute)
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        many = {name: [values[0]] * 1_100 for name, values in _COLUMNS.items()}
+        bulk.insert_columns(connection, url_rows, many | {"id": range(1, 1_101)})
+        for number in (*range(1, 70), 255, 256, 257, 499, 500, 501, 999, 1_000, 1_001, 1_100):
+            wanted = list(range(number, 0, -1))
+            found = bulk.rows_of(connection, "SELECT id FROM url_rows WHERE id", wanted)
+            assert sorted(row for (row,) in found) == wanted[::-1]
+            change = "UPDATE url_rows SET depth = depth + 1 WHERE id"
+            assert bulk.change_rows(connection, change, wanted) == number
+    store.close()
+    assert len(texts) <= 20
