@@ -27,7 +27,7 @@ HELD = (State.HELD, LEARNED)
 _MAY_REPRESENT = frozenset({int(State.QUEUED), int(State.FETCHED), int(State.REDIRECTED)})
 _EDGE = ("from_id", "to_id", "kind", "status", "located", "first_seen", "last_seen", "count")
 _RELEASED = (
-    f"SELECT id, host_id, depth FROM url_rows WHERE state = {int(State.HELD)} "  # noqa: S608 - ours
+    f"SELECT id, host_id, depth, priority FROM url_rows WHERE state = {int(State.HELD)} "  # noqa: S608 - ours
     f"AND reason = '{LEARNED}' AND id"
 )
 _DELETE_EDGES = "DELETE FROM aliases WHERE kind = 'rule' AND from_id"
@@ -272,10 +272,11 @@ def delete_edges(connection: Connection, rows: Sequence[int]) -> None:
 
 def release(connection: Connection, rows: Iterable[int]) -> list[int]:
     """Put the URLs that rules hold back in the queue; return those that were held."""
-    found = rows_of(connection, _RELEASED, list(rows))
-    moved = {row: Transition(host_id, depth, HELD, QUEUED) for row, host_id, depth in found}
+    found = list(rows_of(connection, _RELEASED, list(rows)))
+    moved = {row: Transition(host_id, depth, HELD, QUEUED) for row, host_id, depth, _ in found}
     transitions.move(connection, moved)
-    deferral.restore(connection, moved)
+    deferred = [row for row, _host_id, _depth, priority in found if priority == ALIAS]
+    deferral.restore(connection, deferred)
     delete_edges(connection, list(moved))
     return list(moved)
 
