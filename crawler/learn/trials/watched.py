@@ -62,7 +62,9 @@ class Watched:
             site: the site.
             now: seconds since 1970.
         """
-        found = self._sites.setdefault(site, WatchedSite(now))
+        found = self._sites.get(site)
+        if found is None:
+            found = self._sites[site] = WatchedSite(now)
         self._sites.move_to_end(site)
         if len(self._sites) > _REMEMBERED:
             self._sites.popitem(last=False)
