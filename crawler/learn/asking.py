@@ -1,4 +1,7 @@
-"""Asking: what learning wants to be requested of a site, beside and before what waits anyway."""
+"""Asking: what learning wants to be requested of a site, beside and before what waits anyway.
+
+Requests that are not in the queue are probes; what they answer is kept until it can be observed.
+"""
 
 from collections.abc import Iterator
 
@@ -11,6 +14,7 @@ from canonry.crawler.learn.questions.choosing import LOOKED_AT
 from canonry.crawler.learn.questions.probes import Probe, again, beside
 from canonry.crawler.learn.rules.rewriting import identities
 from canonry.storage.learned import history
+from canonry.storage.records import Outcome, Page
 
 
 class Asking:
@@ -25,6 +29,7 @@ class Asking:
         """
         self._learner = learner
         self._canonicalizer = canonicalizer
+        self._answered: list[tuple[Probe, Page, bytes | None]] = []  # and not observed yet
 
     def probes(
         self, connection: Connection, site: str, page: str | None, now: float
@@ -44,6 +49,33 @@ class Asking:
             url = history.url_with_key(connection, self._canonicalizer.key_of(repeated))
             probes += [again(url)] if url is not None else []
         return probes
+
+    @property
+    def has_answers(self) -> bool:
+        """True if probes have answered that were not observed yet."""
+        return bool(self._answered)
+
+    def answered(self, probe: Probe, found: Outcome) -> None:
+        """Keep what a probe answered with 200; to observe it, the store may be asked."""
+        if found.page is not None:
+            self._answered.append((probe, found.page, found.hashes))
+
+    def observe(self) -> list[str]:
+        """Pass what probes have answered to the learner, in a transaction; return the sites."""
+        sites = []
+        for probe, page, hashes in self._answered:
+            identity = self._canonicalizer.identity(probe.url)
+            sites.append(site_in(identity))
+            if probe.kind == "again":
+                self._learner.observe_again(identity, page.digest, page.sketch, hashes)
+            else:
+                self._learner.observe_missing(site_in(identity), page.digest, page.sketch)
+        self.clear()
+        return sites
+
+    def clear(self) -> None:
+        """Forget what probes have answered, as after a transaction that was rolled back."""
+        self._answered.clear()
 
     def questions(self, connection: Connection, site: str) -> list[int]:
         """Return the queued rows of a site whose answers would decide an open question."""

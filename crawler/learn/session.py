@@ -86,7 +86,6 @@ class LearningSession:
         self._trials = SiteTrials(thresholds.verification, self._learner)
         self._gone = GoneNames()
         self._blocked: set[str] = set()  # ids of rules that the gate blocked
-        self._probed: set[str] = set()  # sites that have answered probes since the last outcomes
         self.seconds = 0.0  # of CPU time, spent on learning
 
     def refresh(self, connection: Connection) -> None:
@@ -123,7 +122,7 @@ class LearningSession:
         self._trials.clear()
         self._waiting.clear()
         self._gone.clear()
-        self._probed.clear()
+        self._asking.clear()
         self._generation = _UNKNOWN
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
@@ -134,19 +133,11 @@ class LearningSession:
     @property
     def has_news(self) -> bool:
         """True if probes have answered since `learn` was called."""
-        return bool(self._probed)
+        return self._asking.has_answers
 
     def observe_probe(self, probe: Probe, found: Outcome) -> None:
-        """Take what a probe answered with 200; what follows from it, `learn` says."""
-        page = found.page
-        if page is None:
-            return
-        identity = self._canonicalizer.identity(probe.url)
-        self._probed.add(site_in(identity))
-        if probe.kind == "again":
-            self._learner.observe_again(identity, page.digest, page.sketch, found.hashes)
-        else:
-            self._learner.observe_missing(site_in(identity), page.digest, page.sketch)
+        """Keep what a probe answered with 200, until `learn` is called."""
+        self._asking.answered(probe, found)
 
     def rewrite(self, url: str) -> Rewritten | None:
         """Return what active rules make of a URL; None if no rule is about its host."""
@@ -186,7 +177,7 @@ class LearningSession:
         start = time.thread_time()
         ends: set[int] = set()
         sooner: list[int] = []
-        sites: dict[str, str | None] = {}  # with one of their pages
+        sites: dict[str, str | None] = dict.fromkeys(self._asking.observe())  # with one page each
         answers: Counter[str] = Counter()  # by site
         for one in recorded:
             if one.late:
@@ -204,8 +195,6 @@ class LearningSession:
                 sites[site] = outcome.queued.url
             else:
                 sites.setdefault(site, None)
-        sites = dict.fromkeys(self._probed) | sites
-        self._probed.clear()
         sites.pop("", None)
         for moved in self._waiting.answered(connection, ends, now):
             self._learner.observe(moved)

@@ -23,7 +23,7 @@ _OF_ONE = 16  # URLs that a rule holds ...
 _TRIED = 32  # ... and places where they are looked for: there may be none
 
 
-class Reading(Protocol):
+class PairReader(Protocol):
     """Reads pages for the sake of rules."""
 
     def read_more(self, rule: TrackedRule, pairs: int) -> None:
@@ -32,7 +32,7 @@ class Reading(Protocol):
 
 
 def last_look(
-    occasion: Occasion, rules: Sequence[ToSample], watched: Watched, reading: Reading
+    occasion: Occasion, rules: Sequence[ToSample], watched: Watched, reader: PairReader
 ) -> list[int]:
     """Release some of what rules hold that rest on pages that were read, if nothing else waits.
 
@@ -42,7 +42,7 @@ def last_look(
         occasion: at which that may be due; its rules are not looked at.
         rules: of the site that need a sample once they are active.
         watched: where it is noted.
-        reading: reads all that is released.
+        reader: reads all that is released.
 
     Returns:
         The rows that were released, and those of what represents them.
@@ -57,7 +57,7 @@ def last_look(
         return []
     found: dict[HeldName, TrackedRule] = {}
     for rule in due:
-        reading.read_more(rule, _OF_ONE // 2)  # half of what comes to agree is read anyway
+        reader.read_more(rule, _OF_ONE // 2)  # half of what comes to agree is read anyway
         sample = watched.sample_of(rule)
         sample.looked_at = here.in_all
         sample.asked += _OF_ONE

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.questions.to_sample import ToSample
 from canonry.crawler.learn.trials.in_place import InPlace
-from canonry.crawler.learn.trials.last_look import Reading, last_look
+from canonry.crawler.learn.trials.last_look import PairReader, last_look
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.sampling import sample
 from canonry.crawler.learn.trials.sampling_copies import Copies, CopiesSampler
@@ -16,7 +16,7 @@ from canonry.crawler.learn.trials.watching import watch
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
-class TrialEvidence(Copies, Reading, Protocol):
+class TrialEvidence(Copies, PairReader, Protocol):
     """What is known of rules."""
 
     def to_sample(self, rules: Sequence[TrackedRule]) -> Sequence[ToSample]:

@@ -1,5 +1,6 @@
 """The learning session: what it publishes, what the gate blocks, what survives a restart."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from canonry.crawler.inquiry.ask import ask
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.site_memory import FACTS
-from canonry.crawler.learn.questions.probes import beside
+from canonry.crawler.learn.questions.probes import Probe, again, beside
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
@@ -79,6 +80,24 @@ def with_gate(**changes: float) -> Thresholds:
 def learn_slashes(crawl: Crawl, count: int = 40, start: int = 0) -> None:
     for n in range(start, start + count):
         crawl.moved(f"{H}/p{n}", f"{H}/p{n}/")
+
+
+@pytest.mark.parametrize("make", [again, lambda url: beside(url, 0.0)], ids=["again", "missing"])
+def test_a_probe_may_answer_when_its_host_is_forgotten(
+    tmp_path: Path, make: Callable[[str], Probe]
+) -> None:
+    """A host that goes to another worker is; when it is met again, the store is asked."""
+    crawl = Crawl(tmp_path)
+    page = Page(200, 0.1, "text/html", 1, b"%16d" % 1, None, None, 0)
+    crawl.record(f"{H}/p", State.FETCHED, page=page)
+    crawl.session.forget_hosts({"h.example"})
+    found = Outcome(Queued(0, f"{H}/p", 0, 0, 0), State.FETCHED, page=page)
+    crawl.session.observe_probe(make(f"{H}/p"), found)
+    assert crawl.session.has_news
+    with crawl.store.transaction() as connection:
+        crawl.session.learn(connection, (), crawl.now)
+    assert not crawl.session.has_news
+    crawl.store.close()
 
 
 def test_it_activates_a_rule_with_enough_evidence(tmp_path: Path) -> None:

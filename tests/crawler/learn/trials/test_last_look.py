@@ -15,7 +15,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 PAGES = 300
 
 
-class Reader:
+class CountingReader:
     """Counts the pairs that may be read."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Reader:
 def test_when_nothing_waits_some_of_what_a_rule_holds_is_asked_and_read(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit_names(store, PAGES)
-    watched, reader = Watched(), Reader()
+    watched, reader = Watched(), CountingReader()
     with store.transaction() as connection:
         rules, in_force = put_in_force(connection, SLASH, REF)
         held = set(connection.exec_driver_sql("SELECT id FROM urls WHERE state <> 0").scalars())
