@@ -21,13 +21,13 @@ from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.forgetting import recollect_active
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.evidence.verdicts import shown_by
+from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.life.prior import Prior
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.life.verification import Sampler, first_directory_in
 from canonry.crawler.learn.memory.archive import Archive, NoArchive
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.site_memory import FACTS, SiteMemory
 from canonry.crawler.learn.news import Answered, Moved
 from canonry.crawler.learn.questions import choosing, repeats

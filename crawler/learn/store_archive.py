@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import site_in, without_port
-from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.rules.rewriting import identities
 from canonry.storage.http_status import OK
 from canonry.storage.learned import history, rule_rows

@@ -22,13 +22,13 @@ from canonry.crawler.learn.evidence.verdicts import (
     shown_by,
     verdict,
 )
+from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.life.verification import first_directory
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact
 from canonry.crawler.learn.memory.site_memory import SiteMemory, SiteView
-from canonry.crawler.learn.memory.stances import ANSWERS, FOR, Stance
-from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
+from canonry.crawler.learn.tallies.stances import ANSWERS, FOR, Stance
+from canonry.crawler.learn.tallies.tally import DOUBTS, RuleTally
 from canonry.storage.learned.tracked_rule import SAMPLES, TrackedRule
 
 _SMALL = 256  # answers of a site, that are judged anew at once

@@ -20,8 +20,8 @@ from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.mixes import is_about_names
 from canonry.crawler.learn.evidence.verdicts import of_all_values
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.stances import ANSWERS, FOR, OPEN
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.stances import ANSWERS, FOR, OPEN
+from canonry.crawler.learn.tallies.tally import RuleTally
 
 _SUPPORT = 3  # pages with a value, before a rule about it is looked for
 _MOST = 4  # values of one parameter

@@ -10,7 +10,7 @@ from canonry.crawler.learn.evidence.recollection import recollect
 from canonry.crawler.learn.evidence.rule_book import RuleBook, lies_in, part_of
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_memory import SiteMemory
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.tally import RuleTally
 from canonry.storage.learned.tracked_rule import SAMPLES
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.tally import RuleTally
 
 _AGAINST = 12  # paths that speak against a rule, or are in doubt
 _HEARD = 4  # pages of a rule that are asked twice

@@ -17,7 +17,7 @@ from canonry.canon.learned import (
 )
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.memory.loose_forms import loose_path
+from canonry.crawler.learn.knowledge.loose_forms import loose_path
 
 # Segments and labels that say who may see a page, or in which language. A redirect to one says
 # nothing about which URLs are equal: tomorrow, or from another country, it leads elsewhere.

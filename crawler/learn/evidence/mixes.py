@@ -16,8 +16,8 @@ from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.canon.syntax import query
 from canonry.crawler.learn.evidence.verdicts import Facts
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.selecting_fields import selecting_fields
+from canonry.crawler.learn.tallies.tally import RuleTally
 
 MIX = "parameter-mix"
 _OF_NAMES = ("parameter-irrelevant", "parameter-group")

@@ -9,7 +9,7 @@ from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_memory import SiteMemory
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.tally import RuleTally
 from canonry.storage.learned.tracked_rule import Counts
 
 _MOST = 48  # of one site: each new fact is held against all of them

@@ -9,10 +9,10 @@ from zlib import crc32
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.verdicts import counted_path, verdict
+from canonry.crawler.learn.knowledge.site_facts import ChangedText, Fact, SiteFacts, reference_of
 from canonry.crawler.learn.memory.archive import Archive
-from canonry.crawler.learn.memory.site_facts import ChangedText, Fact, SiteFacts, reference_of
-from canonry.crawler.learn.memory.stances import Stance
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.stances import Stance
+from canonry.crawler.learn.tallies.tally import RuleTally
 
 _MOST = 5_000  # URLs that a rule changes; of more, a sample of its classes by their hashes
 

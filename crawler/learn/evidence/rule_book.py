@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from canonry.canon.learned import FAMILIES, Rewrite, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.memory.site_memory import SiteMemory
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.tally import RuleTally
 from canonry.storage.learned.tracked_rule import Counts, TrackedRule
 
 _PART = 5  # clean paths for a rule about a part of a site

@@ -11,10 +11,10 @@ from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
 from canonry.crawler.learn.evidence.infer import family_for, rewrites_from
-from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.site_facts import ChangedText, Fact
-from canonry.crawler.learn.memory.stances import Stance
-from canonry.crawler.learn.memory.tally import Judgement, RuleTally
+from canonry.crawler.learn.knowledge.site_facts import ChangedText, Fact
+from canonry.crawler.learn.tallies.selecting_fields import selecting_fields
+from canonry.crawler.learn.tallies.stances import Stance
+from canonry.crawler.learn.tallies.tally import Judgement, RuleTally
 
 _MAX_HOPS = 5
 _OF_PARAMETERS = frozenset(

@@ -1,1 +1,1 @@
-"""Memory: what the learner remembers of hosts, and where it counts evidence; bounded."""
+"""Memory: the sites that the learner remembers; bounded, and read again from an archive."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from canonry.crawler.learn.memory.site_facts import Fact
+from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.storage.learned.history import PastHop
 from canonry.storage.learned.tracked_rule import TrackedRule
 

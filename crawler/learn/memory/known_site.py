@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from canonry.canon.learned import Rewrite
-from canonry.crawler.learn.memory.site_facts import Fact, SiteFacts, reference_of
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.knowledge.site_facts import Fact, SiteFacts, reference_of
+from canonry.crawler.learn.tallies.tally import RuleTally
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 GONE = 0.75  # the share of its facts that a site forgets at once

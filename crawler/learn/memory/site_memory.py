@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from canonry.canon.learned import FAMILIES, Rewrite, site_in, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.host_text import Comparison
+from canonry.crawler.learn.knowledge.site_facts import ChangedText, Fact, reference_of
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.archive import Archive
 from canonry.crawler.learn.memory.known_site import GONE, KnownSite
-from canonry.crawler.learn.memory.site_facts import ChangedText, Fact, reference_of
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.tally import RuleTally
 from canonry.storage.learned.history import PastHop
 
 SITES = 16_000

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from canonry.canon.learned import FAMILIES, Rewrite, names_before, names_in
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.stances import DECIDED
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.stances import DECIDED
+from canonry.crawler.learn.tallies.tally import RuleTally
 
 _AT_ONCE = 6  # URLs of one site that are asked sooner
 _FEWEST = 3  # for fewer, the queue is not looked at

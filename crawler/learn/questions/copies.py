@@ -9,10 +9,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.life.lifecycle import lower_bound
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact
-from canonry.crawler.learn.memory.stances import DECIDED, FOR
+from canonry.crawler.learn.tallies.stances import DECIDED, FOR
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _FAMILY = "path-prefix"

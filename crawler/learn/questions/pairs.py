@@ -10,11 +10,11 @@ from itertools import islice
 from typing import NamedTuple, TypeGuard
 
 from canonry.crawler.content.differences import Difference
+from canonry.crawler.learn.knowledge.read_pages import MOST_ANSWERS
+from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.read_pages import MOST_ANSWERS
-from canonry.crawler.learn.memory.site_facts import Fact
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.tally import RuleTally
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _AT_ONCE = 2  # pairs

@@ -8,12 +8,12 @@ from itertools import count, islice
 from canonry.canon.learned import names_before
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.hearing import to_hear
+from canonry.crawler.learn.knowledge.site_facts import Fact
+from canonry.crawler.learn.knowledge.steadiness import Steadiness
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.site_facts import Fact
-from canonry.crawler.learn.memory.steadiness import Steadiness
-from canonry.crawler.learn.memory.tally import DOUBTS, RuleTally
 from canonry.crawler.learn.questions.pairs import is_nearly_proven, to_tell_apart
+from canonry.crawler.learn.tallies.tally import DOUBTS, RuleTally
 
 _REPEATS = 10  # URLs that are asked twice when the first comparison is in doubt
 _MORE_REPEATS = 16  # if pages seem to differ more than one from itself

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.crawler.learn.questions.choosing import is_by_word
+from canonry.crawler.learn.tallies.tally import RuleTally
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 

@@ -17,7 +17,7 @@ from support.simweb.websites import Doubt, Manner, honest
 from support.sites import wait_for
 
 from canonry.crawler.content.host_text import Comparison
-from canonry.crawler.learn.memory.site_facts import SiteFacts
+from canonry.crawler.learn.knowledge.site_facts import SiteFacts
 
 # What a crawl of honest hosts has to reach: the share of what could be avoided after a host's first
 # 200 requests, on static and on dynamic hosts; and how many fetches a page are wasted at most.

@@ -10,8 +10,8 @@ from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.memory.site_memory import SiteMemory
-from canonry.crawler.learn.memory.tally import RuleTally
 from canonry.crawler.learn.news import Answered, Moved
+from canonry.crawler.learn.tallies.tally import RuleTally
 
 H = "http://h.example"
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.memory.site_facts import Fact, SiteFacts
+from canonry.crawler.learn.knowledge.site_facts import Fact, SiteFacts
 
 H = "http://h.example"
 

@@ -1,8 +1,8 @@
 """The tally of a rule: what it counts for the parts of a site."""
 
 from canonry.canon.learned import Rewrite
-from canonry.crawler.learn.memory.stances import Stance
-from canonry.crawler.learn.memory.tally import RuleTally
+from canonry.crawler.learn.tallies.stances import Stance
+from canonry.crawler.learn.tallies.tally import RuleTally
 
 
 def tally_of(**stances: str) -> RuleTally:

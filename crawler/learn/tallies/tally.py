@@ -13,9 +13,9 @@ from canonry.canon.learned import FAMILIES, Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference, Differences
 from canonry.crawler.content.host_text import HostText
-from canonry.crawler.learn.memory.compact_set import CompactSet
-from canonry.crawler.learn.memory.selecting_fields import selecting_fields
-from canonry.crawler.learn.memory.stances import (
+from canonry.crawler.learn.tallies.compact_set import CompactSet
+from canonry.crawler.learn.tallies.selecting_fields import selecting_fields
+from canonry.crawler.learn.tallies.stances import (
     ANSWERS,
     BY_CONTENT,
     BY_LINK,

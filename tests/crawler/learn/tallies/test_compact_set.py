@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.crawler.learn.memory.compact_set import CompactSet
+from canonry.crawler.learn.tallies.compact_set import CompactSet
 
 _NUMBERS = st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 20))
 

@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from canonry.crawler.learn.memory.parameter_values import ParameterValues
+from canonry.crawler.learn.knowledge.parameter_values import ParameterValues
 
 
 def seen(values: list[str], links: int = 1) -> ParameterValues:

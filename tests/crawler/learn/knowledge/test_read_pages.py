@@ -3,7 +3,7 @@
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.page_reading import PageReading
 from canonry.crawler.content.sketch import Sketch, encoded_sketch, hashes_of, sketch
-from canonry.crawler.learn.memory.site_facts import Fact, SiteFacts
+from canonry.crawler.learn.knowledge.site_facts import Fact, SiteFacts
 
 H = "http://h.example"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from canonry.canon.syntax import Parts, query
-from canonry.crawler.learn.memory.loose_forms import loose_base, loose_forms
+from canonry.crawler.learn.knowledge.loose_forms import loose_base, loose_forms
 
 _ALIKE = 8  # pages remembered for one form
 _SMALL_INT = 2**60 - 1  # up to here an integer takes 32 bytes; above, 48

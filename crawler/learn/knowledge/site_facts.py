@@ -13,13 +13,13 @@ from canonry.canon.learned import SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch
-from canonry.crawler.learn.memory.canonical_links import CanonicalLinks
-from canonry.crawler.learn.memory.form_index import FormIndex
-from canonry.crawler.learn.memory.loose_forms import loose_path
-from canonry.crawler.learn.memory.parameter_values import ParameterValues
-from canonry.crawler.learn.memory.read_pages import ReadPages
-from canonry.crawler.learn.memory.return_links import ReturnLinks
-from canonry.crawler.learn.memory.steadiness import KindsOfPages, Steadiness
+from canonry.crawler.learn.knowledge.canonical_links import CanonicalLinks
+from canonry.crawler.learn.knowledge.form_index import FormIndex
+from canonry.crawler.learn.knowledge.loose_forms import loose_path
+from canonry.crawler.learn.knowledge.parameter_values import ParameterValues
+from canonry.crawler.learn.knowledge.read_pages import ReadPages
+from canonry.crawler.learn.knowledge.return_links import ReturnLinks
+from canonry.crawler.learn.knowledge.steadiness import KindsOfPages, Steadiness
 
 _ALIKE = 8  # pages with one body that are compared
 _MOST_EQUAL = 256  # pages remembered for one body

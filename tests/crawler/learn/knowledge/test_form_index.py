@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence.infer import rewrites_between
-from canonry.crawler.learn.memory.form_index import FormIndex
-from canonry.crawler.learn.memory.loose_forms import loose_forms
+from canonry.crawler.learn.knowledge.form_index import FormIndex
+from canonry.crawler.learn.knowledge.loose_forms import loose_forms
 
 H = "http://h.example"
 paths = st.sampled_from(["/a", "/A", "/a/", "/a;s=1", "/b", ""])

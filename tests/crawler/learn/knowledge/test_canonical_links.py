@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.crawler.learn.memory.canonical_links import CanonicalLinks
+from canonry.crawler.learn.knowledge.canonical_links import CanonicalLinks
 
 H = "http://h.example"
 

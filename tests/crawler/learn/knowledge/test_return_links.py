@@ -4,7 +4,7 @@ import pytest
 
 from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.memory.return_links import ReturnLinks
+from canonry.crawler.learn.knowledge.return_links import ReturnLinks
 
 H = "http://h.example"
 
