@@ -18,8 +18,8 @@ from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_roo
 from canonry.crawler.learn.evidence.groups import has_one_that_selects, selects_now_and_then
 from canonry.crawler.learn.evidence.mixes import MIX, is_about_names, mixes_of, supported
 from canonry.crawler.learn.evidence.open_rules import let_go_of_those_within
-from canonry.crawler.learn.evidence.proposals import opposite
 from canonry.crawler.learn.evidence.rule_book import RuleBook
+from canonry.crawler.learn.inference.proposals import opposite
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
 from canonry.crawler.learn.memory.known_site import KnownSite

@@ -4,8 +4,7 @@ Pure: no clock, no store. The evidence of a rule is a function of the facts, in 
 came: a rule that is opened late is held against all that is known of its site.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -13,23 +12,17 @@ from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.page_reading import PageReading
 from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.learn.evidence.judging import Judge
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
-from canonry.crawler.learn.evidence.proposals import opposite, proposals
-from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow, lies_in, part_of
-from canonry.crawler.learn.evidence.verdicts import (
-    beside,
-    counted_path,
-    shown_by,
-    verdict,
-)
+from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow
+from canonry.crawler.learn.evidence.verdicts import shown_by
+from canonry.crawler.learn.inference.proposals import opposite, proposals
 from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
-from canonry.crawler.learn.life.verification import first_directory
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.memory.site_memory import SiteMemory, SiteView
-from canonry.crawler.learn.tallies.stances import ANSWERS, FOR, Stance
-from canonry.crawler.learn.tallies.tally import DOUBTS, RuleTally
-from canonry.storage.learned.tracked_rule import SAMPLES, TrackedRule
+from canonry.crawler.learn.memory.site_memory import SiteMemory
+from canonry.crawler.learn.tallies.stances import Stance
+from canonry.crawler.learn.tallies.tally import RuleTally
 
 _SMALL = 256  # answers of a site, that are judged anew at once
 _PATIENCE = 16  # answers of a larger one, until pages that are asked twice have answered
@@ -47,6 +40,7 @@ class Assessor:
         """
         self._memory = memory
         self._book = book
+        self._judge = Judge(memory, book)
         self._outdated: dict[str, int] = {}  # how many answers sites had; see `judge_outdated`
 
     def restore(self, name: str, site: KnownSite) -> None:
@@ -171,7 +165,7 @@ class Assessor:
     def judge(self, tally: RuleTally) -> None:
         """Judge all URLs that a rule changes anew, if other facts can change what they say."""
         urls = [url for url in tally.results if url not in tally.final]
-        self._judge_all(tally, urls, is_new=False)
+        self._judge.judge_all(tally, urls, is_new=False)
 
     def _propose(self, name: str, site: KnownSite, fact: Fact, parts: Parts) -> None:
         """Open the rules that a fact may be evidence for."""
@@ -226,7 +220,7 @@ class Assessor:
         for site in sites:
             for url in list(filter(tally.marks, site.known.facts)):  # most are changed by no rule
                 self._enter(tally, url)
-        self._judge_all(tally, list(tally.results), is_new=False)
+        self._judge.judge_all(tally, list(tally.results), is_new=False)
 
     def _enter(self, tally: RuleTally, url: str, parts: Parts | None = None) -> str | None:
         """Note what a rule makes of a URL; return it, or None if the rule does not change it."""
@@ -260,12 +254,12 @@ class Assessor:
                 if reference is not None and reference.url == url:
                     urls = list(tally.names_of(result))
             for one in urls:
-                self._judge(view, tally, one)
+                self._judge.judge(view, tally, one)
             if tally.stance(url) is Stance.OTHER:
                 drop_if_refuted(self._memory, self._book, tally)
         for tally in site.awaited.get(url, ()):
             if self._memory.site(tally.rewrite.host).tallies.get(tally.rewrite) is tally:
-                self._judge_all(tally, tally.names_of(url))
+                self._judge.judge_all(tally, tally.names_of(url))
                 drop_if_refuted(self._memory, self._book, tally)
 
     def _look_back(self, name: str, target: str) -> None:
@@ -274,89 +268,9 @@ class Assessor:
         if site_of(parts) == name:
             for tally in self._memory.tallies_about(name, self._memory.site(name)):
                 if self._enter(tally, target, parts) is not None and target in tally.results:
-                    self._judge_all(tally, [target])
-
-    def _judge_all(self, tally: RuleTally, urls: Sequence[str], *, is_new: bool = True) -> None:
-        """Judge URLs that a rule changes."""
-        views: dict[str, SiteView] = {}
-        for url in urls:
-            name = site_in(url) if tally.rewrite.subdomains else tally.rewrite.host
-            view = views.get(name)
-            if view is None:
-                view = views[name] = self._memory.view(name, self._memory.site(name))
-            self._judge(view, tally, url, is_new=is_new)
-
-    def _judge(self, view: SiteView, tally: RuleTally, url: str, *, is_new: bool = True) -> None:
-        """Judge a URL, and count what it says for the rule and for that of its part.
-
-        Args:
-            view: from the URL's site.
-            tally: of the rule.
-            url: a URL that the rule changes.
-            is_new: True if the verdict rests on a new fact, so that it was predicted.
-        """
-        said = verdict(view, tally, url)
-        tally.remember(url, said, beside(view, tally, url))
-        stance, found = said.stance, said.found
-        is_compared = found not in {"", url}
-        is_open = stance is Stance.NOTHING or stance in ANSWERS
-        in_doubt = is_compared and is_open and len(tally.doubts) < DOUBTS
-        if tally.stance(url) is stance and not in_doubt:
-            return
-        path = counted_path(tally.rewrite, Parts.of(url), tally.results[url])
-        if in_doubt:
-            tally.doubts.add(path)
-        tally.set(url, path, stance)
-        site = self._memory.site(tally.rewrite.host)
-        at = None
-        for part in ("", first_directory(path)):
-            rule = site.rules.get(replace(tally.rewrite, below=part) if part else tally.rewrite)
-            if rule is None and not part and stance in FOR:
-                rule = self._book.rule(tally.rewrite)
-                site.add_question()
-            if rule is not None:
-                if at is None:
-                    at = max(_at(view, url), _at(view, found))
-                more, against = rule.update(tally.totals(part), at, predicted=is_new)
-                if more:
-                    self._show(rule, tally, url, found, agrees=True, is_more=more > 0)
-                if against:
-                    self._show(rule, tally, url, found, agrees=False, is_more=against > 0)
-                self._book.mark_changed(rule)
-
-    def _show(
-        self,
-        rule: TrackedRule,
-        tally: RuleTally,
-        url: str,
-        found: str,
-        *,
-        agrees: bool,
-        is_more: bool,
-    ) -> None:
-        """Let a rule name what speaks for it, or against it, after a URL has changed how much.
-
-        It may be other URLs, which count only since this one says what it does.
-        """
-        part = part_of(rule.rewrite)
-        if is_more and tally.counts(url, part, agrees=agrees):
-            rule.add_sample(url, found, agrees=agrees)
-        elif not is_more:
-            rule.withdraw_sample(url, agrees=agrees)
-        if not rule.shows_enough(agrees=agrees):
-            at_hand = (one for one in tally.that_count(part, agrees=agrees) if lies_in(one, part))
-            for one in islice(at_hand, SAMPLES):
-                name = site_in(one)
-                view = self._memory.view(name, self._memory.site(name))
-                rule.add_sample(one, verdict(view, tally, one).found, agrees=agrees)
+                    self._judge.judge_all(tally, [target])
 
 
 def _say_the_same(one: Fact, other: Fact) -> bool:
     """Return True if two pages are the same to the byte, or by their sketches."""
     return one.digest == other.digest or (one.sketch is not None and one.sketch == other.sketch)
-
-
-def _at(view: SiteView, url: str) -> float:
-    """Return when a URL answered."""
-    fact = view.fact(url) if url else None
-    return 0.0 if fact is None else fact.at

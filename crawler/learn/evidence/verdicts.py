@@ -10,7 +10,7 @@ from canonry.canon.learned import FAMILIES, Rewrite, act, names_in, site_in, sit
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.differences import NO_DIFFERENCE, Difference
 from canonry.crawler.content.host_text import Comparison
-from canonry.crawler.learn.evidence.infer import family_for, rewrites_from
+from canonry.crawler.learn.inference.infer import family_for, rewrites_from
 from canonry.crawler.learn.knowledge.site_facts import ChangedText, Fact
 from canonry.crawler.learn.tallies.selecting_fields import selecting_fields
 from canonry.crawler.learn.tallies.stances import Stance

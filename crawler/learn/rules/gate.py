@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle, site_in
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.evidence.proposals import opposite
+from canonry.crawler.learn.inference.proposals import opposite
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.lifecycle import (
     IN_FORCE,

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.crawler.learn.evidence.proposals import opposite
+from canonry.crawler.learn.inference.proposals import opposite
 from canonry.crawler.learn.life.experience import priors_for
 from canonry.crawler.learn.life.in_words import IN_STATE
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, WITHDRAWN, next_state

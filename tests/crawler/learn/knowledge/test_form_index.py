@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.evidence.infer import rewrites_between
+from canonry.crawler.learn.inference.infer import rewrites_between
 from canonry.crawler.learn.knowledge.form_index import FormIndex
 from canonry.crawler.learn.knowledge.loose_forms import loose_forms
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import Rewrite
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.evidence.infer import rewrites_between
+from canonry.crawler.learn.inference.infer import rewrites_between
 from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_memory import SiteMemory

@@ -9,7 +9,7 @@ from canonry.canon.learned.families import act
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.learned.validate import fault
 from canonry.canon.syntax import Parts, query
-from canonry.crawler.learn.evidence.infer import rewrites_between, rewrites_from
+from canonry.crawler.learn.inference.infer import rewrites_between, rewrites_from
 from canonry.crawler.learn.knowledge.loose_forms import loose_forms
 
 H = "http://h.example"

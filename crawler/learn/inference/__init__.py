@@ -1,0 +1,1 @@
+"""Inference: which rules would explain that two URLs are the same page."""
