@@ -271,6 +271,10 @@ class HostText:
         own, end = self._compared(one, other), min(one.end, other.end)
         return own.is_mostly_other and self._is_another_text(measured, own, end)
 
+    def numbers_agree(self, one: Sketch, other: Sketch) -> bool:
+        """Return True if two pages differ in no number that was not seen to change by itself."""
+        return all(at in self._elsewhere.noise.numbers for at, _ in differing_numbers(one, other))
+
     def are_alike(self, one: Sketch, other: Sketch) -> bool:
         """Return True if two pages have one heading, and share at least half of their shingles."""
         if one.heading != other.heading:

@@ -26,7 +26,8 @@ else:
     _read = _sketch.read if _is_current else read
 
 _HEAD = struct.Struct(f">BII{NUMBERS}s")
-_WORDS = struct.calcsize(">BI")  # where the hash of all words stands
+_WORDS = struct.calcsize(">BI")  # where the hash of all words stands, ...
+_NUMBERS = struct.calcsize(">BII")  # ... and where numbers do
 _NO_HEADING = bytes(4)
 _FLAG = 0x80  # of a sketch that is whole
 WHOLE = 0xFFFFFF  # the largest shingle that there may be
@@ -75,6 +76,11 @@ class Sketch(NamedTuple):
 def without_details(encoded: bytes) -> bytes:
     """Return what an encoded sketch says of heading and shingles, without numbers and words."""
     return encoded[:_WORDS] + encoded[_where_shingles_begin(encoded) :]
+
+
+def words_of(encoded: bytes) -> bytes:
+    """Return what an encoded sketch says of heading and words; pages that share it say the same."""
+    return encoded[1:_NUMBERS]
 
 
 def _where_shingles_begin(encoded: bytes) -> int:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from canonry.canon.learned import FAMILIES, Rewrite, site_in, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.content.page_reading import PageReading
+from canonry.crawler.content.similarity import is_another_page
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.judging import Judge
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
@@ -97,7 +98,8 @@ class Assessor:
     ) -> None:
         """Add the answer of a page that was fetched twice: what differs changes by itself.
 
-        Where it was asked to see whether it is another page, all that it says is compared.
+        Where it was asked to see whether it is another page, all that it says is compared. If a
+        form to log in, or the like, has answered in its place, that says nothing.
         """
         name = site_in(url)
         site = self._memory.site(name)
@@ -105,6 +107,10 @@ class Assessor:
             site.repeated[url] = True
         fact = site.known.facts.get(url)
         if fact is None or fact.sketch is None or sketch is None:
+            return
+        first, second = Sketch.decode(fact.sketch), Sketch.decode(sketch)
+        if is_another_page(first, second):
+            site.known.read.give_up(url)
             return
         if url in site.apart:
             if hashes is not None:
@@ -116,7 +122,7 @@ class Assessor:
         if not kind.add_repeat(is_same=fact.digest == digest):
             return
         before = site.known.text.generation
-        site.known.text.twice(url, Sketch.decode(fact.sketch), Sketch.decode(sketch))
+        site.known.text.twice(url, first, second)
         if site.known.text.generation != before:
             self._outdated.setdefault(name, site.answers)
 

@@ -30,9 +30,12 @@ class ReadPages:
     _readings: dict[str, PageReading] = field(default_factory=dict)  # by identity
     _differing: dict[tuple[str, str], _Differing] = field(default_factory=dict)  # of two pages
     _changing: set[int] = field(default_factory=set)  # what changes by itself on any of them
+    _replaced: set[str] = field(default_factory=set)  # pages in whose place another one answered
 
     def times(self, url: str) -> int:
-        """Return how often a page was read."""
+        """Return how often a page was read; if that makes no sense any more, often enough."""
+        if url in self._replaced:
+            return MOST_ANSWERS
         known = self._readings.get(url)
         return 0 if known is None else known.answers
 
@@ -45,6 +48,10 @@ class ReadPages:
                 self._changing |= reading.changing
         self._readings[url] = reading
 
+    def give_up(self, url: str) -> None:
+        """Remember that another page has answered in place of one: then nothing can be said."""
+        self._replaced.add(url)
+
     def are_others(self, one: str, other: str, text: HostText) -> bool | None:
         """Return whether two pages are others; None if that is not known yet.
 
@@ -54,8 +61,8 @@ class ReadPages:
             text: what the pages of their site say.
         """
         its, theirs = self._readings.get(one), self._readings.get(other)
-        if its is None or theirs is None:  # hardly any page is read
-            return None
+        if its is None or theirs is None or not self._replaced.isdisjoint((one, other)):
+            return None  # hardly any page is read
         pair = min(one, other), max(one, other)
         known = self._differing.get(pair)
         if known is not None and known.is_settled:

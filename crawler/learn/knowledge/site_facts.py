@@ -4,6 +4,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from itertools import islice
 from typing import Self
 
 import msgspec
@@ -12,13 +13,14 @@ from msgspec import structs
 from canonry.canon.learned import SESSION_SEGMENT, Rewrite, site_of
 from canonry.canon.syntax import Parts, query
 from canonry.crawler.content.host_text import Comparison, HostText
-from canonry.crawler.content.sketch import Sketch
+from canonry.crawler.content.sketch import Sketch, words_of
 from canonry.crawler.learn.knowledge.canonical_links import CanonicalLinks
 from canonry.crawler.learn.knowledge.form_index import FormIndex
 from canonry.crawler.learn.knowledge.loose_forms import loose_path
 from canonry.crawler.learn.knowledge.parameter_values import ParameterValues
 from canonry.crawler.learn.knowledge.read_pages import ReadPages
 from canonry.crawler.learn.knowledge.return_links import ReturnLinks
+from canonry.crawler.learn.knowledge.shared_words import SharedWords
 from canonry.crawler.learn.knowledge.steadiness import KindsOfPages, Steadiness
 
 _ALIKE = 8  # pages with one body that are compared
@@ -101,6 +103,7 @@ class SiteFacts:
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: FormIndex = field(default_factory=FormIndex)
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
+    _words: SharedWords = field(default_factory=lambda: SharedWords(_name_at))
 
     def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
         """Add a fact; return the URLs about which something is known that was not known before.
@@ -132,6 +135,7 @@ class SiteFacts:
             canonicals=self.canonicals.only(kept),
             _alone="",
             _forms=FormIndex(),
+            _words=SharedWords(_name_at),
             _bodies={
                 digest: body
                 for digest, body in self._bodies.items()
@@ -154,6 +158,8 @@ class SiteFacts:
 
         Boilerplate is what too many resources have, from now on.
         """
+        if fact.sketch is not None:
+            self._words.add(words_of(fact.sketch), fact.url)
         is_alone = self._forms.add(fact.url, parts) and fact.digest not in self._bodies
         self._alone = fact.url if is_alone else ""
         return self._add_body(fact, parts.path)
@@ -276,7 +282,13 @@ class SiteFacts:
             comparable = one.sketch is other.sketch is None
             another = comparable and self.missing not in {one.digest, other.digest}
             return Comparison(False if another else None)
-        here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
+        if words_of(one.sketch) == words_of(other.sketch) and self._is_widespread(one.sketch):
+            return Comparison(None)
+        return self._compare_texts(one, one.sketch, other, other.sketch)
+
+    def _compare_texts(self, one: Fact, its: bytes, other: Fact, theirs: bytes) -> Comparison:
+        """Compare two pages of text by their sketches."""
+        here, there = Sketch.decode(its), Sketch.decode(theirs)
         found = self.text.compare(here, there, (one.url, other.url))
         if found.same and self.apart(one.url, other.url):
             return found._replace(same=None, in_doubt=True, apart=True)
@@ -284,9 +296,19 @@ class SiteFacts:
             return found
         # Other words, or numbers, are another page, too, if its own are too few for a comparison.
         may_be_other = found.in_doubt or _words(here) != _words(there)
-        if may_be_other and self._show_others(one.sketch, other.sketch):
+        if may_be_other and self._show_others(its, theirs):
             return Comparison(same=False)
         return found._replace(apart=self.apart(one.url, other.url))
+
+    def _is_widespread(self, sketch: bytes) -> bool:
+        """Return True if pages of several names say what a page does, but for what changes."""
+        urls = self._words.pages(words_of(sketch))
+        if len(urls) <= _TELLING:
+            return False
+        known = (fact.sketch for url in urls if (fact := self.facts.get(url)) is not None)
+        page = Sketch.decode(sketch)
+        same = (one for one in known if one and self.text.numbers_agree(page, Sketch.decode(one)))
+        return len(list(islice(same, _TELLING + 1))) > _TELLING
 
     def are_alike(self, one: Fact, other: Fact) -> bool:
         """Return True if two pages share at least half of what is their own, numbers apart."""
@@ -307,6 +329,11 @@ class SiteFacts:
 def _words(page: Sketch) -> tuple[int, bytes]:
     """Return what tells whether any word or number of two pages differs."""
     return page.text, page.numbers
+
+
+def _name_at(url: str) -> str:
+    """Return what the path of a URL names."""
+    return _name(Parts.of(url).path)
 
 
 def _name(path: str) -> str:

@@ -197,3 +197,24 @@ def test_pages_are_told_apart_where_most_answers_do_not_change(seed: int) -> Non
 
     found = states(learn(named(body, 220)))
     assert found["size"] != "active"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_form_to_log_in_that_answers_in_place_of_pages_says_nothing(seed: int) -> None:
+    """It does not show what changes by itself, nor that two pages have nothing of their own."""
+    rng = random.Random(seed)
+    asked: set[tuple[int, str]] = set()
+
+    def body(n: int, name: str) -> Callable[[], bytes]:
+        more = " ".join(random.Random(f"{n}{name}").choices(WORDS, k=40)) if "size" in name else ""
+
+        def answer() -> bytes:
+            if (n, name) in asked:
+                return page(-1, rng, words=60).replace(b"Item", b"Please log in")
+            asked.add((n, name))
+            return page(n, rng, more)
+
+        return answer
+
+    found = states(learn(named(body)))
+    assert found.get("size") != "active"
