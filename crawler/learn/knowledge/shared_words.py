@@ -4,10 +4,13 @@ A body that several resources have says nothing of two URLs with it. Where each 
 token or time, no two bodies are equal; but their words are.
 """
 
-from collections.abc import Callable, Sequence
+from bisect import insort
+from collections.abc import Callable
+from typing import TypeAlias
 from zlib import crc32
 
 _MOST = 16  # pages with the same words, each of another name
+_Page: TypeAlias = tuple[int, str, str]  # a hash of its name, the name, the URL
 
 
 class SharedWords:
@@ -23,7 +26,7 @@ class SharedWords:
             name_of: from an identity to what its path names, which no rule changes.
         """
         self._name_of = name_of
-        self._pages: dict[bytes, str | tuple[str, ...]] = {}  # by their words
+        self._pages: dict[bytes, str | list[_Page]] = {}  # by their words
 
     def add(self, words: bytes, url: str) -> None:
         """Add a page.
@@ -35,15 +38,23 @@ class SharedWords:
         known = self._pages.setdefault(words, url)
         if known is url:
             return
-        by_name: dict[str, str] = {}
-        for one in (url, *((known,) if isinstance(known, str) else known)):
-            name = self._name_of(one)
-            by_name[name] = min(one, by_name.get(name, one))
-        kept = sorted(by_name, key=lambda name: (crc32(name.encode()), name))[:_MOST]
-        urls = tuple(by_name[name] for name in kept)
-        self._pages[words] = urls if len(urls) > 1 else urls[0]
+        new = self._page(url)
+        if isinstance(known, str):
+            known = self._pages[words] = [self._page(known)]
+        elif len(known) == _MOST and new > known[-1]:
+            return
+        for place, (*name, _url) in enumerate(known):
+            if name == [*new[:2]]:
+                known[place] = min(known[place], new)
+                return
+        insort(known, new)
+        del known[_MOST:]
 
-    def pages(self, words: bytes) -> Sequence[str]:
+    def pages(self, words: bytes) -> list[str]:
         """Return one page of each name that says the same in all words, up to some."""
-        found = self._pages.get(words, ())
-        return (found,) if isinstance(found, str) else found
+        found = self._pages.get(words, [])
+        return [found] if isinstance(found, str) else [url for *_name, url in found]
+
+    def _page(self, url: str) -> _Page:
+        name = self._name_of(url)
+        return crc32(name.encode()), name, url

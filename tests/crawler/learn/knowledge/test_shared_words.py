@@ -22,8 +22,8 @@ def shared(urls: list[str]) -> SharedWords:
 
 def test_one_page_of_each_name_is_kept() -> None:
     assert not shared([]).pages(WORDS)
-    assert shared(URLS[:1]).pages(WORDS) == (URLS[0],)
-    assert shared(URLS[:1] + URLS[40:41]).pages(WORDS) == (URLS[0],)
+    assert shared(URLS[:1]).pages(WORDS) == [URLS[0]]
+    assert shared(URLS[:1] + URLS[40:41]).pages(WORDS) == [URLS[0]]
     assert sorted(shared(URLS[:3] + URLS[40:43]).pages(WORDS)) == URLS[:3]
     assert len(shared(URLS).pages(WORDS)) == 16
     assert not shared(URLS).pages(b"others")
