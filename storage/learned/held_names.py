@@ -35,6 +35,13 @@ _own = urls.c.host_id == hosts.c.id
 _FIRST = select(func.min(urls.c.id)).where(_own).scalar_subquery()
 _LAST = select(func.max(urls.c.id)).where(_own).scalar_subquery()
 _ENDS = Prepared(select(_FIRST, _LAST, hosts.c.id).where(hosts.c.name == bindparam("host")))
+_HELD_SINCE = Prepared(
+    select(func.count(), func.max(urls.c.id))
+    .join(hosts, hosts.c.id == urls.c.host_id)
+    .where(hosts.c.name == bindparam("host"), urls.c.id > bindparam("row"))
+    .where(urls.c.state == literal_column(f"{State.HELD:d}"))
+    .where(urls.c.reason == literal_column(f"'{LEARNED}'"))
+)
 _WINDOW = (
     select(urls.c.id)
     .where(urls.c.host_id == bindparam("host"), urls.c.id >= bindparam("start"))
@@ -80,7 +87,15 @@ def held_for(connection: Connection, row: int) -> Iterator[HeldName]:
     yield from map(HeldName._make, found)
 
 
-def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldName]:
+def held_since(connection: Connection, host: str, row: int) -> tuple[int, int]:
+    """Return how many URLs of a host rules hold after a row, and the last row of these."""
+    [(number, last)] = _HELD_SINCE.run(connection, {"host": host, "row": row})
+    return number, last or row
+
+
+def held_near(
+    connection: Connection, host: str, place: float, since: int = 0
+) -> Iterator[HeldName]:
     """Yield URLs of a host that rules hold, from one place among its URLs.
 
     It looks at a few URLs only, by the index that was made when the first rule was published.
@@ -89,11 +104,12 @@ def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldN
         connection: of the store.
         host: the host's name.
         place: between the host's first known URL, 0, and its last one, 1.
+        since: the row after which its URLs count.
     """
     ends = _ENDS.run(connection, {"host": host})
     if not ends or ends[0][0] is None:
         return
-    first, last, host_id = ends[0]
+    first, last, host_id = max(ends[0][0], since + 1), *ends[0][1:]
     start = first + round((last - first) * place)
     after = 0
     for end in _NEAR:

@@ -264,8 +264,11 @@ class RuleTally:
 
     @property
     def is_by_reading(self) -> bool:
-        """True if a quarter of what speaks for the rule only counts since other pages were read."""
-        return self._counts.are_read and 4 * self.masked > self.totals().agree > 0
+        """True if a quarter of what speaks for the rule only counts if other pages were read.
+
+        After a restart it is not known any more which were.
+        """
+        return 4 * self.masked > self.totals().agree
 
     def that_are_open(self) -> list[str]:
         """Return the URLs of which it is not known whether they are the same page as another."""

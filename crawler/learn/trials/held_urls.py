@@ -36,6 +36,7 @@ def held_at(
     occasion: Occasion,
     rule: TrackedRule,
     suits: Callable[[HeldName], bool] = lambda _one: True,
+    since: int = 0,
 ) -> HeldName | None:
     """Return a URL that suits and that a rule holds, near a place.
 
@@ -44,9 +45,10 @@ def held_at(
         occasion: at which it is asked.
         rule: it.
         suits: tells whether a URL will do.
+        since: the row after which the URLs of the host count.
     """
     host = without_port(occasion.site if rule.rewrite.subdomains else rule.rewrite.host)
-    names = filter(suits, held_near(occasion.connection, host, place))
+    names = filter(suits, held_near(occasion.connection, host, place, since))
     return next(held_by(rule, names, occasion.in_force), None)
 
 

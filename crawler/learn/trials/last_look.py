@@ -13,14 +13,18 @@ from canonry.crawler.learn.questions.to_sample import ToSample
 from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.watched import Watched
+from canonry.storage.learned.held_names import held_since
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.rows.leases import queued_on
 
 if TYPE_CHECKING:
     from canonry.storage.learned.held_names import HeldName
 
-_OF_ONE = 16  # URLs that a rule holds ...
-_TRIED = 32  # ... and places where they are looked for: there may be none
+_MOST = 16  # URLs that a rule holds, ...
+_SHARE = 16  # ... one of so many that were held since it was tested so
+_FEWEST = 16  # that are held since then, ...
+_GROWN = 4  # ... and of all that were held before, one for so many
+_TRIED = 2  # places, for each of these URLs: there may be none
 
 
 class PairReader(Protocol):
@@ -36,7 +40,8 @@ def last_look(
 ) -> list[int]:
     """Release some of what rules hold that rest on pages that were read, if nothing else waits.
 
-    That is done again if the site has become half as large again meanwhile.
+    A host that others link to may have nothing that waits again and again. So that is done when a
+    rule holds a quarter more than before, and of what it holds since then.
 
     Args:
         occasion: at which that may be due; its rules are not looked at.
@@ -47,21 +52,24 @@ def last_look(
     Returns:
         The rows that were released, and those of what represents them.
     """
-    here = watched.site(occasion.site, occasion.now)
-    due = [
-        one.rule
-        for one in rules
-        if one.is_by_reading and one.rule.state == "active" and watched.is_last_due(one.rule, here)
-    ]
-    if not due or queued_on(occasion.connection, without_port(occasion.site)):
+    reading = [one.rule for one in rules if one.is_by_reading and one.rule.state == "active"]
+    host = without_port(occasion.site)
+    if not reading or queued_on(occasion.connection, host):
         return []
+    here = watched.site(occasion.site, occasion.now)
     found: dict[HeldName, TrackedRule] = {}
-    for rule in due:
-        reader.read_more(rule, _OF_ONE // 2)  # half of what comes to agree is read anyway
+    for rule in reading:
         sample = watched.sample_of(rule)
-        sample.looked_at = here.in_all
-        sample.asked += _OF_ONE
-        each = (held_at(here.next_place(), occasion, rule) for _ in range(_TRIED))
-        names = dict.fromkeys(one for one in each if one is not None)
-        found |= dict.fromkeys(islice(names, _OF_ONE), rule)
+        number, last = held_since(occasion.connection, host, sample.looked_until)
+        if number < max(_FEWEST, sample.held // _GROWN):
+            continue
+        most = min(_MOST, 1 + number // _SHARE)
+        places = (here.next_place() for _ in range(_TRIED * most))
+        each = (held_at(place, occasion, rule, since=sample.looked_until) for place in places)
+        names = islice(dict.fromkeys(one for one in each if one is not None), most)
+        asked = dict.fromkeys(names, rule)
+        found |= asked
+        reader.read_more(rule, len(asked) // 2)  # half of what comes to agree is read anyway
+        sample.asked += len(asked)
+        sample.looked_until, sample.held = last, sample.held + number
     return release_in_pairs(occasion, found)

@@ -8,7 +8,6 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 _STRIDE = 0.6180339887498949  # multiples of the golden section spread evenly over the host, ...
 _SCATTER = 1 / 16  # ... but with gaps of 8, 13, 21: what comes every seven pages may be missed
-_LARGER = 1.5  # times as many answers, before that is done once more
 _REMEMBERED = 65_536  # sites, and rules
 
 
@@ -43,8 +42,9 @@ class Tested:
     agreed: int  # paths, before the first was asked
     asked: int = 0
     likely: int = 0  # URLs that were likely to contradict it
-    begun: int | None = None  # answers of the site, when the first was due ...
-    looked_at: int = 0  # ... and when it was tested last, since nothing else waited
+    begun: int | None = None  # answers of the site, when the first was due
+    looked_until: int = 0  # the last row that it held when nothing else waited, ...
+    held: int = 0  # ... and how many it held
 
 
 class Watched:
@@ -94,10 +94,6 @@ class Watched:
         if sample.begun is None:
             sample.begun = answers
         return sample.asked * pace <= answers - sample.begun
-
-    def is_last_due(self, rule: TrackedRule, here: WatchedSite) -> bool:
-        """Return True if a rule is to be tested if nothing of its site waits any more."""
-        return here.in_all > _LARGER * self.sample_of(rule).looked_at
 
     def tested(self, rule: TrackedRule) -> int:
         """Return how many paths of a rule were tested, also those that have not answered yet."""

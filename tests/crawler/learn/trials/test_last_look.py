@@ -51,6 +51,16 @@ def test_when_nothing_waits_some_of_what_a_rule_holds_is_asked_and_read(tmp_path
     assert reader.pairs == 16
     store.record([visited(row, State.FETCHED) for row in found], 6.0)
     assert not asked(), "it is tested once"
-    watched.site("h.example", 10.0).answers += 60
-    assert len(asked()) > 16, "and again, if the site has grown by half"
+    last = max(held)
+    for more, is_enough in ((60, False), (160, True)):  # of 568
+        admit_names(store, PAGES + more)
+        with store.transaction() as connection:
+            put_in_force(connection, SLASH, REF)
+            waiting = connection.exec_driver_sql("SELECT id FROM urls WHERE state = 0").scalars()
+            rows = list(waiting)
+            held.update(connection.exec_driver_sql("SELECT id FROM urls WHERE state = 4").scalars())
+        store.record([visited(row, State.FETCHED) for row in rows], 7.0)
+        new = asked()
+        assert bool(new) == is_enough, "and again, when it holds a quarter more"
+    assert min(new) > last, "of what it holds since then"
     store.close()
