@@ -377,8 +377,8 @@ def test_where_nothing_changes_a_few_pages_are_asked_twice_and_others_stay_other
         one.decide(float(n))
         for again in one.pages_to_repeat("h.example"):
             asked.append(again)
-            was_edited = len(asked) <= edited
-            news = answered(again, teased(9, random.Random(n), 50) if was_edited else bodies[again])
+            edit = b"<p>it was edited meanwhile" if len(asked) <= edited else b""
+            news = answered(again, bodies[again] + edit)
             one.observe_again(again, news.digest, news.sketch)
     assert len(asked) == most
     [(state, _agree, disagree)] = counts(one)
