@@ -15,7 +15,7 @@ from canonry.crawler.content.noise import (
     differing_numbers,
 )
 from canonry.crawler.content.page_sample import FEW_PAGES, PageSample
-from canonry.crawler.content.similarity import in_range
+from canonry.crawler.content.similarity import Compared, in_range
 from canonry.crawler.content.site_sections import section_of
 from canonry.crawler.content.sketch import Sketch
 
@@ -24,46 +24,11 @@ _T = TypeVar("_T", Sketch, tuple[str, Sketch, Sketch])
 _PAIRS = 64  # of answers of one URL that are kept
 _MISSING = 16  # pages for what does not exist that are kept
 _FEW_SHINGLES = 4  # with fewer, two texts cannot be compared
-_OTHER = 0.5  # of the shingles shared: with fewer, another text
-_NOTHING_SHARED = 0.1  # of the shingles: with fewer, another text, also if noise is not measured
-_ENOUGH = 12  # shingles, to say so
 _LIKE_MISSING = 0.8  # of the shingles shared, with the template
 _MOST_NOISE = 0.25  # of the shingles that may differ
 _ROUNDING = 0.5  # of a shingle
 _FEW_PAIRS = 4  # answers of one URL without a word that changed, before many others say something
 _PAIRS_WITH_ONE = 4  # that pairs are worth of which one page is in all: so is its teaser
-
-
-class _Compared(NamedTuple):
-    """What two pages have of their own, of the same range."""
-
-    here: set[int]
-    there: set[int]
-
-    @property
-    def comparable(self) -> int:
-        """How many shingles there are to compare."""
-        return len(self.here | self.there)
-
-    @property
-    def shared(self) -> int:
-        """How many of them both pages have."""
-        return len(self.here & self.there)
-
-    @property
-    def differing(self) -> int:
-        """How many of them only one of the two has."""
-        return len(self.here ^ self.there)
-
-    @property
-    def is_mostly_other(self) -> bool:
-        """Return True if they share less than half of them."""
-        return self.shared < self.comparable * _OTHER
-
-    @property
-    def share_nothing(self) -> bool:
-        """Return True if they share hardly any, of enough to say so."""
-        return self.comparable >= _ENOUGH and self.shared < self.comparable * _NOTHING_SHARED
 
 
 class Comparison(NamedTuple):
@@ -166,7 +131,7 @@ class HostText:
         if is_known and noise.headings_differ(one, other):
             return Comparison(same=False)
         changes = dict(differing_numbers(one, other))
-        numbers = {at: change for at, change in changes.items() if at not in noise.numbers}
+        numbers = noise.other_numbers(changes)
         if is_known and (noise.are_of_another(numbers) or noise.words_differ(one, other)):
             return Comparison(same=False)
         end, own = min(one.end, other.end), self._compared(one, other)
@@ -273,7 +238,7 @@ class HostText:
 
     def numbers_agree(self, one: Sketch, other: Sketch) -> bool:
         """Return True if two pages differ in no number that was not seen to change by itself."""
-        return all(at in self._elsewhere.noise.numbers for at, _ in differing_numbers(one, other))
+        return not self._elsewhere.noise.other_numbers(dict(differing_numbers(one, other)))
 
     def are_alike(self, one: Sketch, other: Sketch) -> bool:
         """Return True if two pages have one heading, and share at least half of their shingles."""
@@ -282,7 +247,7 @@ class HostText:
         own = self._compared(one, other)
         return own.comparable >= _FEW_SHINGLES and not own.is_mostly_other
 
-    def _is_another_text(self, measured: MeasuredNoise, own: _Compared, end: int) -> bool:
+    def _is_another_text(self, measured: MeasuredNoise, own: Compared, end: int) -> bool:
         """Return True if more differs between two pages than may change by itself.
 
         Args:
@@ -298,7 +263,7 @@ class HostText:
         return own.differing > most or (own.share_nothing and own.comparable > most)
 
     def _is_noise(
-        self, measured: MeasuredNoise, one: Sketch, other: Sketch, own: _Compared, end: int
+        self, measured: MeasuredNoise, one: Sketch, other: Sketch, own: Compared, end: int
     ) -> bool:
         """Return True if noise explains all that differs between two pages.
 
@@ -319,7 +284,7 @@ class HostText:
         """Return True if a page is, or is like, what the host answers for what does not exist."""
         for missing in self._missing:
             if sketch.heading == missing.heading:
-                found = _Compared(*in_range(sketch, missing))
+                found = Compared.of(sketch, missing)
                 if found.shared >= _LIKE_MISSING * found.comparable:
                     return True
         return False
@@ -335,11 +300,11 @@ class HostText:
             self._pages.changes, lambda one, other: self._compared(one, other).differing
         )
 
-    def _compared(self, one: Sketch, other: Sketch) -> _Compared:
+    def _compared(self, one: Sketch, other: Sketch) -> Compared:
         """Compare what two pages have of their own."""
         here, there = in_range(one, other)
         own = self._pages.own(here | there)
-        return _Compared(here & own, there & own)
+        return Compared(here & own, there & own)
 
 
 def _keep(kept: dict[_T, None], new: _T, most: int) -> bool:

@@ -92,6 +92,10 @@ class Noise(NamedTuple):
         """Return True if two pages link to other names, and links do not change by themselves."""
         return not self.links and have_other_links(one, other)
 
+    def other_numbers(self, changes: Mapping[int, int]) -> dict[int, int]:
+        """Return the numbers that differ, of these, and do not change by themselves; by bucket."""
+        return {at: change for at, change in changes.items() if at not in self.numbers}
+
     def other_passages(self, one: Sketch, other: Sketch) -> set[int]:
         """Return the buckets of passages whose words differ, and do not change by themselves.
 

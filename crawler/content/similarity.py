@@ -1,30 +1,54 @@
-"""How much of two pages is alike: the share of four words in a row that both have."""
+"""How much of two pages is alike: which shingles, four words in a row, one has, or both have."""
 
 from typing import NamedTuple
 
 from canonry.crawler.content.sketch import Sketch
 
-_ENOUGH = 12  # shingles, to say that two pages are others
-_OTHER = 0.5  # of them are shared: with fewer, they are ...
-_OTHER_IF_NAMED_ALIKE = 0.1  # ... if their headings are the same
+_OTHER = 0.5  # of the shingles shared: with fewer, another text
+_NOTHING_SHARED = 0.1  # of the shingles: with fewer, another text, also if noise is not measured
+_ENOUGH = 12  # shingles, to say so
 
 
-class Similarity(NamedTuple):
-    """What two sketches have in common."""
+class Compared(NamedTuple):
+    """What two pages have, or what they have of their own, in the range in which both are known."""
 
-    shared: int  # shingles that both pages have
-    compared: int  # shingles of either page, in the range in which both sketches are complete
+    here: set[int]
+    there: set[int]
+
+    @classmethod
+    def of(cls, one: Sketch, other: Sketch) -> "Compared":
+        """Return two pages as they are, with all that the pages of their host have in common."""
+        return cls(*in_range(one, other))
+
+    @property
+    def comparable(self) -> int:
+        """How many shingles there are to compare."""
+        return len(self.here | self.there)
+
+    @property
+    def shared(self) -> int:
+        """How many of them both pages have."""
+        return len(self.here & self.there)
+
+    @property
+    def differing(self) -> int:
+        """How many of them only one of the two has."""
+        return len(self.here ^ self.there)
+
+    @property
+    def is_mostly_other(self) -> bool:
+        """Return True if they share less than half of them."""
+        return self.shared < self.comparable * _OTHER
+
+    @property
+    def share_nothing(self) -> bool:
+        """Return True if they share hardly any, of enough to say so."""
+        return self.comparable >= _ENOUGH and self.shared < self.comparable * _NOTHING_SHARED
 
     @property
     def share(self) -> float | None:
         """The share that both have, from 0 to 1; None if there is nothing to compare."""
-        return self.shared / self.compared if self.compared else None
-
-
-def similarity(one: Sketch, other: Sketch) -> Similarity:
-    """Compare two pages as they are, with all that the pages of their host have in common."""
-    here, there = in_range(one, other)
-    return Similarity(len(here & there), len(here | there))
+        return self.shared / self.comparable if self.comparable else None
 
 
 def is_another_page(first: Sketch, second: Sketch) -> bool:
@@ -33,9 +57,9 @@ def is_another_page(first: Sketch, second: Sketch) -> bool:
     That has hardly any of the text; or less than half of it, and another heading. It does not tell
     what changes by itself.
     """
-    found = similarity(first, second)
-    least = _OTHER if first.heading != second.heading else _OTHER_IF_NAMED_ALIKE
-    return found.compared >= _ENOUGH and found.shared < least * found.compared
+    found = Compared.of(first, second)
+    is_renamed = first.heading != second.heading and found.comparable >= _ENOUGH
+    return found.share_nothing or (is_renamed and found.is_mostly_other)
 
 
 def in_range(one: Sketch, other: Sketch) -> tuple[set[int], set[int]]:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, InvalidURL, redact
 from canonry.canon.learned import FAMILIES, RULE_STATES, describe, without_port
-from canonry.crawler.content.similarity import similarity
+from canonry.crawler.content.similarity import Compared
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.life.lifecycle import WITHDRAWN
@@ -217,8 +217,8 @@ def _pair(
     if here is not None and there is not None:
         same_body = here.digest == there.digest
         if here.sketch is not None and there.sketch is not None:
-            alike = similarity(Sketch.decode(here.sketch), Sketch.decode(there.sketch))
-            share, compared = alike.share, alike.compared
+            alike = Compared.of(Sketch.decode(here.sketch), Sketch.decode(there.sketch))
+            share, compared = alike.share, alike.comparable
     return EvidencePair(
         agrees=agrees,
         url=one,

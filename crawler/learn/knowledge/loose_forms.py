@@ -93,3 +93,11 @@ def loose_path(path: str) -> str:
         path = path[: start - 1]
         start = path.rfind("/") + 1
     return path
+
+
+def loose_name(path: str) -> str:
+    """Return what a path names, apart from where it lies: the last segment of its loose form.
+
+    No rule makes two paths equal that name different things.
+    """
+    return loose_path(path).rpartition("/")[2]

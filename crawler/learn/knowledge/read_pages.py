@@ -61,8 +61,10 @@ class ReadPages:
             text: what the pages of their site say.
         """
         its, theirs = self._readings.get(one), self._readings.get(other)
-        if its is None or theirs is None or not self._replaced.isdisjoint((one, other)):
-            return None  # hardly any page is read
+        if its is None or theirs is None:  # hardly any page is read
+            return None
+        if not self._replaced.isdisjoint((one, other)):
+            return None
         pair = min(one, other), max(one, other)
         known = self._differing.get(pair)
         if known is not None and known.is_settled:

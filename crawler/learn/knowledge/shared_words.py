@@ -5,12 +5,21 @@ token or time, no two bodies are equal; but their words are.
 """
 
 from bisect import insort
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple
 from zlib import crc32
 
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.knowledge.loose_forms import loose_name
+
 _MOST = 16  # pages with the same words, each of another name
-_Page: TypeAlias = tuple[int, str, str]  # a hash of its name, the name, the URL
+
+
+class _Page(NamedTuple):
+    """A page; those with the smallest hashes are kept."""
+
+    hashed: int  # the hash of its name
+    name: str
+    url: str
 
 
 class SharedWords:
@@ -19,13 +28,8 @@ class SharedWords:
     Nearly all words belong to one name. Then its URL stands there alone.
     """
 
-    def __init__(self, name_of: Callable[[str], str]) -> None:
-        """Start without pages.
-
-        Args:
-            name_of: from an identity to what its path names, which no rule changes.
-        """
-        self._name_of = name_of
+    def __init__(self) -> None:
+        """Start without pages."""
         self._pages: dict[bytes, str | list[_Page]] = {}  # by their words
 
     def add(self, words: bytes, url: str) -> None:
@@ -38,14 +42,14 @@ class SharedWords:
         known = self._pages.setdefault(words, url)
         if known is url:
             return
-        new = self._page(url)
+        new = _page(url)
         if isinstance(known, str):
-            known = self._pages[words] = [self._page(known)]
+            known = self._pages[words] = [_page(known)]
         elif len(known) == _MOST and new > known[-1]:
             return
-        for place, (*name, _url) in enumerate(known):
-            if name == [*new[:2]]:
-                known[place] = min(known[place], new)
+        for place, page in enumerate(known):
+            if page.name == new.name:
+                known[place] = min(page, new)
                 return
         insort(known, new)
         del known[_MOST:]
@@ -53,8 +57,10 @@ class SharedWords:
     def pages(self, words: bytes) -> list[str]:
         """Return one page of each name that says the same in all words, up to some."""
         found = self._pages.get(words, [])
-        return [found] if isinstance(found, str) else [url for *_name, url in found]
+        return [found] if isinstance(found, str) else [page.url for page in found]
 
-    def _page(self, url: str) -> _Page:
-        name = self._name_of(url)
-        return crc32(name.encode()), name, url
+
+def _page(url: str) -> _Page:
+    """Return a page with the name of its path, which no rule changes."""
+    name = loose_name(Parts.of(url).path)
+    return _Page(crc32(name.encode()), name, url)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from itertools import islice
 from typing import Self
 
 import msgspec
@@ -16,7 +15,7 @@ from canonry.crawler.content.host_text import Comparison, HostText
 from canonry.crawler.content.sketch import Sketch, words_of
 from canonry.crawler.learn.knowledge.canonical_links import CanonicalLinks
 from canonry.crawler.learn.knowledge.form_index import FormIndex
-from canonry.crawler.learn.knowledge.loose_forms import loose_path
+from canonry.crawler.learn.knowledge.loose_forms import loose_name
 from canonry.crawler.learn.knowledge.parameter_values import ParameterValues
 from canonry.crawler.learn.knowledge.read_pages import ReadPages
 from canonry.crawler.learn.knowledge.return_links import ReturnLinks
@@ -103,7 +102,7 @@ class SiteFacts:
     _alone: str = ""  # the page that was added last, if no other has a form or the body of it
     _forms: FormIndex = field(default_factory=FormIndex)
     _bodies: dict[bytes, str | _Body] = field(default_factory=dict)
-    _words: SharedWords = field(default_factory=lambda: SharedWords(_name_at))
+    _words: SharedWords = field(default_factory=SharedWords)
 
     def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
         """Add a fact; return the URLs about which something is known that was not known before.
@@ -135,7 +134,7 @@ class SiteFacts:
             canonicals=self.canonicals.only(kept),
             _alone="",
             _forms=FormIndex(),
-            _words=SharedWords(_name_at),
+            _words=SharedWords(),
             _bodies={
                 digest: body
                 for digest, body in self._bodies.items()
@@ -171,10 +170,10 @@ class SiteFacts:
             self._bodies[fact.digest] = fact.url
             return ()
         if isinstance(body, str):
-            body = self._bodies[fact.digest] = _Body((body,), (_name(Parts.of(body).path),))
+            body = self._bodies[fact.digest] = _Body((body,), (loose_name(Parts.of(body).path),))
         if len(body.names) > _TELLING:
             return ()
-        if (name := _name(path)) not in body.names:
+        if (name := loose_name(path)) not in body.names:
             body.names += (name,)
         if len(body.names) > _TELLING:
             earlier, body.pages = body.pages, ()
@@ -282,12 +281,12 @@ class SiteFacts:
             comparable = one.sketch is other.sketch is None
             another = comparable and self.missing not in {one.digest, other.digest}
             return Comparison(False if another else None)
-        if words_of(one.sketch) == words_of(other.sketch) and self._is_widespread(one.sketch):
-            return Comparison(None)
         return self._compare_texts(one, one.sketch, other, other.sketch)
 
     def _compare_texts(self, one: Fact, its: bytes, other: Fact, theirs: bytes) -> Comparison:
         """Compare two pages of text by their sketches."""
+        if words_of(its) == words_of(theirs) and self._is_widespread(its):
+            return Comparison(None)
         here, there = Sketch.decode(its), Sketch.decode(theirs)
         found = self.text.compare(here, there, (one.url, other.url))
         if found.same and self.apart(one.url, other.url):
@@ -307,8 +306,8 @@ class SiteFacts:
             return False
         known = (fact.sketch for url in urls if (fact := self.facts.get(url)) is not None)
         page = Sketch.decode(sketch)
-        same = (one for one in known if one and self.text.numbers_agree(page, Sketch.decode(one)))
-        return len(list(islice(same, _TELLING + 1))) > _TELLING
+        same = sum(self.text.numbers_agree(page, Sketch.decode(one)) for one in known if one)
+        return same > _TELLING
 
     def are_alike(self, one: Fact, other: Fact) -> bool:
         """Return True if two pages share at least half of what is their own, numbers apart."""
@@ -329,16 +328,3 @@ class SiteFacts:
 def _words(page: Sketch) -> tuple[int, bytes]:
     """Return what tells whether any word or number of two pages differs."""
     return page.text, page.numbers
-
-
-def _name_at(url: str) -> str:
-    """Return what the path of a URL names."""
-    return _name(Parts.of(url).path)
-
-
-def _name(path: str) -> str:
-    """Return what a path names, apart from where it lies: the last segment of its loose form.
-
-    No rule makes two paths equal that name different things.
-    """
-    return loose_path(path).rpartition("/")[2]

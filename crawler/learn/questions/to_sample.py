@@ -13,7 +13,7 @@ class ToSample(NamedTuple):
     Attributes:
         rule: it.
         is_by_word: True if it is mostly the site's canonical links that speak for it.
-        is_by_reading: True if pages speak for it that only count since others were read. Those were
+        is_by_reading: True if it merges many pages that only count if others were read. Those were
             the first that were met, and tell little of what comes later.
     """
 

@@ -40,8 +40,8 @@ def last_look(
 ) -> list[int]:
     """Release some of what rules hold that rest on pages that were read, if nothing else waits.
 
-    A host that others link to may have nothing that waits again and again. So that is done when a
-    rule holds a quarter more than before, and of what it holds since then.
+    A host that others link to may have nothing that waits again and again. So that is done when
+    rules hold a quarter more there than before, and of what they hold since then.
 
     Args:
         occasion: at which that may be due; its rules are not looked at.

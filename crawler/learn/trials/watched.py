@@ -43,8 +43,8 @@ class Tested:
     asked: int = 0
     likely: int = 0  # URLs that were likely to contradict it
     begun: int | None = None  # answers of the site, when the first was due
-    looked_until: int = 0  # the last row that it held when nothing else waited, ...
-    held: int = 0  # ... and how many it held
+    looked_until: int = 0  # the last row that rules held on its host, when nothing else waited ...
+    held: int = 0  # ... and it was tested; and how many they held
 
 
 class Watched:

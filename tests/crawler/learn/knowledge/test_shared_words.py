@@ -1,7 +1,6 @@
 """Pages that share all words: of each name one, whatever order they come in."""
 
 import random
-from urllib.parse import urlsplit
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ URLS = [f"http://h.example/{n % 40}?v={n}" for n in range(120)]
 
 def shared(urls: list[str]) -> SharedWords:
     """Return pages with the same words."""
-    found = SharedWords(lambda url: urlsplit(url).path)
+    found = SharedWords()
     for url in urls:
         found.add(WORDS, url)
     return found
