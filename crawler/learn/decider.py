@@ -16,7 +16,7 @@ from canonry.crawler.learn.evidence.defaults import (
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
 from canonry.crawler.learn.evidence.groups import has_one_that_selects, selects_now_and_then
-from canonry.crawler.learn.evidence.mixes import MIX, is_about_names, mixes_of, supported
+from canonry.crawler.learn.evidence.mixes import MIX, is_about_names, supported
 from canonry.crawler.learn.evidence.open_rules import let_go_of_those_within
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.inference.proposals import opposite
@@ -34,7 +34,7 @@ _MOST_UNDECIDED = 0.5
 _TOO_MANY_UNDECIDED = 2.0
 _FEW_UNDECIDED = 4
 _TOGETHER = 5  # pages in doubt that turned out to agree, and none to be another one: so may others
-_LOOK_AGAIN = 8  # answers until mixes are looked for again; URLs of one, for each such answer
+_SUPPORT_AGAIN = 8  # URLs of a mix, for each answer until it is looked again what supports it
 
 
 class StateChange(NamedTuple):
@@ -130,17 +130,15 @@ class Decider:
             site = self._memory.site(rule.rewrite.host)
             if rule.rewrite.family == MIX:
                 self._look_what_supports(rule, site)
-            elif rule.agree and site.answers >= site.mixes_at and is_about_names(rule.rewrite):
-                site.mixes_at = site.answers + _LOOK_AGAIN
-                for mix in mixes_of(site):
-                    self._assessor.open(mix)
+            elif rule.agree and is_about_names(rule.rewrite):
+                self._assessor.open_mixes(site)
 
     def _look_what_supports(self, mix: TrackedRule, site: KnownSite) -> None:
         """Note whether all parameters of a mix are proven; if some are, open the rule on these."""
         tally, least = self._book.tally_of(mix), self._thresholds.family[MIX].content_floor
         is_open = mix.state in UNDECIDED and mix.agree >= least
         if tally is not None and is_open and site.answers >= tally.look_at:
-            tally.look_at = site.answers + 1 + len(tally.results) // _LOOK_AGAIN
+            tally.look_at = site.answers + 1 + len(tally.results) // _SUPPORT_AGAIN
             found = supported(self._memory.view(mix.rewrite.host, site), tally, least)
             tally.is_supported = found == tally.rewrite
             if found is not None:

@@ -14,6 +14,7 @@ from canonry.crawler.content.page_reading import PageReading
 from canonry.crawler.content.similarity import is_another_page
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.judging import Judge
+from canonry.crawler.learn.evidence.mixes import mixes_of, note_across
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
 from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow
 from canonry.crawler.learn.evidence.verdicts import shown_by
@@ -27,6 +28,7 @@ from canonry.crawler.learn.tallies.tally import RuleTally
 
 _SMALL = 256  # answers of a site, that are judged anew at once
 _PATIENCE = 16  # answers of a larger one, until pages that are asked twice have answered
+_LOOK_AGAIN = 8  # answers, until mixes are looked for again
 
 
 class Assessor:
@@ -141,6 +143,13 @@ class Assessor:
             self._judge_known(tally)
             drop_if_refuted(self._memory, self._book, tally)
 
+    def open_mixes(self, site: KnownSite) -> None:
+        """Open the rules that any mix of some parameters selects nothing, where others show it."""
+        if site.answers >= site.mixes_at:
+            site.mixes_at = site.answers + _LOOK_AGAIN
+            for mix in mixes_of(site):
+                self.open(mix)
+
     def judge_anew(self, site: KnownSite, tally: RuleTally) -> None:
         """Hold a rule against what is left of the facts; those that are forgotten still count."""
         less = site.tallies[tally.rewrite] = tally.emptied(site.known.facts)
@@ -190,6 +199,8 @@ class Assessor:
                 self.open(rewrite)
             if parts.query:  # most pages have none
                 self._propose_one_page(site, fact.url, parts)
+                if note_across(site, fact, parts):
+                    self.open_mixes(site)
 
     def _propose_one_page(self, site: KnownSite, url: str, parts: Parts) -> None:
         """Open the rule that a URL is a name of a page that says where to return to."""

@@ -2,19 +2,22 @@
 
 Where links have any of eight such parameters, there are 255 sets of them beside one identifier, and
 each needs a rule of its own. Rules about some of the sets show which names are worth a rule about
-all of them. It only speaks of names that were each found to select nothing as often as a rule
-about one parameter needs, and that were seen together: two may select only with each other.
+all of them; and so do two pages that seem to be the same, each with parameters that the other one
+lacks. A mix only speaks of names that were each found to select nothing as often as a rule about
+one parameter needs, and that were seen together: two may select only with each other.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite
-from canonry.canon.syntax import query
+from canonry.canon.syntax import Parts, query
 from canonry.crawler.learn.evidence.verdicts import Facts
+from canonry.crawler.learn.inference.infer import rewrite_across
+from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.tallies.selecting_fields import selecting_fields
 from canonry.crawler.learn.tallies.tally import RuleTally
@@ -24,11 +27,37 @@ _OF_NAMES = ("parameter-irrelevant", "parameter-group")
 _SUPPORT = 2  # pages for a rule about some of the names
 _SETS = 3  # of names with such rules, before one about any mix of them is looked for
 _TOGETHER = 3  # pages that agree and have two names at once
+_MOST_ACROSS = 64  # pairs of pages that are remembered
+_COMPARED = 256  # pairs that are compared in a site in any case; and one for each answer
+_OFTEN = 3  # pairs that differ in a name, for it to seem to select nothing
 
 
 def is_about_names(said: Rewrite) -> bool:
     """Return True if a rule says that one parameter selects nothing, or several together."""
     return said.family in _OF_NAMES
+
+
+def note_across(site: KnownSite, fact: Fact, parts: Parts) -> bool:
+    """Note which pages that may be the same differ in several parameters; return True for news.
+
+    Args:
+        site: the site.
+        fact: about one of its pages.
+        parts: of its URL.
+    """
+    before = len(site.across)
+    if before >= _MOST_ACROSS:
+        return False
+    for url in site.known.across(fact.url, parts):
+        rewrite = rewrite_across(Parts.of(url), parts)
+        if rewrite is None or rewrite in site.across:
+            continue
+        if site.compared_across >= _COMPARED + site.answers:
+            break
+        site.compared_across += 1
+        if site.known.may_be_same(fact, site.known.facts[url]):
+            site.across[rewrite] = (url, fact.url)
+    return len(site.across) > before
 
 
 def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
@@ -42,7 +71,11 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
     clean = [
         said for said, found in known.items() if found.agree >= _SUPPORT and not found.disagree
     ]
-    idle = {name for said in clean for name in said.old.split("&")}
+    across = _still_the_same(site)
+    often = Counter(name for said in across for name in said.old.split("&"))
+    idle = {name for name, number in often.items() if number >= _OFTEN}
+    idle.update(name for said in clean for name in said.old.split("&"))
+    clean += [said for said in across if idle.issuperset(said.old.split("&"))]
 
     def core_of(said: Rewrite) -> tuple[str, ...]:
         """Return the parameters beside those of a rule that seem to select something."""
@@ -74,8 +107,21 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
             continue
         names = {name for said in (*left, *mixes) for name in said.old.split("&")}
         names |= {name for said in left for name in said.beside if name not in core}
-        if (mix := _mix(replace(rules[0], beside=core), sorted(names - contradicted))) is not None:
+        mix = _mix(replace(rules[0], beside=core), sorted(names - contradicted))
+        if mix is not None and not any(
+            said.family == MIX and is_within(mix, said) for said in site.refuted
+        ):
             yield mix
+
+
+def _still_the_same(site: KnownSite) -> list[Rewrite]:
+    """Return what pairs of pages show that still may be the same; the others are forgotten."""
+    facts = site.known.facts
+    for said, (one, other) in list(site.across.items()):
+        here, there = facts.get(one), facts.get(other)
+        if here is not None and there is not None and site.known.is_same(here, there) is False:
+            del site.across[said]
+    return list(site.across)
 
 
 def supported(facts: Facts, tally: RuleTally, least: int) -> Rewrite | None:

@@ -263,6 +263,23 @@ def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     return () if rewrite is None else (rewrite,)
 
 
+def rewrite_across(one: Parts, other: Parts) -> Rewrite | None:
+    """Return the rewrite that drops all parameters in which two URLs differ; None if that is one.
+
+    It makes the URLs equal also if each of them has parameters that the other one lacks. It has
+    only shown that these select nothing together.
+    """
+    site = site_of(one)
+    if one._replace(query=other.query) != other or not (is_site(site) and one.query and other.query):
+        return None
+    here, there = query.fields(one.query), query.fields(other.query)
+    differ = {query.name(field) for field in {*here} ^ {*there}}
+    if len(differ) < 2:  # noqa: PLR2004 - it has a rule of its own
+        return None
+    beside = tuple(sorted({*map(query.name, (*here, *there))} - differ))
+    return _irrelevant(site, tuple(sorted(differ)), beside)
+
+
 def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     """Return the rewrite that drops a parameter of the path, if only its value differs."""
     if one._replace(path=other.path) != other or not is_site(site_of(one)):

@@ -62,6 +62,16 @@ class FormIndex:
                 if fields is None or fields == _number_of_fields(url):
                     yield url
 
+    def across(self, parts: Parts) -> Iterator[str]:
+        """Yield pages with several parameters, of which a page has one, too, or of its path.
+
+        Where there are many, what they have in common does not tell what they are.
+        """
+        for form in self._forms_of(parts).more:
+            several = self._under(form)
+            if len(several) < _ALIKE:
+                yield from several
+
     def elsewhere(self, parts: Parts) -> tuple[str, ...]:
         """Return pages that have the name of a page, in other directories."""
         return self._under(self._forms_of(parts).file)
@@ -87,6 +97,7 @@ class _Forms(NamedTuple):
         file: of pages with its name.
         filed: under which others find the page.
         left_out: the parameters that some of these leave out.
+        more: those of them that pages with several parameters have in common.
     """
 
     near: tuple[int, ...]
@@ -94,6 +105,7 @@ class _Forms(NamedTuple):
     file: int
     filed: tuple[int, ...]
     left_out: dict[int, str]
+    more: tuple[int, ...] = ()
 
 
 def _forms_of(parts: Parts) -> _Forms:
@@ -108,8 +120,8 @@ def _forms_of(parts: Parts) -> _Forms:
     if not less:
         return _Forms(near, apart, file, (*near, file), left_out)
     apart |= {_hash(form): _number_of_fields(form) for form in less}
-    more = [_hash((_MORE, form)) for form in less]
-    return _Forms(near, apart, file, (*near, file, *more), left_out)
+    more = tuple([_hash((_MORE, form)) for form in less])
+    return _Forms(near, apart, file, (*near, file, *more), left_out, more)
 
 
 def _file_of(parts: Parts) -> int:

@@ -224,8 +224,13 @@ class SiteFacts:
         yield from near
         for url in dict.fromkeys(self._further(fact, parts)):
             # Another page under many forms is compared once.
-            if url not in near and url != fact.url and self._may_be_same(fact, self.facts[url]):
+            if url not in near and url != fact.url and self.may_be_same(fact, self.facts[url]):
                 yield url
+
+    def across(self, url: str, parts: Parts) -> Iterable[str]:
+        """Return pages that have some of the parameters of a page, which was added last."""
+        found = () if url == self._alone else self._forms.across(parts)
+        return dict.fromkeys(found)
 
     def _further(self, fact: Fact, parts: Parts) -> Iterator[str]:
         """Yield pages that are not near a page, and are worth a look if their content is."""
@@ -234,7 +239,7 @@ class SiteFacts:
         if (body := self._bodies.get(fact.digest)) is not None and self.is_telling(fact.digest):
             yield from (body,) if isinstance(body, str) else body.pages[:_ALIKE]
 
-    def _may_be_same(self, one: Fact, other: Fact) -> bool:
+    def may_be_same(self, one: Fact, other: Fact) -> bool:
         """Return True if two pages have the same content, or if more answers have to tell."""
         if not other.is_page:
             return False

@@ -34,6 +34,9 @@ class KnownSite:
         looked: how many URLs of the queue were looked at since its beginning.
         questions: how many were asked so far.
         mixes_at: after how many answers it is worth to look for mixes of parameters.
+        across: what drops all parameters in which two pages differ that may be the same, with these
+            pages; some of it.
+        compared_across: how many such pages were compared.
         repeat_at: after how many answers it is worth to look for pages to ask twice.
         repeated: the URLs that were asked twice, to see what changes by itself; True for those that
             have answered.
@@ -64,6 +67,8 @@ class KnownSite:
     looked: int = 0
     questions: int = 0
     mixes_at: int = 0
+    across: dict[Rewrite, tuple[str, str]] = field(default_factory=dict)
+    compared_across: int = 0
     repeat_at: int = 0
     repeated: dict[str, bool] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)
