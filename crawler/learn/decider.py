@@ -16,7 +16,12 @@ from canonry.crawler.learn.evidence.defaults import (
 from canonry.crawler.learn.evidence.domains import extend_to_domain
 from canonry.crawler.learn.evidence.forgetting import hold_against_all, make_room
 from canonry.crawler.learn.evidence.groups import has_one_that_selects, selects_now_and_then
-from canonry.crawler.learn.evidence.mixes import MIX, is_about_names, supported
+from canonry.crawler.learn.evidence.mixes import (
+    MIX,
+    has_one_that_may_select,
+    is_about_names,
+    supported,
+)
 from canonry.crawler.learn.evidence.open_rules import let_go_of_those_within
 from canonry.crawler.learn.evidence.rule_book import RuleBook
 from canonry.crawler.learn.inference.proposals import opposite
@@ -130,7 +135,10 @@ class Decider:
             site = self._memory.site(rule.rewrite.host)
             if rule.rewrite.family == MIX:
                 self._look_what_supports(rule, site)
-            elif rule.agree and is_about_names(rule.rewrite):
+                is_news = rule.disagree > 0
+            else:
+                is_news = rule.agree > 0 and is_about_names(rule.rewrite)
+            if is_news:
                 self._assessor.open_mixes(site)
 
     def _look_what_supports(self, mix: TrackedRule, site: KnownSite) -> None:
@@ -284,8 +292,10 @@ class Decider:
         """Return True if a rule drops a parameter that selects elsewhere on its site."""
         needed = self._thresholds.family["parameter-irrelevant"].doubted
         site = self._memory.site(rule.rewrite.host)
-        return has_one_that_selects(site, rule.rewrite, needed) or selects_now_and_then(
-            site, rule.rewrite, needed
+        return (
+            has_one_that_selects(site, rule.rewrite, needed)
+            or selects_now_and_then(site, rule.rewrite, needed)
+            or has_one_that_may_select(site, rule.rewrite, is_certain=rule.state == "active")
         )
 
     def _differs_elsewhere(self, rule: TrackedRule) -> bool:

@@ -14,7 +14,7 @@ from canonry.crawler.content.page_reading import PageReading
 from canonry.crawler.content.similarity import is_another_page
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.learn.evidence.judging import Judge
-from canonry.crawler.learn.evidence.mixes import mixes_of, note_across
+from canonry.crawler.learn.evidence.mixes import find_selecting, mixes_of, note_across
 from canonry.crawler.learn.evidence.open_rules import drop_if_refuted, has_room, let_go
 from canonry.crawler.learn.evidence.rule_book import RuleBook, is_narrow
 from canonry.crawler.learn.evidence.verdicts import shown_by
@@ -28,7 +28,7 @@ from canonry.crawler.learn.tallies.tally import RuleTally
 
 _SMALL = 256  # answers of a site, that are judged anew at once
 _PATIENCE = 16  # answers of a larger one, until pages that are asked twice have answered
-_LOOK_AGAIN = 8  # answers, until mixes are looked for again
+_LOOK_AGAIN = 8  # answers, until mixes are looked for again; and for each that is contradicted
 
 
 class Assessor:
@@ -146,7 +146,8 @@ class Assessor:
     def open_mixes(self, site: KnownSite) -> None:
         """Open the rules that any mix of some parameters selects nothing, where others show it."""
         if site.answers >= site.mixes_at:
-            site.mixes_at = site.answers + _LOOK_AGAIN
+            contradicted = find_selecting(site)
+            site.mixes_at = site.answers + _LOOK_AGAIN * (1 + contradicted)
             for mix in mixes_of(site):
                 self.open(mix)
 

@@ -8,8 +8,8 @@ one parameter needs, and that were seen together: two may select only with each 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import combinations
+from collections.abc import Collection, Iterable, Iterator
+from itertools import combinations, islice
 
 from msgspec.structs import replace
 
@@ -29,6 +29,8 @@ _SETS = 3  # of names with such rules, before one about any mix of them is looke
 _TOGETHER = 3  # pages that agree and have two names at once
 _MOST_ACROSS = 64  # pairs of pages that are remembered
 _COMPARED = 256  # pairs that are compared in a site in any case; and one for each answer
+_CONTRARY = 4  # URLs against a mix, before it is known which of its names select
+_MOST_CONTRARY = 64  # such URLs that are looked at
 _OFTEN = 3  # pairs that differ in a name, for it to seem to select nothing
 
 
@@ -79,7 +81,12 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
 
     def core_of(said: Rewrite) -> tuple[str, ...]:
         """Return the parameters beside those of a rule that seem to select something."""
-        return tuple(name for name in said.beside if name not in idle)
+        core: tuple[str, ...] = ()
+        left = tuple(name for name in said.beside if name not in idle)
+        while left != core:
+            core, select = left, selecting_beside(site, left)
+            left = tuple(name for name in said.beside if name in left or name in select)
+        return core
 
     by_core: dict[tuple[str, ...], list[Rewrite]] = {}
     for said in clean:
@@ -102,6 +109,7 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
             for said in site.refuted
             if said.family == _OF_NAMES[0] and core_of(said) == core
         }
+        contradicted |= selecting_beside(site, core).keys()
         left = [said for said in rules if contradicted.isdisjoint(said.old.split("&"))]
         if len(left) < (1 if mixes else _SETS):
             continue
@@ -112,6 +120,70 @@ def mixes_of(site: KnownSite) -> Iterator[Rewrite]:
             said.family == MIX and is_within(mix, said) for said in site.refuted
         ):
             yield mix
+
+
+def find_selecting(site: KnownSite) -> int:
+    """Find out which names of mixes may select something; return how many are contradicted."""
+    site.selecting.clear()
+    contradicted = 0
+    for said, tally in site.tallies.items():
+        if said.family == MIX and tally.totals().disagree:
+            contradicted += 1
+            names = site.selecting.setdefault(said.beside, {})
+            for some in _that_select(site, tally):
+                names.update((name, len(some) == 1 or names.get(name, False)) for name in some)
+    return contradicted
+
+
+def _that_select(site: KnownSite, tally: RuleTally) -> Iterator[Collection[str]]:
+    """Yield names of a mix, one of which each page that contradicts it shows to select something.
+
+    Each such page differs in one of them from the page that it was compared with. They are those
+    in which most of the pages differ; then those of the pages that do not; and so on.
+    """
+    names = set(tally.rewrite.old.split("&"))
+    left: list[set[str]] = []
+    for url in islice(tally.contrary(), _MOST_CONTRARY):
+        other = site.compared_with(tally, url)
+        if other is not None:
+            left.append(names & set(map(query.name, _fields_of(url) ^ _fields_of(other.url))))
+    if len(left) < _CONTRARY:
+        return
+    while left := list(filter(None, left)):
+        often = Counter(name for differ in left for name in differ)
+        most = max(often.values())
+        some = {name for name in often if often[name] == most}
+        yield some
+        left = [differ for differ in left if some.isdisjoint(differ)]
+
+
+def selecting_beside(site: KnownSite, beside: Iterable[str]) -> dict[str, bool]:
+    """Return names that may select beside some others, or beside fewer; True if one does."""
+    all_beside = set(beside)
+    found: dict[str, bool] = {}
+    for some, names in site.selecting.items():
+        if all_beside.issuperset(some):
+            found |= {name: is_one or found.get(name, False) for name, is_one in names.items()}
+    return found
+
+
+def has_one_that_may_select(site: KnownSite, said: Rewrite, *, is_certain: bool) -> bool:
+    """Return True if a mix drops a name that may select, as pages show that contradict another mix.
+
+    Args:
+        site: the rule's.
+        said: what the rule says.
+        is_certain: True if only names count that nothing but themselves explains.
+    """
+    if said.family != MIX or not site.selecting:
+        return False
+    select = selecting_beside(site, said.beside)
+    return any(select[name] or not is_certain for name in said.old.split("&") if name in select)
+
+
+def _fields_of(url: str) -> set[str]:
+    """Return the fields of a URL's query."""
+    return set(query.fields(url.partition("?")[2]))
 
 
 def _still_the_same(site: KnownSite) -> list[Rewrite]:
@@ -139,13 +211,15 @@ def supported(facts: Facts, tally: RuleTally, least: int) -> Rewrite | None:
     by_two = defaultdict[tuple[str, str], set[str]](set)
     for url in tally.that_count(agrees=True):
         result = tally.results[url]
-        dropped = set(selecting_fields(tally.rewrite, url))
-        varied = set(map(query.name, dropped.difference(_same_fields(facts, tally, result))))
+        here = set(selecting_fields(tally.rewrite, url))
+        there = set(_dropped_from_reference(facts, tally, result))
+        varied = set(map(query.name, here ^ there))
         for name in varied:
             by_name[name].add(result)
-        for two in combinations(sorted(set(map(query.name, dropped))), 2):
-            if not varied.isdisjoint(two):
-                by_two[two].add(result)
+        for dropped in (here, there):
+            for two in combinations(sorted(set(map(query.name, dropped))), 2):
+                if not varied.isdisjoint(two):
+                    by_two[two].add(result)
     names: list[str] = []
     for name in sorted(by_name, key=lambda name: (-len(by_name[name]), name)):
         with_others = [by_two.get((min(name, one), max(name, one)), ()) for one in names]
@@ -183,7 +257,7 @@ def _mix(said: Rewrite, names: Iterable[str]) -> Rewrite | None:
     return None if FAMILIES[MIX].check(rewrite) else rewrite
 
 
-def _same_fields(facts: Facts, tally: RuleTally, result: str) -> tuple[str, ...]:
+def _dropped_from_reference(facts: Facts, tally: RuleTally, result: str) -> tuple[str, ...]:
     """Return what a mix would drop from the page with which the others of a class are compared."""
     if facts.fact(result) is not None:
         return ()

@@ -37,6 +37,8 @@ class KnownSite:
         across: what drops all parameters in which two pages differ that may be the same, with these
             pages; some of it.
         compared_across: how many such pages were compared.
+        selecting: names of mixes that may select something, so that pages contradict the mix, by
+            what it stands beside; True for those that nothing else explains.
         repeat_at: after how many answers it is worth to look for pages to ask twice.
         repeated: the URLs that were asked twice, to see what changes by itself; True for those that
             have answered.
@@ -69,6 +71,7 @@ class KnownSite:
     mixes_at: int = 0
     across: dict[Rewrite, tuple[str, str]] = field(default_factory=dict)
     compared_across: int = 0
+    selecting: dict[tuple[str, ...], dict[str, bool]] = field(default_factory=dict)
     repeat_at: int = 0
     repeated: dict[str, bool] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)

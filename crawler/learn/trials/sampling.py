@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from canonry.canon.learned import site_in, without_port
+from canonry.crawler.learn.evidence.mixes import MIX
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.questions.to_sample import ToSample
 from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
@@ -52,7 +53,8 @@ def sample(
     for a rule, and a page still waits in the queue, a name of it is asked in its place: that
     costs nothing, so it only depends on the rule's sample. A rule that rests on pages that were
     read is tested by what is met later, as long as the crawl goes on: what it was proven with were
-    the first pages.
+    the first pages. A mix of parameters is tested more, whatever it was proven with: what is asked
+    tests some of its names.
 
     Args:
         occasion: at which that may be due; its rules are not looked at.
@@ -72,9 +74,14 @@ def sample(
     largest = limits.sample / sqrt(len(active))
 
     def tested(rule: TrackedRule) -> int:
-        return watched.asked(rule) if rule.id in by_reading else watched.tested(rule)
+        by_asking = rule.id in by_reading or rule.rewrite.family == MIX
+        return watched.asked(rule) if by_asking else watched.tested(rule)
 
-    if all(tested(rule) >= largest for rule in active):
+    def size(rule: TrackedRule, of_others: float) -> float:
+        names = rule.rewrite.old.count("&") + 1 if rule.rewrite.family == MIX else 1
+        return of_others * sqrt(names)
+
+    if all(tested(rule) >= size(rule, largest) for rule in active):
         return Sampled([], [])
     waiting = queued_on(occasion.connection, without_port(occasion.site))
     share = limits.sample_share * (waiting + here.in_all)
@@ -86,7 +93,7 @@ def sample(
         small = [
             rule
             for rule in active
-            if tested(rule) < (largest if rule.id in by_word else paid)
+            if tested(rule) < size(rule, largest if rule.id in by_word else paid)
             and (rule.id not in by_reading or watched.is_due(rule, here, _PACE))
         ]
         if not small:
@@ -97,7 +104,7 @@ def sample(
             one = held_at(place, occasion, rule, may_wait)
         if one is not None:
             instead[one.row] = one.representative
-        elif tested(rule) < paid:
+        elif tested(rule) < size(rule, paid):
             one = held_at(place, occasion, rule)
         watched.sample_of(rule).asked += 1  # also in vain: what it holds may be elsewhere
         if one is not None:

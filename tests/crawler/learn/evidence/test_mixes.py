@@ -82,6 +82,37 @@ def test_two_parameters_that_select_only_together_are_in_no_mix(seed: int, count
     assert not [old for old, _beside in active(one) if {"from", "view"} <= set(old.split("&"))]
 
 
+def fours(count: int, seed: int = 1) -> list[Answered]:
+    """Return the answers of links that each have four of eight parameters: none has all of another.
+
+    They are to forty pages.
+    """
+    rng, found = random.Random(seed), dict[str, Answered]()
+    for at in range(count):
+        n, given = rng.randrange(40), sorted(rng.sample("abcdefgh", 4))
+        url = f"{H}/item?" + "&".join([f"id={n}", *(f"{name}=x" for name in given)])
+        found.setdefault(url, Answered(url, b"%d" % n, float(at)))
+    return list(found.values())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pages_of_which_each_has_what_the_other_lacks_show_a_mix(seed: int) -> None:
+    """There is no rule about one set of names: no page has just these more than another."""
+    assert ("a&b&c&d&e&f&g&h", ("id",)) in active(decided(fours(400, seed)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_parameter_that_selects_now_and_then_is_in_no_mix(seed: int) -> None:
+    """On one page of twenty: the mix of all names is contradicted, and shows which one it is."""
+
+    def body(n: int, given: dict[str, str]) -> str:
+        return f"{n} {n % 20 == 3 and 'cur' in given}"
+
+    found = active(decided(mixed(900, body, seed=seed)))
+    assert all("cur" not in old.split("&") for old, _beside in found)
+    assert {beside for _old, beside in found} >= {("id",), ("cur", "id")}
+
+
 def test_two_parameters_that_were_never_seen_together_are_in_no_mix() -> None:
     """Nobody knows what they do together."""
     news = [one for one in mixed(900) if not ("from=" in one.url and "view=" in one.url)]
