@@ -118,7 +118,7 @@ class Assessor:
             if hashes is not None:
                 site.known.read.add(url, PageReading.of(hashes))
                 site.repeat_at = 0  # when a crawl ends, nothing else answers any more
-            self._outdated.setdefault(name, site.answers)
+            self._judge_compared(name, site, url)
             return
         kind = site.known.kinds.of(fact.sketch)
         if not kind.add_repeat(is_same=fact.digest == digest):
@@ -182,6 +182,15 @@ class Assessor:
         """Judge all URLs that a rule changes anew, if other facts can change what they say."""
         urls = [url for url in tally.results if url not in tally.final]
         self._judge.judge_all(tally, urls, is_new=False)
+
+    def _judge_compared(self, name: str, site: KnownSite, url: str) -> None:
+        """Judge anew a URL and those that are compared with it, after its page was read."""
+        for tally in self._memory.tallies_about(name, site):
+            urls = dict.fromkeys(tally.members.get(url, ()))
+            if (result := tally.results.get(url)) is not None:
+                urls |= dict.fromkeys((url, *tally.names_of(result)))
+            changed = [one for one in urls if one in tally.results and one not in tally.final]
+            self._judge.judge_all(tally, changed, is_new=False)
 
     def _propose(self, name: str, site: KnownSite, fact: Fact, parts: Parts) -> None:
         """Open the rules that a fact may be evidence for."""

@@ -270,7 +270,9 @@ def rewrite_across(one: Parts, other: Parts) -> Rewrite | None:
     only shown that these select nothing together.
     """
     site = site_of(one)
-    if one._replace(query=other.query) != other or not (is_site(site) and one.query and other.query):
+    if not (one.query and other.query and is_site(site)):
+        return None
+    if one._replace(query=other.query) != other:
         return None
     here, there = query.fields(one.query), query.fields(other.query)
     differ = {query.name(field) for field in {*here} ^ {*there}}

@@ -5,12 +5,11 @@ The few paths that made it active tell little about rare exceptions.
 
 from collections.abc import Callable, Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
 
 from canonry.canon.learned import site_in, without_port
-from canonry.crawler.learn.evidence.mixes import MIX
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.questions.to_sample import ToSample
 from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
@@ -20,8 +19,10 @@ from canonry.crawler.learn.trials.watched import Watched
 from canonry.storage.learned import history
 from canonry.storage.learned.classes import release
 from canonry.storage.learned.held_names import HeldName
-from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.rows.leases import queued_on
+
+if TYPE_CHECKING:
+    from canonry.storage.learned.tracked_rule import TrackedRule
 
 _PACE = 6  # answers of a site, for each URL of a rule that rests on pages that were read
 _ON_THEIR_WAY = 64  # URLs of a host that are requested next, or are requested already
@@ -63,9 +64,7 @@ def sample(
         in_place: gets the names that are asked in place of what represents them.
         limits: how large the samples are.
     """
-    by_word = {one.rule.id for one in rules if one.is_by_word}
-    by_reading = {one.rule.id for one in rules if one.is_by_reading}
-    active = [one.rule for one in rules if one.rule.state == "active"]
+    active = [one for one in rules if one.rule.state == "active"]
     here = watched.site(occasion.site, occasion.now)
     here.unsampled += occasion.answers if active else 0
     most, here.unsampled = divmod(here.unsampled, limits.sample_every)
@@ -73,15 +72,11 @@ def sample(
         return Sampled([], [])
     largest = limits.sample / sqrt(len(active))
 
-    def tested(rule: TrackedRule) -> int:
-        by_asking = rule.id in by_reading or rule.rewrite.family == MIX
-        return watched.asked(rule) if by_asking else watched.tested(rule)
+    def tested(one: ToSample) -> float:
+        asked = watched.asked(one.rule) if one.is_by_asking else watched.tested(one.rule)
+        return asked / one.size
 
-    def size(rule: TrackedRule, of_others: float) -> float:
-        names = rule.rewrite.old.count("&") + 1 if rule.rewrite.family == MIX else 1
-        return of_others * sqrt(names)
-
-    if all(tested(rule) >= size(rule, largest) for rule in active):
+    if all(tested(one) >= largest for one in active):
         return Sampled([], [])
     waiting = queued_on(occasion.connection, without_port(occasion.site))
     share = limits.sample_share * (waiting + here.in_all)
@@ -91,24 +86,24 @@ def sample(
     may_wait = _waiting(occasion.connection)
     for _ in range(most):
         small = [
-            rule
-            for rule in active
-            if tested(rule) < size(rule, largest if rule.id in by_word else paid)
-            and (rule.id not in by_reading or watched.is_due(rule, here, _PACE))
+            one
+            for one in active
+            if tested(one) < (largest if one.is_by_word else paid)
+            and (not one.is_by_reading or watched.is_due(one.rule, here, _PACE))
         ]
         if not small:
             break
-        rule = min(small, key=lambda rule: (tested(rule), rule.id))
-        place, one = here.next_place(), None
-        if rule.id in by_word:
-            one = held_at(place, occasion, rule, may_wait)
-        if one is not None:
-            instead[one.row] = one.representative
-        elif tested(rule) < size(rule, paid):
-            one = held_at(place, occasion, rule)
+        least = min(small, key=lambda one: (tested(one), one.rule.id))
+        rule, place, name = least.rule, here.next_place(), None
+        if least.is_by_word:
+            name = held_at(place, occasion, rule, may_wait)
+        if name is not None:
+            instead[name.row] = name.representative
+        elif tested(least) < paid:
+            name = held_at(place, occasion, rule)
         watched.sample_of(rule).asked += 1  # also in vain: what it holds may be elsewhere
-        if one is not None:
-            found[one] = rule
+        if name is not None:
+            found[name] = rule
     paired = {one: rule for one, rule in found.items() if one.row not in instead}
     released = release(occasion.connection, instead) if instead else []
     sooner = released + release_in_pairs(occasion, paired)
