@@ -4,7 +4,6 @@ What changes by itself is gone in the next answer; what a URL selects stays. So 
 the one that it was compared with are both asked again.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import islice
@@ -15,7 +14,6 @@ from canonry.crawler.learn.knowledge.read_pages import MOST_ANSWERS
 from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.life.lifecycle import UNDECIDED
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.tallies.selecting_fields import selecting_fields
 from canonry.crawler.learn.tallies.tally import RuleTally
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -29,12 +27,9 @@ _TO_BE_SURE = 2  # pairs for one rule, if no page is in doubt
 _SELDOM = 256  # answers, for each further one of an active rule, ...
 _ENOUGH = 8  # ... and for each pair of a site beyond so many
 _LATEST = 64  # pages that are looked at for that
-_OF_LATEST = 8  # pages, of which some are read for a rule that rests on reading
 _OF_SITE = 16  # pairs for all rules of a site ...
 _SHARE = 32  # ... and one more for so many answers
 _NEARLY = 16  # paths
-
-_Values = tuple[tuple[str, ...], tuple[str, ...]]  # of two URLs
 
 
 def is_nearly_proven(rule: TrackedRule) -> bool:
@@ -45,10 +40,9 @@ def is_nearly_proven(rule: TrackedRule) -> bool:
 def to_tell_apart(site: KnownSite, doubtful: Sequence[RuleTally]) -> list[str]:
     """Return pages to ask again and to read, each with the one that it was compared with.
 
-    Those come first in which something differs that was never seen to change; then those with
-    values of which few pairs were read; then those in doubt, and of these the ones that differ
-    most. As pages are chosen by how much they differ, they do not tell how much changes by itself.
-    Those that seem to be others are asked again.
+    Those come first in which something differs that was never seen to change, then those in doubt,
+    and of these the ones that differ most. As pages are chosen by how much they differ, they do not
+    tell how much changes by itself. Those that seem to be others are asked again.
 
     Args:
         site: the pages'.
@@ -81,7 +75,6 @@ class _Pair(NamedTuple):
     """Two pages that may be read; the larger one is asked first."""
 
     steady: int  # how much differs that was never seen to change
-    unlike: int  # how many pairs with the same values were read before, as a negative number
     in_doubt: bool  # True if it is not known whether they are the same
     difference: Difference
     url: str
@@ -93,11 +86,11 @@ def _in_doubt(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
     most, most_if_steady = (_most_pairs(site, tally, steady=steady) for steady in (False, True))
     if tally.pairs >= most_if_steady:
         return
-    read = _values_read(site, tally)
     for page, other in _unasked(site, tally, tally.that_are_open()):
         steady = site.known.compare(page, other).steady
         if steady or tally.pairs < most:
-            yield _pair(tally, page, other, read, steady=steady)
+            difference = tally.compared.of(page.url)
+            yield _Pair(steady, in_doubt=True, difference=difference, url=page.url, other=other.url)
 
 
 def _same(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
@@ -107,10 +100,10 @@ def _same(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
     """
     if tally.pairs >= _most_to_be_sure(site, tally):
         return
-    read = _values_read(site, tally)
     for page, other in _unasked(site, tally, tally.that_are_the_same()[-_LATEST:]):
         if page.sketch != other.sketch:
-            yield _pair(tally, page, other, read, in_doubt=False)
+            difference = tally.compared.of(page.url)
+            yield _Pair(0, in_doubt=False, difference=difference, url=page.url, other=other.url)
 
 
 def _latest(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
@@ -120,47 +113,10 @@ def _latest(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
     """
     if tally.pairs >= _most_later(tally):
         return
-    urls, read = reversed(tally.that_may_be_read()), _values_read(site, tally)
-    for page, other in islice(_unasked(site, tally, urls), _OF_LATEST):
-        yield _pair(tally, page, other, read, steady=site.known.compare(page, other).steady)
-
-
-def _pair(
-    tally: RuleTally,
-    page: Fact,
-    other: Fact,
-    read: Counter[_Values],
-    *,
-    steady: int = 0,
-    in_doubt: bool = True,
-) -> _Pair:
-    """Return two pages that may be read.
-
-    Args:
-        tally: of the rule for whose sake.
-        page: one of them.
-        other: that which it was compared with.
-        read: how many pairs were read by their values.
-        steady: how much differs that was never seen to change.
-        in_doubt: True if it is not known whether they are the same.
-    """
-    unlike = -read[_values(tally, page.url, other.url)]
-    return _Pair(steady, unlike, in_doubt, tally.compared.of(page.url), page.url, other.url)
-
-
-def _values(tally: RuleTally, url: str, other: str) -> _Values:
-    """Return what a rule drops from a URL, and from that which it was compared with.
-
-    One value may select, and another one not: a price may be that of one size.
-    """
-    said = tally.rewrite
-    return selecting_fields(said, url), selecting_fields(said, other)
-
-
-def _values_read(site: KnownSite, tally: RuleTally) -> Counter[_Values]:
-    """Return how many pairs of pages were read for the sake of a rule, by their values."""
-    pages = ((url, site.compared_with(tally, url)) for url in site.apart if url in tally.results)
-    return Counter(_values(tally, url, other.url) for url, other in pages if other is not None)
+    urls = reversed(tally.that_may_be_read())
+    for page, other in islice(_unasked(site, tally, urls), _AT_ONCE):
+        steady, difference = site.known.compare(page, other).steady, tally.compared.of(page.url)
+        yield _Pair(steady, in_doubt=True, difference=difference, url=page.url, other=other.url)
 
 
 def _unasked(site: KnownSite, tally: RuleTally, urls: Iterable[str]) -> Iterator[tuple[Fact, Fact]]:
