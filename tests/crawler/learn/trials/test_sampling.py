@@ -116,3 +116,19 @@ def test_a_rule_that_rests_on_pages_that_were_read_is_tested_by_what_comes_later
                 watched.site("h.example", 10.0).answers += occasion.answers
             assert found == each
     store.close()
+
+
+def test_a_mix_is_tested_more_whatever_it_was_proven_with(tmp_path: Path) -> None:
+    """What agreed speaks for all of its names together; what is asked tests some of them."""
+    store = open_store(tmp_path)
+    admit_names(store, 300)
+    limits = replace(LIMITS, sample=20, sample_share=1.0, sample_every=1)
+    with store.transaction() as connection:
+        [rule], in_force = put_in_force(connection, SLASH)
+        rule.agree = 100
+        occasion = Occasion(connection, "h.example", 1_000, [rule], in_force, 10.0)
+        for names, tests in ((1, 0), (4, 40), (9, 60)):
+            watched = Watched()
+            sample(occasion, [ToSample(rule, names=names)], watched, InPlace(), limits)
+            assert watched.asked(rule) == tests
+    store.close()
