@@ -148,7 +148,7 @@ def _share(has: str, site: Callable[[], dict[str, crawl.Answer]]) -> dict[str, A
             with tempfile.TemporaryDirectory() as folder:
                 seed = "http://h.example/p/0.html"
                 done = crawl.canonry(seed, folder, "--connect-to", connect, more)
-            requests = done["run"]["pages"] + done["run"]["redirects"]
+            requests = sum(done["run"][count] for count in ("pages", "redirects", "probes"))
             found[name] = {"requests": requests, "seconds": done["seconds"]}
             found[name]["cpu"] = round(_cpu_of_children() - before, 3)
             found[name]["learning"] = done["run"]["learning"]

@@ -19,6 +19,11 @@ COUNTERS = (
     ("canonry_redirects", "Redirects seen by this run", "redirects"),
     ("canonry_failures", "URLs that failed in this run", "failed"),
     ("canonry_retries", "Failed requests that are retried", "retries"),
+    (
+        "canonry_probes",
+        "Requests for learning alone: pages asked again, or one that cannot exist",
+        "probes",
+    ),
     ("canonry_links", "Links found by this run", "links"),
     ("canonry_links_known", "Links to known resources", "duplicates"),
     ("canonry_bytes", "Bytes of decoded bodies", "bytes"),

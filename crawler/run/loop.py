@@ -158,7 +158,8 @@ class Crawl:
     async def _probe(self, host: str, probe: Probe) -> None:
         """Send a probe and learn from the page with which the host answers."""
         try:
-            found = await self._visitor.probe(probe, partial(self._scheduler.slow_down, host))
+            slow_down = partial(self._scheduler.slow_down, host)
+            found = await self._visitor.probe(probe, slow_down, self._recorder.count_probe)
             if found is not None:
                 await self._store_session.observe_probe(probe, found)
         except Exception as error:  # noqa: BLE001 - as for a visit

@@ -104,6 +104,10 @@ class Recorder:
         self._scheduler.recorded(group, answer, queued=more)
         self.refresh()
 
+    def count_probe(self) -> None:
+        """Count a request for learning alone: it has no outcome that is recorded."""
+        self.progress.probes += 1
+
     def refresh(self) -> None:
         """Copy what the scheduler and the store session know into the progress."""
         self.progress.in_flight = self._scheduler.in_flight

@@ -37,6 +37,7 @@ _BY_SCOPE = frozenset(
 _MAX_AGE = re.compile(r"(?i)(?:^|;)\s*max-age\s*=\s*\"?([0-9]{1,12})")
 
 SlowDown = Callable[[float], None]
+NoteRequest = Callable[[], None]
 
 
 class Visitor:
@@ -86,8 +87,15 @@ class Visitor:
         except FetchError as error:
             return self._failed(queued, error)
 
-    async def probe(self, probe: Probe, slow_down: SlowDown) -> Outcome | None:
+    async def probe(
+        self, probe: Probe, slow_down: SlowDown, note_request: NoteRequest
+    ) -> Outcome | None:
         """Fetch a URL for the learning alone; return the page that came with a 200.
+
+        Args:
+            probe: the URL; it is its host's turn.
+            slow_down: as for `visit`.
+            note_request: is called for each request but that for robots.txt, answered or not.
 
         Returns:
             The outcome with the page, and with the hashes of what it says; None where the host says
@@ -98,7 +106,7 @@ class Visitor:
                 return None
             with self._room.visit():
                 row = Queued(_NO_ROW, probe.url, depth=1, hops=0, attempts=0)
-                outcome = await self._follow(row)
+                outcome = await self._follow(row, note_request=note_request)
         except FetchError:
             return None
         page = outcome.page
@@ -127,7 +135,12 @@ class Visitor:
                 refused.append(link)
         return outcome._replace(links=tuple(links), refused=tuple(refused))
 
-    async def _follow(self, queued: Queued, record: RecordLinks | None = None) -> Outcome:
+    async def _follow(
+        self,
+        queued: Queued,
+        record: RecordLinks | None = None,
+        note_request: NoteRequest | None = None,
+    ) -> Outcome:
         """Fetch a URL, and follow redirects to the very same resource.
 
         The target of such a redirect is known, so as a link it would never be fetched.
@@ -140,6 +153,8 @@ class Visitor:
         elapsed = 0.0
         for _ in range(_MAX_SAME):
             requested.add((url, tuple(sorted(cookies.items()))))
+            if note_request is not None:
+                note_request()
             response = await self._get(url, cookies, _conditions(queued))
             elapsed = response.elapsed
             location = response.headers.get("Location")

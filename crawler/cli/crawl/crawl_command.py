@@ -184,7 +184,9 @@ def crawl(
     else:
         summaries.status(found)
         pages = counted(result.progress.pages, "page")
-        render.notify(f"{pages} in {result.seconds:.1f} s; the store is {shown(store)}")
+        probes = result.progress.probes
+        more = f", {counted(probes, 'probe')} (requests for learning alone)" if probes else ""
+        render.notify(f"{pages} in {result.seconds:.1f} s{more}; the store is {shown(store)}")
     for sentence in last_words.spoken(result, found, settings.crawl.max_pages):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)

@@ -130,8 +130,9 @@ class LiveDisplay:
         at_least = "" if left is None else f", at least {clock(left)} left"
         yield "queue", f"{counted(self._queued(), 'URL')}{at_least}"
         retried = f", {p.retries:,} retried" if p.retries else ""
+        probed = f", {counted(p.probes, 'probe')}" if p.probes else ""
         at_work = counted(p.hosts, "host")
-        yield "now", f"{counted(p.in_flight, 'request')} in flight, {at_work}{retried}"
+        yield "now", f"{counted(p.in_flight, 'request')} in flight, {at_work}{retried}{probed}"
         yield "links", f"{p.links:,} found, {p.duplicates:,} of them known"
         states = self._status.get("urls", {})
         if states:

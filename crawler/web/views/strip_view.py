@@ -44,6 +44,7 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str | None
     pages_per_second: float | None  # null: not known
     in_flight: int | None  # requests; null: not known to this process
+    probes: int | None  # requests of this run for learning alone; null: as for `in_flight`
     queued: int
     fetched: int
     redirected: int
@@ -62,7 +63,8 @@ def view(connection: Connection, asked: Asked) -> Now:
     job = last_crawl(connection)
     state = state_of(job, asked)
     speed = speed_of(connection, now, job, asked) if state == RUNNING else None
-    in_flight = asked.crawl.progress.in_flight if asked.crawl and state == RUNNING else None
+    progress = asked.crawl.progress if asked.crawl and state == RUNNING else None
+    in_flight = progress.in_flight if progress else None
     left = None
     if speed is not None:
         limit = _until_limit(job, now)
@@ -75,6 +77,7 @@ def view(connection: Connection, asked: Asked) -> Now:
         started_at=None if job is None else iso(job["started_at"]),
         pages_per_second=None if speed is None else round(speed.pages, 2),
         in_flight=in_flight,
+        probes=progress.probes if progress else None,
         queued=now.queued,
         fetched=now.fetched,
         redirected=now.redirected,

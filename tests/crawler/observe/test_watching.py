@@ -108,9 +108,10 @@ def test_metrics_are_served_while_a_crawl_runs(tmp_path: Path, workers: str) -> 
 
 
 def test_metrics_before_the_store_exists() -> None:
-    progress = Progress(pages=3)
+    progress = Progress(pages=3, probes=2)
     families = {f.name: f for f in metrics.Collector("sqlite:///no.db", lambda: progress).collect()}
     assert families["canonry_pages"].samples[0].value == 3
+    assert families["canonry_probes"].samples[0].value == 2
     assert families["canonry_store_urls"].samples == []
 
 
@@ -136,9 +137,12 @@ def test_the_rate_covers_the_last_seconds() -> None:
 
 def test_several_workers_add_up() -> None:
     found = total(
-        [Progress(pages=2, queued=9, waited=0.5), Progress(pages=3, queued=7, waited=1.0)]
+        [
+            Progress(pages=2, probes=4, queued=9, waited=0.5),
+            Progress(pages=3, probes=1, queued=7, waited=1.0),
+        ]
     )
-    assert (found.pages, found.queued, found.waited) == (5, 9, 1.5)
+    assert (found.pages, found.probes, found.queued, found.waited) == (5, 5, 9, 1.5)
 
 
 def test_a_terminal_shows_the_crawl_and_a_pipe_does_not(tmp_path: Path) -> None:

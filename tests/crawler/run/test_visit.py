@@ -17,7 +17,7 @@ from canonry.crawler.fetch.robots import RobotsChecker
 from canonry.crawler.learn.questions.probes import Probe
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import load
-from canonry.storage import Queued, State
+from canonry.storage import Outcome, Queued, State
 from canonry.storage.records import CachedRobots
 
 SEED = "http://a.example/"
@@ -41,6 +41,7 @@ class Site:
         self.status, self.robots, self.headers = status, robots, headers
         self.requests: list[str] = []
         self.delays: list[float] = []
+        self.noted: list[str] = []  # requests of probes
         settings = load(None, {"fetch": {"retries": 0}})
         self.filter = URLFilter(canonry.Canonicalizer("web"), Scope("host", [SEED]), settings)
         robots_checker = RobotsChecker(self.get, NoRobots(), lambda: 0.0, "canonry", 0.0)
@@ -63,10 +64,14 @@ class Site:
     def slow_down(self, delay: float) -> None:
         self.delays.append(delay)
 
+    async def probe(self) -> Outcome | None:
+        probe = Probe(f"{SEED}none")
+        return await self.visitor.probe(probe, self.slow_down, lambda: self.noted.append(probe.url))
+
 
 def test_a_probe_gives_the_page_that_should_not_exist() -> None:
     site = Site(**{"Content-Type": "text/html"})
-    found = asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down))
+    found = asyncio.run(site.probe())
     assert found is not None
     assert found.page is not None
     assert len(found.page.digest) == 16
@@ -87,19 +92,21 @@ def test_only_a_page_that_answers_200_has_a_sketch() -> None:
 @pytest.mark.parametrize("status", [404, 503, 0])
 def test_a_probe_of_a_host_that_reports_missing_pages_gives_nothing(status: int) -> None:
     site = Site(status)
-    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down)) is None
+    assert asyncio.run(site.probe()) is None
+    assert site.noted == [f"{SEED}none"], "a request is counted, whatever the answer"
 
 
 def test_a_probe_obeys_robots_txt() -> None:
     site = Site(robots=b"User-agent: *\nCrawl-delay: 5\nDisallow: /")
-    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down)) is None
+    assert asyncio.run(site.probe()) is None
     assert site.requests == [f"{SEED}robots.txt"]
+    assert site.noted == [], "no request was sent for it"
     assert site.delays == [5.0], "what a host asks for is known from its first URL, allowed or not"
 
 
 def test_a_probe_that_is_redirected_does_not_extend_the_scope() -> None:
     site = Site(302, Location=AWAY)
-    assert asyncio.run(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down)) is None
+    assert asyncio.run(site.probe()) is None
     assert site.filter.reason_to_hold(AWAY, 0, 0) is not None
 
 
@@ -132,7 +139,7 @@ def test_visits_and_probes_share_the_room_for_large_bodies() -> None:
         site = Large()
         visit = asyncio.create_task(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.slow_down))
         await going.wait()
-        probe = asyncio.create_task(site.visitor.probe(Probe(f"{SEED}none"), site.slow_down))
+        probe = asyncio.create_task(site.probe())
         await asyncio.sleep(0.05)
         assert site.requests == [f"{SEED}robots.txt", SEED], "the body of the probe waits"
         leaving.set()

@@ -52,7 +52,7 @@ def grown(store: str) -> Iterator[Viewer]:
 
 def test_the_speed_of_another_process_comes_from_its_samples(grown: Viewer) -> None:
     found = grown.json("/strip")
-    assert (found["state"], found["in_flight"]) == ("running", None)
+    assert (found["state"], found["in_flight"], found["probes"]) == ("running", None, None)
     assert (found["fetched"], found["queued"]) == (40, 60)
     assert 0.1 < found["pages_per_second"] < 0.5
     # 60 are queued, 20 pages are left until --max-pages, at a page every three seconds or so.
@@ -140,9 +140,11 @@ def test_the_seen_set_counts_claims_and_what_its_filter_took_wrong(grown: Viewer
 
 def test_the_crawl_of_this_process_knows_more(store: str) -> None:
     watched = LiveCrawl()
-    watched.update(Progress(in_flight=4, queued=60, pages=40))
+    watched.update(Progress(in_flight=4, queued=60, pages=40, probes=9))
     with live_page(store, watched) as viewer:
-        assert viewer.json("/strip")["in_flight"] == 4
+        found = viewer.json("/strip")
+        assert (found["in_flight"], found["probes"]) == (4, 9)
+        assert "requests for learning alone" in viewer.get("/strip").text
 
 
 def test_an_idle_crawl_names_what_it_waits_for(tmp_path: Path) -> None:

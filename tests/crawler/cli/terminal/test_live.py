@@ -13,7 +13,14 @@ from canonry.crawler.observe.pace import Speed
 from canonry.crawler.observe.progress import Progress
 
 PROGRESS = Progress(
-    pages=1234, links=99_000, duplicates=90_000, hosts=7, queued=5_000_000, in_flight=4, retries=3
+    pages=1234,
+    links=99_000,
+    duplicates=90_000,
+    hosts=7,
+    queued=5_000_000,
+    in_flight=4,
+    retries=3,
+    probes=449,
 )
 SPEED = Speed(3725.0, 12.345, 15.0)
 STATUS: dict[str, Any] = {
@@ -46,7 +53,7 @@ def test_it_shows_the_run_the_queue_the_time_left_and_the_store() -> None:
     assert lines[:5] == [
         "run 1,234 pages in 1:02:05, 12.3 a second, 0 B",
         "queue 5,000,000 URLs, at least 3 d 20 h left",
-        "now 4 requests in flight, 7 hosts, 3 retried",
+        "now 4 requests in flight, 7 hosts, 3 retried, 449 probes",
         "links 99,000 found, 90,000 of them known",
         "store 1,234 fetched, 7 redirected, 12 failed, 1,045 held",
     ]
