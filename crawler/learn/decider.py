@@ -23,7 +23,7 @@ from canonry.crawler.learn.evidence.mixes import (
     supported,
 )
 from canonry.crawler.learn.evidence.open_rules import let_go_of_those_within
-from canonry.crawler.learn.evidence.rule_book import RuleBook
+from canonry.crawler.learn.evidence.rule_book import RuleBook, part_of
 from canonry.crawler.learn.inference.proposals import opposite
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, UNDECIDED, lower_bound, next_state
 from canonry.crawler.learn.life.thresholds import Thresholds
@@ -99,9 +99,10 @@ class Decider:
         changed += self._contradicted_elsewhere(changed)
         changes = [change for rule in changed if (change := self._decide_on(rule, now))]
         for rule in changed:
-            if rule.disagree and rule.state in UNDECIDED and not self._has_exceptions(rule):
-                self._book.open_parts(rule)
             tally = self._book.tally_of(rule)
+            is_mixed = rule.disagree or (tally is not None and tally.is_unknown())
+            if is_mixed and rule.state in UNDECIDED and not self._has_exceptions(rule):
+                self._book.open_parts(rule)
             if tally is not None and (rule.disagree or tally.undecided):
                 open_defaults(self._memory.site(rule.rewrite.host), tally, self._assessor)
         self._open_mixes(changed)
@@ -246,18 +247,22 @@ class Decider:
         """Return True if of too many pages it is not known whether they are what a rule says.
 
         So it is where so much changes by itself that no page can be another one for certain. What
-        counts then are those that are the same, as the first page of a list; they prove nothing.
+        counts then are those that are the same, as the first page of a list; they prove nothing. So
+        it is, too, in a part of the site where no page is text, and each answer is another one.
         """
-        tally = self._book.tally_of(rule)
+        tally, part = self._book.tally_of(rule), part_of(rule.rewrite)
         by_content = rule.agree > rule.moved
-        if not by_content or tally is None or tally.undecided < _FEW_UNDECIDED:
+        undecided = 0 if tally is None else tally.undecided_for(part)
+        if not by_content or tally is None or undecided < _FEW_UNDECIDED:
             return False
+        if tally.is_unknown(part):
+            return True
         if tally.told_together >= (1 if rule.state == "active" else _TOGETHER):
             return False
         agree = tally.totals().agree
         if rule.state == "active":  # after a restart, pages are in doubt that were the same before
-            return agree >= rule.agree and tally.undecided > _TOO_MANY_UNDECIDED * agree
-        return tally.undecided > _MOST_UNDECIDED * agree or depends_on_value(tally)
+            return agree >= rule.agree and undecided > _TOO_MANY_UNDECIDED * agree
+        return undecided > _MOST_UNDECIDED * agree or depends_on_value(tally)
 
     def _is_doubtful(self, rule: TrackedRule) -> bool:
         """Return True if the evidence of an inactive rule is too little, or only seems enough.

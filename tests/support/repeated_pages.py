@@ -1,34 +1,59 @@
 """Answers that a learner is given, and pages that it asks for again where it has to."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.content.sketch import encoded_sketch, hashes_of
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.memory.archive import Archive
 from canonry.crawler.learn.news import Answered, Moved
 
 Site: TypeAlias = dict[str, Callable[[], bytes]]  # what answers, by URL
 
 
+def _type(body: bytes) -> str:
+    return "application/octet-stream" if body.startswith(b"%") else "text/html"
+
+
 def answered(url: str, body: bytes, at: float = 0.0) -> Answered:
-    """Return the answer of a page of text."""
-    return Answered(url, str(hash(body)).encode(), at, sketch=encoded_sketch(body, "text/html"))
+    """Return the answer of a page of text; of one that is not, if its body begins with "%"."""
+    return Answered(url, str(hash(body)).encode(), at, sketch=encoded_sketch(body, _type(body)))
 
 
 def answer_again(one: Learner, url: str, body: bytes) -> None:
-    """Give a learner the answer of a page of text that it has asked for again."""
+    """Give a learner the answer of a page that it has asked for again."""
     news = answered(url, body)
-    one.observe_again(url, news.digest, news.sketch, hashes_of(body, "text/html"))
+    one.observe_again(url, news.digest, news.sketch, hashes_of(body, _type(body)))
 
 
-def decided(news: Iterable[Answered | Moved]) -> Learner:
-    """Return a learner that has decided after each answer."""
-    one = Learner(thresholds.load(), registrable)
+def answer_as_before(one: Learner, known: Mapping[str, Answered]) -> None:
+    """Give a learner the answers of h.example that it asks for again: they are as before.
+
+    Args:
+        one: the learner.
+        known: the answers, by URL.
+    """
+    for url in one.pages_to_repeat("h.example"):
+        one.observe_again(url, known[url].digest, known[url].sketch)
+
+
+def decided(news: Iterable[Answered | Moved], archive: Archive | None = None) -> Learner:
+    """Return a learner that has decided after each answer; nothing changes by itself.
+
+    Args:
+        news: the answers.
+        archive: what the learner can ask for more.
+    """
+    one = Learner(thresholds.load(), registrable, archive)
+    known: dict[str, Answered] = {}
     for item in news:
+        if isinstance(item, Answered):
+            known[item.url] = item
         one.observe(item)
         one.decide(item.at)
+        answer_as_before(one, known)
     return one
 
 

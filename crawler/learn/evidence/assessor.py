@@ -109,6 +109,10 @@ class Assessor:
             site.repeated[url] = True
         fact = site.known.facts.get(url)
         if fact is None or fact.sketch is None or sketch is None:
+            if fact is not None and fact.sketch is sketch:
+                self._add_file_again(site, fact, digest)
+            if url in site.apart:
+                site.known.read.give_up(url)
             return
         first, second = Sketch.decode(fact.sketch), Sketch.decode(sketch)
         if is_another_page(first, second):
@@ -120,13 +124,25 @@ class Assessor:
                 site.repeat_at = 0  # when a crawl ends, nothing else answers any more
             self._judge_compared(name, site, url)
             return
-        kind = site.known.kinds.of(fact.sketch)
+        kind = site.known.kinds.of(url, fact.sketch)
         if not kind.add_repeat(is_same=fact.digest == digest):
             return
         before = site.known.text.generation
         site.known.text.twice(url, first, second)
         if site.known.text.generation != before:
             self._outdated.setdefault(name, site.answers)
+
+    def _add_file_again(self, site: KnownSite, fact: Fact, digest: bytes) -> None:
+        """Add the answer of a page that is not text and was fetched twice.
+
+        If it differs from itself, others of its kind that differ speak against no rule any more.
+        """
+        kind = site.known.kind_of(fact)
+        if kind is not None:
+            is_first = not kind.varied
+            kind.add_repeat(is_same=fact.digest == digest)
+            if is_first and kind.varied:
+                self.judge_site(site)
 
     def add_missing(self, name: str, digest: bytes, sketch: bytes | None) -> None:
         """Add the answer of a site, with status 200, for what does not exist."""

@@ -7,7 +7,7 @@ select, and has to be better than chance: of enough values, one meets no excepti
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from canonry.crawler.learn.evidence.assessor import Assessor
 from canonry.crawler.learn.evidence.mixes import is_about_names
 from canonry.crawler.learn.evidence.verdicts import of_all_values
 from canonry.crawler.learn.memory.known_site import KnownSite
-from canonry.crawler.learn.tallies.stances import ANSWERS, FOR, OPEN
+from canonry.crawler.learn.tallies.stances import ANSWERS, FOR, OPEN, Stance
 from canonry.crawler.learn.tallies.tally import RuleTally
 
 _SUPPORT = 3  # pages with a value, before a rule about it is looked for
@@ -63,11 +63,12 @@ def depends_on_value(tally: RuleTally) -> bool:
     """Return True if no page agrees that has one value of a parameter, and others do, not by luck.
 
     Where much changes by itself, no page may be another one for certain. Then of a list, its first
-    page agrees, and of the others nothing is known.
+    page agrees, and of the others nothing is known. A page of which nothing can be known, since it
+    is not text, is not like the others, whatever its value.
     """
     if not is_about_names(tally.rewrite):
         return False
-    by_value = _by_value(tally)
+    by_value = _by_value(tally, OPEN - {Stance.UNKNOWN})
     together = _together(by_value)
     return any(
         len(by_value) * _chance(here, together.without(here)) < _RARE
@@ -113,8 +114,13 @@ def _is_by_chance(by_value: Mapping[str, _Pages], field: str) -> bool:
     return not sum(here) or not others.do_not or _chance(others, here) > _CHANCE
 
 
-def _by_value(tally: RuleTally) -> dict[str, _Pages]:
-    """Return what the pages say that have a rule's parameters, by the fields that they are in."""
+def _by_value(tally: RuleTally, are_open: Container[Stance] = OPEN) -> dict[str, _Pages]:
+    """Return what the pages say that have a rule's parameters, by the fields that they are in.
+
+    Args:
+        tally: of the rule.
+        are_open: what pages say of which it is not known whether they agree.
+    """
     agree, disagree, undecided = Counter[str](), Counter[str](), Counter[str]()
     names, against = tally.rewrite.old, tally.against() - ANSWERS
     for url in tally.results:
@@ -123,7 +129,7 @@ def _by_value(tally: RuleTally) -> dict[str, _Pages]:
             disagree[_value_in(url, names)] += 1
         elif stance in FOR:
             agree[_value_in(url, names)] += 1
-        elif stance in OPEN:
+        elif stance in are_open:
             undecided[_value_in(url, names)] += 1
     values = sorted(agree.keys() | disagree.keys() | undecided.keys())
     return {value: _Pages(agree[value], disagree[value], undecided[value]) for value in values}

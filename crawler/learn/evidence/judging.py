@@ -56,7 +56,8 @@ class Judge:
         stance, found = said.stance, said.found
         is_compared = found not in {"", url}
         is_open = stance is Stance.NOTHING or stance in ANSWERS
-        in_doubt = is_compared and is_open and len(tally.doubts) < DOUBTS
+        may_tell = is_compared and is_open and stance is not Stance.UNKNOWN
+        in_doubt = may_tell and len(tally.doubts) < DOUBTS
         if tally.stance(url) is stance and not in_doubt:
             return
         path = counted_path(tally.rewrite, Parts.of(url), tally.results[url])

@@ -29,7 +29,6 @@ _SETS = 3  # of names with such rules, before one about any mix of them is looke
 _TOGETHER = 3  # pages that agree and have two names at once
 _MOST_ACROSS = 64  # pairs of pages that are remembered
 _COMPARED = 256  # pairs that are compared in a site in any case; and one for each answer
-_CONTRARY = 4  # URLs against a mix, before it is known which of its names select
 _MOST_CONTRARY = 64  # such URLs that are looked at
 _OFTEN = 3  # pairs that differ in a name, for it to seem to select nothing
 
@@ -147,8 +146,6 @@ def _that_select(site: KnownSite, tally: RuleTally) -> Iterator[Collection[str]]
         other = site.compared_with(tally, url)
         if other is not None:
             left.append(names & set(map(query.name, _fields_of(url) ^ _fields_of(other.url))))
-    if len(left) < _CONTRARY:
-        return
     while left := list(filter(None, left)):
         often = Counter(name for differ in left for name in differ)
         most = max(often.values())

@@ -144,20 +144,14 @@ def _of_pair(facts: Facts, rewrite: Rewrite, fact: Fact, other: Fact) -> Judgeme
     page = facts.fact(end)
     if page is None or not page.is_page:
         return _NOTHING
-    said = _compared(facts, rewrite, fact, page)
-    if said.stance is Stance.NOTHING and fact.digest != page.digest:
-        return said._replace(stance=Stance.IN_DOUBT, found=page.url)  # but no redirect either
-    return said
+    return _compared(facts, rewrite, fact, page)
 
 
 def _of_page(facts: Facts, tally: RuleTally, fact: Fact, result: str) -> Judgement:
     """Return what a page says if nothing is known of the URL that the rule makes of it."""
     reference = facts.reference(tally.members.get(result, ()))
     if reference is not None and reference.url != fact.url:
-        said = _compared(facts, tally.rewrite, fact, reference)
-        if said.stance is Stance.NOTHING and fact.digest != reference.digest:
-            return said._replace(stance=Stance.IN_DOUBT, found=reference.url)
-        return said
+        return _compared(facts, tally.rewrite, fact, reference)
     if _names(facts, tally.rewrite, fact):
         return Judgement(Stance.NAMED, result)
     stance = Stance.OTHER if _keeps(facts, tally.rewrite, fact) else Stance.ALONE
@@ -179,7 +173,16 @@ def beside(facts: Facts, tally: RuleTally, url: str) -> Difference:
 
 
 def _compared(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgement:
-    """Return what a page says by its content, and by its canonical link."""
+    """Return what a page says by its content, and by its canonical link; or that it is open."""
+    said = _by_content_or_link(facts, rewrite, fact, page)
+    if said.stance is not Stance.NOTHING or fact.digest == page.digest:
+        return said
+    is_text = not (fact.sketch is page.sketch is None)
+    return said._replace(stance=Stance.IN_DOUBT if is_text else Stance.UNKNOWN, found=page.url)
+
+
+def _by_content_or_link(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) -> Judgement:
+    """Return what a page says by its content, or by its canonical link, if that is known."""
     if _names(facts, rewrite, fact):
         return Judgement(_of_named(facts, fact, page), page.url)
     if _keeps(facts, rewrite, fact) and not _are_one(facts, fact, page):

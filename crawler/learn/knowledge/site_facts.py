@@ -83,7 +83,7 @@ class SiteFacts:
         text: what the site's pages have in common, and what changes by itself.
         values: of parameters in queries, by name.
         missing: the digest of the body that the site answers with for what does not exist.
-        kinds: of pages of text: whether they change by themselves.
+        kinds: of pages: whether they change by themselves.
         return_links: parameters that name the page which a link stands on.
         read: the pages that were asked again to see whether they are others.
 
@@ -117,7 +117,7 @@ class SiteFacts:
             return (fact.url,)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(fact.sketch)
-            self.kinds.of(fact.sketch)  # the site has this kind, from now on
+        self.kinds.of(fact.url, fact.sketch)  # the site has this kind, from now on
         return (fact.url, *self._file(fact, parts))
 
     def only(self, kept: Container[str]) -> Self:
@@ -178,8 +178,8 @@ class SiteFacts:
         if len(body.names) > _TELLING:
             earlier, body.pages = body.pages, ()
             return earlier
-        if body.pages and fact.sketch is not None:
-            self.kinds.of(fact.sketch).add_equal()
+        if body.pages:
+            self.kinds.of(fact.url, fact.sketch).add_equal()
         if len(body.pages) < _MOST_EQUAL:
             body.pages += (fact.url,)
         return ()
@@ -253,8 +253,8 @@ class SiteFacts:
         return digest != self.missing and not several
 
     def kind_of(self, fact: Fact) -> Steadiness | None:
-        """Return whether pages of the kind of a page change by themselves; None if not of text."""
-        return None if fact.sketch is None else self.kinds.of(fact.sketch)
+        """Return whether pages of the kind of a page change by themselves; None if it is none."""
+        return self.kinds.of(fact.url, fact.sketch) if fact.is_page else None
 
     def are_others(self, one: Fact, other: Fact) -> bool:
         """Return True if the content of two pages clearly differs."""
@@ -269,7 +269,7 @@ class SiteFacts:
         if one.sketch is None or other.sketch is None or one.digest == other.digest:
             return ChangedText.NOTHING
         here, there = Sketch.decode(one.sketch), Sketch.decode(other.sketch)
-        if _words(here) == _words(there) or not self._show_others(one.sketch, other.sketch):
+        if _words(here) == _words(there) or not self._show_others(one, other):
             return ChangedText.NOTHING
         return ChangedText.NUMBERS if here.text == there.text else ChangedText.WORDS
 
@@ -283,10 +283,18 @@ class SiteFacts:
             return Comparison(True if self.is_telling(one.digest) else None)
         if one.sketch is None or other.sketch is None:
             # Neither is text; or one was fetched before sketches were kept.
-            comparable = one.sketch is other.sketch is None
-            another = comparable and self.missing not in {one.digest, other.digest}
-            return Comparison(False if another else None)
+            return Comparison(False if self._are_other_files(one, other) else None)
         return self._compare_texts(one, one.sketch, other, other.sketch)
+
+    def _are_other_files(self, one: Fact, other: Fact) -> bool:
+        """Return True if two pages are not text, and nothing of their kind changes by itself.
+
+        Where something does, nobody knows whether they differ in anything else.
+        """
+        comparable = one.sketch is other.sketch is None
+        if not comparable or self.missing in {one.digest, other.digest}:
+            return False
+        return not any(self.kinds.of(page.url, None).varied for page in (one, other))
 
     def _compare_texts(self, one: Fact, its: bytes, other: Fact, theirs: bytes) -> Comparison:
         """Compare two pages of text by their sketches."""
@@ -300,7 +308,7 @@ class SiteFacts:
             return found
         # Other words, or numbers, are another page, too, if its own are too few for a comparison.
         may_be_other = found.in_doubt or _words(here) != _words(there)
-        if may_be_other and self._show_others(its, theirs):
+        if may_be_other and self._show_others(one, other):
             return Comparison(same=False)
         return found._replace(apart=self.apart(one.url, other.url))
 
@@ -324,10 +332,10 @@ class SiteFacts:
         """Return whether two pages that were read are others; None if that is not known yet."""
         return self.read.are_others(one, other, self.text)
 
-    def _show_others(self, one: bytes, other: bytes) -> bool:
+    def _show_others(self, one: Fact, other: Fact) -> bool:
         """Return True if pages of one kind are others if they differ: so many are the same."""
-        kind = self.kinds.of(one)
-        return kind.shows_others and kind is self.kinds.of(other)
+        kind = self.kinds.of(one.url, one.sketch)
+        return kind.shows_others and kind is self.kinds.of(other.url, other.sketch)
 
 
 def _words(page: Sketch) -> tuple[int, bytes]:

@@ -1,16 +1,25 @@
 """Steadiness: whether the pages of one kind on a site seem to change by themselves. Pure.
 
-There are two kinds: with a heading, and without. A site's pages may show how long they took, while
-its exports are the same to the byte each time. So one kind says nothing of the other.
+Pages of text are of two kinds: with a heading, and without. A site's pages may show how long they
+took, while its exports are the same to the byte each time. So one kind says nothing of the other.
+
+Pages that are not text are of a kind for each ending of a name: a site may write the date into each
+PDF that it makes, and never change an image. They cannot be compared but to the byte. So they seem
+steady until one of the kind differs from itself.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 from canonry.crawler.content.sketch import has_heading
 
 _STEADY = 4  # pages with the body of others, before a page with another body is another page
 _VARIED = 2  # pages that differed from themselves, before equal pages prove nothing
+_ENDINGS = 16  # of names, on one site
+_LONGEST = 5  # characters of an ending
 
 
 @dataclass(slots=True, eq=False)  # each kind is itself, whatever it counts
@@ -55,29 +64,37 @@ class Steadiness:
 
 
 class KindsOfPages:
-    """The steadiness of a site's pages of text, by kind."""
+    """The steadiness of a site's pages, by kind."""
 
     def __init__(self) -> None:
         """Start without pages."""
-        self._kinds: dict[bool, Steadiness] = {}
+        self._of_text = defaultdict[bool, Steadiness](Steadiness)
+        self._files = defaultdict[str, Steadiness](partial(Steadiness, is_steady=True))
 
-    def of(self, sketch: bytes) -> Steadiness:
+    def of(self, url: str, sketch: bytes | None) -> Steadiness:
         """Return the steadiness of the pages that are of the kind of a page.
 
         Args:
-            sketch: that page's, encoded.
+            url: that page's identity.
+            sketch: of its text, encoded; None if it is not text.
         """
-        name = has_heading(sketch)
-        kind = self._kinds.get(name)
-        if kind is None:
-            kind = self._kinds[name] = Steadiness()
-        return kind
+        if sketch is not None:
+            return self._of_text[has_heading(sketch)]
+        ending = _ending(url)
+        is_known = ending in self._files or len(self._files) < _ENDINGS
+        return self._files[ending if is_known else ""]
 
     def __iter__(self) -> Iterator[Steadiness]:
         """Yield the steadiness of each kind that the site has."""
-        return iter(self._kinds.values())
+        return chain(self._of_text.values(), self._files.values())
 
     @property
     def all_steady(self) -> bool:
         """Return True if no page of text seems to change by itself."""
-        return bool(self._kinds) and all(kind.is_steady for kind in self)
+        return bool(self._of_text) and all(kind.is_steady for kind in self._of_text.values())
+
+
+def _ending(url: str) -> str:
+    """Return what follows the last dot of a URL's last path segment; "" if that is no ending."""
+    _name, dot, ending = url.partition("?")[0].rpartition("/")[2].rpartition(".")
+    return ending.lower() if dot and ending.isalnum() and len(ending) <= _LONGEST else ""

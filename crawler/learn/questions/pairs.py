@@ -122,13 +122,13 @@ def _latest(site: KnownSite, tally: RuleTally) -> Iterator[_Pair]:
 def _unasked(site: KnownSite, tally: RuleTally, urls: Iterable[str]) -> Iterator[tuple[Fact, Fact]]:
     """Yield the pages at some URLs, each with that which it was compared with.
 
-    Those are left out of which one was read already, and of pages whose names lead to one, all but
-    one.
+    Those are left out of which one was read already, or is not text; and of pages whose names lead
+    to one, all but one.
     """
     results: set[str] = set()
     for url in urls:
         page, other = site.known.facts.get(url), site.compared_with(tally, url)
-        if page is None or other is None:
+        if page is None or other is None or page.sketch is None or other.sketch is None:
             continue
         result = tally.results[url]
         if site.apart.isdisjoint((url, other.url)) and result not in results:

@@ -177,7 +177,7 @@ def _more_if_large(site: KnownSite) -> int:
 
 def _still_left(site: KnownSite) -> int:
     """Return how many more pages may be asked twice that lie where nothing ever changed."""
-    asked = sum(map(site.known.text.is_still, site.repeated))
+    asked = sum(map(site.known.text.is_still, _texts_asked(site)))
     return 2 * _STEADY_REPEATS + _more_if_large(site) - asked
 
 
@@ -186,14 +186,25 @@ def _repeats_left(site: KnownSite) -> int:
     if site.known.kinds.all_steady:
         return -_MORE_REPEATS
     others = site.apart | site.heard
-    asked = sum(url not in others and not site.known.text.is_still(url) for url in site.repeated)
+    is_still = site.known.text.is_still
+    asked = sum(url not in others and not is_still(url) for url in _texts_asked(site))
     return _REPEATS + _more_if_large(site) - asked
+
+
+def _texts_asked(site: KnownSite) -> Iterator[str]:
+    """Yield the URLs that were asked twice, but for pages that are known not to be text."""
+    for url in site.repeated:
+        fact = site.known.facts.get(url)
+        if fact is None or fact.sketch is not None:
+            yield url
 
 
 def _unrepeated(
     site: KnownSite, urls: Iterable[str], looked: Iterator[int], *, steady: bool = False
 ) -> Iterator[Fact]:
-    """Yield the pages of text at some URLs that were asked once.
+    """Yield the pages at some URLs that were asked once, and of which a second answer tells more.
+
+    Of pages that are not text, no more is to be learned than that one differs from itself.
 
     Args:
         site: the site.
@@ -207,11 +218,13 @@ def _unrepeated(
         fact = site.known.facts.get(url)
         if fact is not None and url not in site.repeated:
             kind = site.known.kind_of(fact)
-            if (
-                kind is not None
-                and kind.is_steady == steady
-                and not (left_still <= 0 and site.known.text.is_still(url))
-            ):
+            if kind is None or kind.is_steady != steady:
+                continue
+            if fact.sketch is None:
+                tells_more = steady
+            else:
+                tells_more = left_still > 0 or not site.known.text.is_still(url)
+            if tells_more:
                 yield fact
 
 

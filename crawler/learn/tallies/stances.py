@@ -27,17 +27,19 @@ class Stance(IntEnum):
     APART = 11  # that was not known; what differs stayed, when both were asked again
     TOGETHER = 12  # that was not known; all that differs has changed, when both were asked again
     MASKED = 13  # that is not known, but only since many numbers change, and some of these differ
+    UNKNOWN = 14  # nobody can tell: it is not text, and its kind changes by itself
 
 
 BY_LINK = frozenset({Stance.NAMED, Stance.NAMED_SAME, Stance.RENUMBERED, Stance.REWORDED})
 BY_CONTENT = frozenset({Stance.SAME, Stance.TOGETHER, Stance.MASKED})
 FOR = BY_LINK | {Stance.SAME, Stance.TOGETHER, Stance.MOVED}  # but for `StanceCounts.speaks_for`
 # It may be the same as another or not.
-OPEN = frozenset({Stance.IN_DOUBT, Stance.APART, Stance.MASKED})
+OPEN = frozenset({Stance.IN_DOUBT, Stance.APART, Stance.MASKED, Stance.UNKNOWN})
 ANSWERS = OPEN | {Stance.ALONE}  # against it, where the site redirects
 DECIDED = FOR | {Stance.OTHER}  # a URL that says this is no question any more
 
 _APART = 2  # paths; one may show the same by chance, twice
+_ALL_UNKNOWN = 6  # paths of a part of which nothing else is known, before that is an objection
 _READ = 8  # paths that are together, before what the noise may hide is no objection any more
 _NONE: Counter[Stance] = Counter()
 
@@ -84,9 +86,9 @@ class StanceCounts:
                     self._by_part[part].pop(stance, None)
         self._evidence.clear()
 
-    def number(self, stance: Stance) -> int:
-        """Return how many paths of the whole site say something."""
-        return self._by_part.get("", _NONE).get(stance, 0)
+    def number(self, stance: Stance, part: str = "") -> int:
+        """Return how many paths of the whole site, or of a part of it, say something."""
+        return self._by_part.get(part, _NONE).get(stance, 0)
 
     @property
     def are_read(self) -> bool:
@@ -145,6 +147,18 @@ class StanceCounts:
     def directories(self) -> list[str]:
         """Return the parts of the site in which paths say something: their first directories."""
         return [part for part in self._by_part if part not in {"", _ROOT}]
+
+    def is_unknown(self, part: str = "") -> bool:
+        """Return True if nothing speaks for the rule in a part of the site, nor can be known there.
+
+        Args:
+            part: that part; "" if it may be any.
+        """
+        return self.number(Stance.UNKNOWN) >= _ALL_UNKNOWN and any(
+            count[Stance.UNKNOWN] >= _ALL_UNKNOWN and not self.evidence(one).agree
+            for one, count in self._by_part.items()
+            if one and part in {"", one}
+        )
 
     def where_it_holds(self) -> Counts:
         """Return the evidence of the parts of the site in which no more speaks against than for.

@@ -328,6 +328,15 @@ class RuleTally:
         """Return the parts of the site that have verdicts: the first directories of paths."""
         return self._counts.directories()
 
+    def undecided_for(self, part: str) -> int:
+        """Return how many paths are open, but for what nobody can know in other parts."""
+        number = self._counts.number
+        return self.undecided - number(Stance.UNKNOWN) + number(Stance.UNKNOWN, part)
+
+    def is_unknown(self, part: str = "") -> bool:
+        """Return True if nothing can be known of the rule in a part of the site, or in any part."""
+        return self._counts.is_unknown(part)
+
     def where_it_holds(self) -> Counts:
         """Return the evidence of the parts of the site in which no more speaks against than for."""
         return self._counts.where_it_holds()

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from support.made_pages import page
 from support.records import Records
+from support.repeated_pages import answer_as_before
 
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.content.sketch import encoded_sketch
@@ -80,7 +81,11 @@ def test_a_name_is_held_against_a_page_that_is_forgotten() -> None:
     one.observe(names(range(40), "?ref=1"))
     rule = one.rule("parameter-irrelevant")
     assert (rule.state, rule.agree) == ("active", 50)
-    one.observe(names(range(100, 102), "?ref=1", other=True))
+    others = {item.url: item for item in names(range(100, 102), "?ref=1", other=True)}
+    for item in others.values():
+        one.observe([item])
+        answer_as_before(one.learner, others)
+    one.observe(names([40], "?ref=1"))
     assert (rule.state, rule.disagree) == ("revoked", 2)
     assert rule.against[0] == (f"{H}/d2/p100?ref=1", f"{H}/d2/p100")
 

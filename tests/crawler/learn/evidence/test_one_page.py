@@ -3,11 +3,9 @@
 import random
 
 import pytest
+from support.repeated_pages import decided
 
-from canonry.crawler.admission.scope import registrable
 from canonry.crawler.content.sketch import encoded_sketch
-from canonry.crawler.learn.learner import Learner
-from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.memory.archive import NoArchive
 from canonry.crawler.learn.news import Answered, Moved
 
@@ -53,10 +51,7 @@ def learned(
     news: list[News], archive: type[NoArchive] = _Linked
 ) -> dict[str, tuple[str, int, int]]:
     """Return the state and evidence of the rules about one page, by that page."""
-    one = Learner(thresholds.load(), registrable, archive())
-    for item in news:
-        one.observe(item)
-        one.decide(item.at)
+    one = decided(news, archive())
     rules = [rule for rule in one.rules("h.example") if rule.rewrite.family == SAID]
     return {rule.rewrite.new: (rule.state, rule.agree, rule.disagree) for rule in rules}
 
@@ -91,8 +86,8 @@ def test_a_page_with_the_parameter_that_is_another_page_contradicts() -> None:
     assert learned(news)["/login"][0] != "active"
     late = [*forms(70), Answered(f"{H}/login?next=/p99", b"the second step", 99.0)]
     assert learned(late)["/login"][0] == "suspended"
-    later = [*late, Answered(f"{H}/login?next=/p98", b"the third step", 100.0)]
-    assert learned(later)["/login"][0] == "revoked"
+    later = [*late, Answered(f"{H}/login?next=/p98", b"the third step", 100.0), *forms(72)[70:]]
+    assert learned(later)["/login"][0] == "revoked", "both were asked twice, and are as before"
 
 
 def test_pages_to_print_stay_apart() -> None:

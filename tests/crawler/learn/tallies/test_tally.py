@@ -6,12 +6,15 @@ from canonry.crawler.learn.tallies.tally import RuleTally
 
 
 def tally_of(**stances: str) -> RuleTally:
-    """Return a tally: for each part of a site a letter for each path, m for moved, o for other."""
+    """Return a tally: for each part of a site a letter for each path, m for moved, o for other.
+
+    And u for what nobody can know.
+    """
     found = RuleTally(Rewrite("h.example", "trailing-slash", new="slash"))
     for part, said in stances.items():
         for n, letter in enumerate(said):
             path = f"/{n}" if part == "root" else f"/{part}/{n}"
-            stance = {"m": Stance.MOVED, "o": Stance.OTHER}[letter]
+            stance = {"m": Stance.MOVED, "o": Stance.OTHER, "u": Stance.UNKNOWN}[letter]
             found.set(f"http://h.example{path}", path, stance)
     return found
 
@@ -22,6 +25,12 @@ def test_a_rule_does_not_hold_where_more_speaks_against_it() -> None:
     assert one.where_it_holds()[:2] == (11, 2)
     assert tally_of(docs="mmm", shop="oo").where_it_holds()[:2] == (3, 0)
     assert RuleTally(one.rewrite).where_it_holds()[:2] == (0, 0)
+
+
+def test_of_a_part_nothing_can_be_known_if_only_such_pages_lie_there() -> None:
+    one = tally_of(docs="m" * 9, news="uuuuum", shop="uuuuuu", root="uuuuu")
+    assert [one.is_unknown(part) for part in ("", "/docs/", "/shop/")] == [True, False, True]
+    assert not tally_of(docs="m" * 9, news="uuuuuum", shop="uuuuu").is_unknown()
 
 
 def test_paths_in_no_directory_are_a_part_without_a_name() -> None:
