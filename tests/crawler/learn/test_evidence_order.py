@@ -72,7 +72,8 @@ def outcomes(draw: st.DrawFn) -> list[News]:
     some = st.lists(st.sampled_from((*_NAMES, "http")), min_size=1, max_size=3, unique=True)
     names = draw(some | st.just([*_MIXED]))
     habits = {name: draw(st.sampled_from(_TREATS)) for name in names}
-    count = draw(st.sampled_from((5, 9, 14, 20, 32)))
+    most = 48 if names == [*_MIXED] else 32  # each parameter of a mix needs more pages
+    count = draw(st.sampled_from((5, 9, 14, 20, most)))
     rare = draw(st.sampled_from((0.0, 0.0, 0.02, 0.3)))
     rng = random.Random(draw(st.integers(0, 1 << 30)))
     news: list[News] = []
