@@ -251,9 +251,9 @@ class Decider:
         it is, too, in a part of the site where no page is text, and each answer is another one.
         """
         tally, part = self._book.tally_of(rule), part_of(rule.rewrite)
-        by_content = rule.agree > rule.moved
-        undecided = 0 if tally is None else tally.undecided_for(part)
-        if not by_content or tally is None or undecided < _FEW_UNDECIDED:
+        if tally is None or rule.agree <= rule.moved:  # it does not rest on content
+            return False
+        if (undecided := tally.undecided_for(part)) < _FEW_UNDECIDED:
             return False
         if tally.is_unknown(part):
             return True

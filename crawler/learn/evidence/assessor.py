@@ -109,7 +109,7 @@ class Assessor:
             site.repeated[url] = True
         fact = site.known.facts.get(url)
         if fact is None or fact.sketch is None or sketch is None:
-            if fact is not None and fact.sketch is sketch:
+            if fact is not None and fact.sketch is sketch is None:
                 self._add_file_again(site, fact, digest)
             if url in site.apart:
                 site.known.read.give_up(url)
@@ -122,7 +122,7 @@ class Assessor:
             if hashes is not None:
                 site.known.read.add(url, PageReading.of(hashes))
                 site.repeat_at = 0  # when a crawl ends, nothing else answers any more
-            self._judge_compared(name, site, url)
+                self._judge_compared(name, site, url)
             return
         kind = site.known.kinds.of(url, fact.sketch)
         if not kind.add_repeat(is_same=fact.digest == digest):

@@ -3,8 +3,8 @@
 Where links have any of eight such parameters, there are 255 sets of them beside one identifier, and
 each needs a rule of its own. Rules about some of the sets show which names are worth a rule about
 all of them; and so do two pages that seem to be the same, each with parameters that the other one
-lacks. A mix only speaks of names that were each found to select nothing as often as a rule about
-one parameter needs, and that were seen together: two may select only with each other.
+lacks. A mix only speaks of names that were each found to select nothing, on more pages than a rule
+about one parameter needs, and that were seen together: two may select only with each other.
 """
 
 from collections import Counter, defaultdict
@@ -29,7 +29,7 @@ _SETS = 3  # of names with such rules, before one about any mix of them is looke
 _TOGETHER = 3  # pages that agree and have two names at once
 _MOST_ACROSS = 64  # pairs of pages that are remembered
 _COMPARED = 256  # pairs that are compared in a site in any case; and one for each answer
-_MOST_CONTRARY = 64  # such URLs that are looked at
+_MOST_CONTRARY = 64  # URLs against a mix that are looked at
 _OFTEN = 3  # pairs that differ in a name, for it to seem to select nothing
 
 
@@ -140,12 +140,13 @@ def _that_select(site: KnownSite, tally: RuleTally) -> Iterator[Collection[str]]
     Each such page differs in one of them from the page that it was compared with. They are those
     in which most of the pages differ; then those of the pages that do not; and so on.
     """
-    names = set(tally.rewrite.old.split("&"))
     left: list[set[str]] = []
     for url in islice(tally.contrary(), _MOST_CONTRARY):
         other = site.compared_with(tally, url)
         if other is not None:
-            left.append(names & set(map(query.name, _fields_of(url) ^ _fields_of(other.url))))
+            here = set(selecting_fields(tally.rewrite, url))
+            there = set(selecting_fields(tally.rewrite, other.url))
+            left.append(set(map(query.name, here ^ there)))
     while left := list(filter(None, left)):
         often = Counter(name for differ in left for name in differ)
         most = max(often.values())
@@ -176,11 +177,6 @@ def has_one_that_may_select(site: KnownSite, said: Rewrite, *, is_certain: bool)
         return False
     select = selecting_beside(site, said.beside)
     return any(select[name] or not is_certain for name in said.old.split("&") if name in select)
-
-
-def _fields_of(url: str) -> set[str]:
-    """Return the fields of a URL's query."""
-    return set(query.fields(url.partition("?")[2]))
 
 
 def _still_the_same(site: KnownSite) -> list[Rewrite]:
