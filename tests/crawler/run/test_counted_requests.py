@@ -95,7 +95,10 @@ def test_the_counts_of_a_run_add_up_to_what_the_server_got(
     assert sum(run[name] for name in _COUNTS) == shop.asked.total() - shop.asked["/robots.txt"]
     again = shop.asked.total() - len(shop.asked)
     missing = sum(not _is_there(target) for target in shop.asked)
-    assert (missing, run["retries"]) == (1, 0)
+    if answer_again is _again:  # else nobody knows what changes, and two pages agree by chance
+        assert missing == 1, "a page that cannot exist is asked for, once two pages agree"
+    assert missing <= 1
+    assert run["retries"] == 0
     assert run["probes"] == again + missing > missing
 
 
