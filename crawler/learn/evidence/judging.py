@@ -75,10 +75,8 @@ class Judge:
                 if at is None:
                     at = max(_at(view, url), _at(view, found))
                 more, against = rule.update(tally.totals(part), at, predicted=is_new)
-                if more:
-                    self._show(rule, tally, url, found, agrees=True, is_more=more > 0)
-                if against:
-                    self._show(rule, tally, url, found, agrees=False, is_more=against > 0)
+                self._show(rule, tally, url, found, agrees=True, change=more)
+                self._show(rule, tally, url, found, agrees=False, change=against)
                 self._book.mark_changed(rule)
 
     def _show(
@@ -89,18 +87,20 @@ class Judge:
         found: str,
         *,
         agrees: bool,
-        is_more: bool,
+        change: int,
     ) -> None:
-        """Let a rule name what speaks for it, or against it, after a URL has changed how much.
+        """Let a rule name what speaks for it, or against it, after a URL has changed what it says.
 
-        It may be other URLs, which count only since this one says what it does.
+        What other URLs say may count only since then, or no more.
         """
         part = part_of(rule.rewrite)
-        if is_more and tally.counts(url, part, agrees=agrees):
+        for one, _found in [*(rule.samples if agrees else rule.against)]:
+            may_count_no_more = one == url or (change < 0 and one in tally.results)
+            if may_count_no_more and not tally.counts(one, part, agrees=agrees):
+                rule.withdraw_sample(one, agrees=agrees)
+        if change > 0 and tally.counts(url, part, agrees=agrees):
             rule.add_sample(url, found, agrees=agrees)
-        elif not is_more:
-            rule.withdraw_sample(url, agrees=agrees)
-        if not rule.shows_enough(agrees=agrees):
+        if change and not rule.shows_enough(agrees=agrees):
             at_hand = (one for one in tally.that_count(part, agrees=agrees) if lies_in(one, part))
             for one in islice(at_hand, SAMPLES):
                 name = site_in(one)
