@@ -31,7 +31,7 @@ from canonry.crawler.learn.memory.known_site import KnownSite
 from canonry.crawler.learn.memory.site_memory import SiteMemory
 from canonry.crawler.learn.questions import repeats
 from canonry.crawler.learn.questions.copies import differ_elsewhere
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.tracked_rule import Hindrance, TrackedRule
 
 # Paths of which it is not known what they say, for each that agrees: with more, a rule does not
 # become active, and an active one is suspended. Of a few nothing follows.
@@ -170,24 +170,45 @@ class Decider:
         return StateChange(rule, before)
 
     def _next_state(self, rule: TrackedRule) -> RuleState:
-        """Return the state that a rule's evidence puts it in."""
+        """Return the state that a rule's evidence puts it in; note on it what holds it back."""
         family = rule.rewrite.family
         state = next_state(rule, self._thresholds.family[family], self.priors[family])
         if state == "revoked" and rule.state == "suspended" and self.may_be_noise(rule):
             return "suspended"
         if state != "active":
             return state
-        in_part = rule.rewrite.below != "/"
-        if (
-            (in_part and self._has_exceptions(rule))
-            or self._has_one_that_selects(rule)
-            or self._differs_elsewhere(rule)
-            or self._is_undecided(rule)
-        ):
+        rule.held_back = self._what_contradicts(rule)
+        if rule.held_back is not None:
             return "suspended" if rule.state == "active" else rule.state
-        if self._is_covered(rule) or self._is_doubtful(rule) or self._is_unsupported(rule):
-            return rule.state
-        return state
+        if rule.state != "active":
+            rule.held_back = self._what_is_missing(rule)
+        return state if rule.held_back is None else rule.state
+
+    def _what_contradicts(self, rule: TrackedRule) -> Hindrance | None:
+        """Return why a rule with evidence enough must not act, if it does already or not."""
+        if rule.rewrite.below != "/" and self._has_exceptions(rule):
+            return "exceptions"
+        if self._has_one_that_selects(rule):
+            return "selects"
+        if self._differs_elsewhere(rule):
+            return "copies-differ"
+        return "undecided" if self._is_undecided(rule) else None
+
+    def _what_is_missing(self, rule: TrackedRule) -> Hindrance | None:
+        """Return why an inactive rule with evidence enough does not act yet.
+
+        The evidence may only seem enough; and for a part of a site it is too little if all parts
+        in which the rule holds do not prove it.
+        """
+        if self._is_covered(rule):
+            return "covered"
+        if rule.rewrite.below != "/" and not self._is_proven_by_parts(rule):
+            return "parts"
+        if self._book.is_doubtful(rule):
+            return "unlike"
+        if is_by_chance(self._memory.site(rule.rewrite.host), rule.rewrite):
+            return "chance"
+        return "unproven" if self._is_unsupported(rule) else None
 
     def may_be_noise(self, rule: TrackedRule) -> bool:
         """Return True if what speaks against a rule may change by itself, and a repeat will tell.
@@ -264,24 +285,12 @@ class Decider:
             return agree >= rule.agree and undecided > _TOO_MANY_UNDECIDED * agree
         return undecided > _MOST_UNDECIDED * agree or depends_on_value(tally)
 
-    def _is_doubtful(self, rule: TrackedRule) -> bool:
-        """Return True if the evidence of an inactive rule is too little, or only seems enough.
-
-        It is too little for a part of a site if all parts in which the rule holds do not prove it.
-        """
-        if rule.state == "active":
-            return False
-        if rule.rewrite.below != "/" and not self._is_proven_by_parts(rule):
-            return True
-        site = self._memory.site(rule.rewrite.host)
-        return self._book.is_doubtful(rule) or is_by_chance(site, rule.rewrite)
-
     def _is_unsupported(self, rule: TrackedRule) -> bool:
         """Return True if an inactive rule is about a mix of parameters that are not all proven.
 
         They never are for a part of a site: where the whole is not clean, one of them selects.
         """
-        if rule.rewrite.family != MIX or rule.state == "active":
+        if rule.rewrite.family != MIX:
             return False
         tally = self._book.tally_of(rule)
         return tally is None or not tally.is_supported or rule.rewrite.below != "/"

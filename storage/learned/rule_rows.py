@@ -41,6 +41,7 @@ _COUNTERS = (  # columns that are attributes of a rule, under the same names
     "entered_at",
     "verified_at",
     "spared",
+    "held_back",
 )
 _SETTLED = 8  # paths, from which on the end of a rule is experience
 _COLUMNS = ("id", "host", "lesson", "hsts", *_COUNTERS)

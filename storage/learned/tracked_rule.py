@@ -1,12 +1,24 @@
 """A rule while it is being learned: what it says, its state, and all that was counted for it."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import astuple
 
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleState
 
+# Why a rule with evidence enough does not act; see `canonry.crawler.learn.life.in_words`.
+Hindrance: TypeAlias = Literal[
+    "exceptions",
+    "selects",
+    "copies-differ",
+    "undecided",
+    "covered",
+    "parts",
+    "unlike",
+    "chance",
+    "unproven",
+]
 SAMPLES = 5  # that a rule shows, of those for it and of those against it
 
 
@@ -49,6 +61,7 @@ class TrackedRule:
     entered_at: float = 0.0
     verified_at: float = 0.0
     spared: int = 0  # fetches
+    held_back: Hindrance | None = None  # although its evidence is enough
     samples: list[tuple[str, str]] = field(default_factory=list)
     against: list[tuple[str, str]] = field(default_factory=list)
     unsaved: list[Sample] = field(default_factory=list)  # not yet in the store

@@ -7,7 +7,16 @@ from alembic.operations import Operations
 from sqlalchemy import Connection, update
 
 from canonry.storage.facts import read_facts, schema_of
-from canonry.storage.migrations import from_1, from_2, from_3, from_4, from_5, from_6, from_7
+from canonry.storage.migrations import (
+    from_1,
+    from_2,
+    from_3,
+    from_4,
+    from_5,
+    from_6,
+    from_7,
+    from_8,
+)
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION, meta
@@ -22,6 +31,7 @@ _STEPS: dict[int, Callable[[Connection, Operations], None]] = {
     5: from_5.upgrade,
     6: from_6.upgrade,
     7: from_7.upgrade,
+    8: from_8.upgrade,
 }
 
 

@@ -29,7 +29,7 @@ from sqlalchemy.sql.ddl import CreateView
 from canonry.storage.sql.tables import figure_tables
 from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
 
-VERSION = 8  # increase it with every change; CONTRIBUTING has the moves
+VERSION = 9  # increase it with every change; CONTRIBUTING has the moves
 
 
 class State(IntEnum):
@@ -231,6 +231,11 @@ rules = Table(
     Column("verified_at", Float, nullable=False, comment="last verification"),
     Column(
         "spared", BigInteger, nullable=False, comment="URLs that were not fetched because of it"
+    ),
+    Column(
+        "held_back",
+        Text,
+        comment="why a rule with evidence enough does not act; null: not known",
     ),
 )
 Index("rules_by_host", rules.c.host).ddl_if(dialect="sqlite")

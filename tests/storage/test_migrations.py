@@ -40,7 +40,7 @@ def make(folder: Path, schema: int) -> None:
 
 def for_postgresql(script: str) -> str:
     """Translate a dump of SQLite: types, binary values, and no references to later tables."""
-    script = re.sub(r",\s*FOREIGN KEY\(\w+\) REFERENCES \w+ \(\w+\)", "", script)
+    script = re.sub(r",\s*FOREIGN KEY\(\w+\) REFERENCES [\w\"]+ \(\w+\)", "", script)
     script = re.sub(r"\b(id|\w+_id) INTEGER", r"\1 BIGINT", script).replace(" BLOB", " BYTEA")
     return re.sub(r"\bX'([0-9A-F]+)'", r"'\\x\1'", script)
 

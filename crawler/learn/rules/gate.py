@@ -11,6 +11,7 @@ from canonry.canon.learned import FAMILIES, Rewrite, act, find_circle, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.inference.proposals import opposite
 from canonry.crawler.learn.life.experience import priors_for
+from canonry.crawler.learn.life.in_words import HELD_BACK
 from canonry.crawler.learn.life.lifecycle import (
     IN_FORCE,
     MOST_MISSING,
@@ -28,15 +29,6 @@ from canonry.storage.learned import history, rekeying, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 _DAY = 86_400.0
-_ALSO = {  # what else may hold back a rule of a family
-    "parameter-irrelevant": ", or the parameter selects beside others",
-    "parameter-group": ", or one of the parameters selects by itself",
-    "parameter-mix": (
-        ", or not each of its parameters is proven, alone and together with the others, "
-        "or one selects by itself"
-    ),
-    "path-prefix": ", or other copies of its directories differ",
-}
 
 
 def reason_to_block(
@@ -151,16 +143,16 @@ def reason_held_back(
     after = next_state(rule, limits, prior)
     if rule.state not in {*UNDECIDED, "suspended"} or after in WITHDRAWN:
         return None
+    held_back = None if rule.held_back is None else HELD_BACK[rule.held_back]
     if after != "active":
-        return _missing(rule, limits, prior)
-    reason = _of_other_rules(connection, rule, limits)
+        missing = _missing(rule, limits, prior)
+        was_suspended = rule.state == "suspended" and held_back is not None
+        return f"{held_back}; {missing}" if was_suspended else missing
+    reason = _of_other_rules(connection, rule, limits) or held_back
     if reason is None and history.has_index(connection):  # the gate makes it
         in_force = RulesInForce.around(connection, canonicalizer, said.host)
         reason = reason_to_block(connection, rule, in_force, canonicalizer, thresholds.gate, now)
-    return reason or (
-        "the next crawl decides, or its pages differ more than answers of one URL do, "
-        f"or of too many it is not known whether they are the same{_ALSO.get(said.family, '')}"
-    )
+    return reason or "the next crawl decides"
 
 
 def _of_other_rules(connection: Connection, rule: TrackedRule, limits: Threshold) -> str | None:

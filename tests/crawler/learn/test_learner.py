@@ -293,6 +293,8 @@ def test_rules_for_parts_are_suspended_when_another_part_shows_exceptions() -> N
     entered = observe(one, *sections(40, {166}, start=160))
     suspended = {name for name, state in entered if state == "suspended"}
     assert suspended == {f"trailing-slash/{part}/" for part in ("docs", "shop", "help")}
+    clean = [r for r in one.rules("h.example") if r.state == "suspended" and not r.disagree]
+    assert [rule.held_back for rule in clean] == ["exceptions", "exceptions"]
     assert not active_parts(one)
 
 

@@ -86,7 +86,9 @@ def test_a_parameter_that_selects_alone_is_in_no_group(bare: int) -> None:
     grouped = pages("?from=x&page=1&run={n}")
     assert active(grouped) == {("parameter-group", "from&page&run", ())}, "nothing else speaks"
     assert not active(news + grouped)
-    assert not active(grouped[2:] + news + grouped[:2]), "also where it is found out later"
+    later = decided(grouped[2:] + news + grouped[:2]).rules("h.example")
+    groups = [rule for rule in later if rule.rewrite.old == "from&page&run"]
+    assert [(one.state, one.held_back) for one in groups] == [("suspended", "selects")]
 
 
 def test_the_first_page_of_a_list_is_learned_also_where_the_second_ones_come_first() -> None:

@@ -116,9 +116,11 @@ def test_a_parameter_that_selects_now_and_then_is_in_no_mix(seed: int) -> None:
 def test_two_parameters_that_were_never_seen_together_are_in_no_mix() -> None:
     """Nobody knows what they do together."""
     news = [one for one in mixed(900) if not ("from=" in one.url and "view=" in one.url)]
-    found = active(decided(news))
+    one = decided(news)
+    found = active(one)
     assert found, "the others are"
     assert not [old for old, _beside in found if {"from", "view"} <= set(old.split("&"))]
+    assert [r.held_back for r in one.rules("h.example") if r.rewrite.old == ALL] == ["unproven"]
 
 
 def test_a_parameter_that_is_seldom_there_is_left_out() -> None:

@@ -1,5 +1,6 @@
 """The gate: how much a rule may change and merge, measured on the known URLs of its site."""
 
+import dataclasses
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
@@ -10,11 +11,12 @@ from support.stores import MAKE, candidate, open_store
 
 from canonry.canon.learned import Rewrite, RuleState
 from canonry.crawler.learn.life import thresholds
+from canonry.crawler.learn.life.in_words import HELD_BACK
 from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.rules.gate import reason_held_back, reason_to_block
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned import history, rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.tracked_rule import Hindrance, TrackedRule
 
 H = "http://h.example"
 PATH = Rewrite("h.example", "path-parameter", old="s")
@@ -143,6 +145,11 @@ OPPOSITE = replace(SITE, new="slash")
 ALIAS = Rewrite("h.example", "host-alias", new="o.example")
 
 
+def held_back(why: Hindrance) -> TrackedRule:
+    """Return a rule for one path that has evidence enough, and does not act."""
+    return dataclasses.replace(proven(PART), held_back=why)
+
+
 @pytest.mark.parametrize(
     ("rule", "others", "expected"),
     [
@@ -151,6 +158,12 @@ ALIAS = Rewrite("h.example", "host-alias", new="o.example")
         (proven(SITE), [proven(OPPOSITE, 0, "active")], "says the opposite, and is active"),
         (proven(SITE), [], "it would change 300 of 300 known URLs"),
         (proven(PART), [proven(SITE)], "the next crawl decides"),
+        *((held_back(why), [], said) for why, said in HELD_BACK.items()),
+        (
+            dataclasses.replace(held_back("selects"), state="suspended", trial_agree=0),
+            [],
+            f"{HELD_BACK['selects']}; it needs 3 more predictions to come true while it is suspen",
+        ),
         (proven(SITE, 0, "active"), [], None),
         (proven(PART, 20), [proven(SITE, 20)], "it needs "),
         (proven(SITE, 0, "revoked"), [], None),
@@ -180,6 +193,7 @@ def test_a_rule_with_evidence_enough_says_what_holds_it_back(
     with store.transaction() as connection:
         rule_rows.put(connection, [rule, *others])
         history.index(connection)
+        [rule] = rule_rows.with_prefix(connection, rule.id)
         found = reason_held_back(connection, rule, MAKE, thresholds.load(), 0.0)
     store.close()
     assert found is None if expected is None else found is not None and expected in found
