@@ -122,8 +122,8 @@ class Learner:
         if isinstance(news, Answered):
             if news.hsts and is_host_name(site):
                 self._book.rule(Rewrite(site, "scheme-upgrade")).hsts = True
-            missing, itself = news.missing, news.names_itself
-            fact = Fact(news.url, news.at, news.digest, news.sketch, None, missing, itself)
+            missing, names = news.missing, news.names
+            fact = Fact(news.url, news.at, news.digest, news.sketch, None, missing, names)
             self._assessor.add(site, fact, parts)
         elif news.kind == "canonical":
             self._assessor.add_canonical(news.source, news.target)

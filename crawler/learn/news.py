@@ -12,7 +12,7 @@ class Answered(NamedTuple):
     hsts: bool = False  # it came with Strict-Transport-Security over https
     sketch: bytes | None = None  # of the text
     missing: bool = False  # True for 404 and 410
-    names_itself: bool = False  # True if its canonical link does
+    names: str | None = None  # the identity that its canonical link leads to
 
 
 class Moved(NamedTuple):

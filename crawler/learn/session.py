@@ -246,11 +246,9 @@ class LearningSession:
         led = [(hop, identity_of(hop.target.url), admitted.row) for hop, admitted in hops]
         if page is not None and (page.status == OK or page.status in GONE):
             missing = page.status != OK
-            itself = bool(led) and any(
-                hop.kind == "canonical" and to == identity for hop, to, _row in led
-            )
+            names = next((to for hop, to, _row in led if hop.kind == "canonical"), None)
             self._learner.observe(
-                Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing, itself)
+                Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing, names)
             )
             self._count_gone(outcome.queued.url, missing=missing)
         found = []

@@ -104,5 +104,5 @@ class StoreArchive:
         if answer.status != OK:
             return Fact(url, answer.at, missing=True)
         named = answer.canonical
-        itself = named is not None and self._canonicalizer.identity(named) == url
-        return Fact(url, answer.at, answer.digest, answer.sketch, names_itself=itself)
+        names = None if named is None else self._canonicalizer.identity(named)
+        return Fact(url, answer.at, answer.digest, answer.sketch, names=names)

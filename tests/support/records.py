@@ -20,7 +20,9 @@ class Records(NoArchive):
     def record(self, news: Moved | Answered) -> None:
         found: Fact | PastHop
         if isinstance(news, Answered):
-            found = Fact(news.url, news.at, news.digest, sketch=news.sketch, missing=news.missing)
+            found = Fact(
+                news.url, news.at, news.digest, news.sketch, None, news.missing, news.names
+            )
         else:
             found = PastHop(news.source, news.target, news.kind, news.at)
         if found.url not in self._known:

@@ -72,9 +72,16 @@ class Assessor:
         """
         site = self._memory.site(name)
         site.asked.discard(fact.url)
+        links = site.known.canonicals
+        were_meant = links.are_meant
         news = self._memory.add(site, fact, parts)
         if not news:
             return
+        if links.are_meant and not were_meant:
+            self.judge_site(site)
+        for url in news:
+            if (named := links.targets.get(url)) is not None:
+                self._open_named(site, shown_by(url, named))
         self._review(name, site, fact.url, parts)
         for url in news[1:]:
             self._review(name, site, url, Parts.of(url))
@@ -83,17 +90,21 @@ class Assessor:
         self._propose(name, site, fact, parts)
 
     def add_canonical(self, source: str, target: str) -> None:
-        """Add a confirmed canonical link."""
-        parts = Parts.of(source)
-        name = site_of(parts)
+        """Add a confirmed canonical link, and with it all others of the site that lead there."""
+        name = site_in(source)
         site = self._memory.site(name)
-        if site.known.canonicals.targets.get(source) == target:
+        links = site.known.canonicals
+        if links.targets.get(source) == target:
             return
         self._memory.recall(source)
-        if site.known.canonicals.add(source, target):
+        were_meant = links.are_meant
+        links.note(source, target)
+        confirmed = links.confirm(target) or [source]
+        if links.are_meant and not were_meant:
             self.judge_site(site)
-        self._open_named(site, shown_by(source, target))
-        self._review(name, site, source, parts)
+        for url in confirmed:
+            self._open_named(site, shown_by(url, target))
+            self._review(name, site, url, Parts.of(url))
 
     def add_repeat(
         self, url: str, digest: bytes, sketch: bytes | None, hashes: bytes | None

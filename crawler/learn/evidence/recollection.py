@@ -98,7 +98,10 @@ class _Past:
 
     def canonical(self, identity: str) -> str | None:
         """Return the confirmed target of a page's canonical link."""
-        return self._canonicals.get(identity)
+        named, fact = self._canonicals.get(identity), self._facts.get(identity)
+        if named is None and fact is not None and fact.names is not None:
+            return fact.names if self._known.canonicals.are_confirmed(fact.names) else None
+        return named
 
     def compare(self, one: Fact, other: Fact) -> Comparison:
         """Compare the content of two pages."""

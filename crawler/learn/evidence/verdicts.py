@@ -29,6 +29,7 @@ _OF_PARAMETERS = frozenset(
 _NOTHING = Judgement(Stance.NOTHING)
 _COMPARED = {True: Stance.SAME, False: Stance.OTHER}
 _ASKED_AGAIN = {True: Stance.APART, False: Stance.TOGETHER, None: Stance.NOTHING}
+_OTHERS = {Stance.OTHER, Stance.APART}
 _NAMED = {
     ChangedText.NOTHING: Stance.NAMED,
     ChangedText.NUMBERS: Stance.RENUMBERED,
@@ -191,6 +192,8 @@ def _by_content_or_link(facts: Facts, rewrite: Rewrite, fact: Fact, page: Fact) 
     if said.same is None and said.apart is None and not said.in_doubt:
         return _NOTHING
     stance = _ASKED_AGAIN[said.apart] if said.same is None else _COMPARED[said.same]
+    if stance in _OTHERS and _may_name(facts, rewrite, fact):
+        return Judgement(Stance.IN_DOUBT, page.url)
     if said.is_masked and stance is Stance.NOTHING:
         stance = Stance.MASKED
     return Judgement(stance, page.url, said.difference)
@@ -214,6 +217,17 @@ def _names(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
     return _plain(rewrite, fact.url) in shown_by(fact.url, named)
 
 
+def _may_name(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
+    """Return True if a page's canonical link leads where the rule says, and is not confirmed yet.
+
+    Then the site has said that they are the same, and what it links to has not answered.
+    """
+    named = fact.names
+    if named is None or named == fact.url or facts.fact(named) is not None:
+        return False
+    return _plain(rewrite, fact.url) in shown_by(fact.url, named)
+
+
 def _keeps(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
     """Return True if a page's canonical link keeps a parameter that a rule drops.
 
@@ -221,7 +235,7 @@ def _keeps(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
     """
     if rewrite.family not in _OF_PARAMETERS or not facts.links_are_meant:
         return False
-    named = fact.url if fact.names_itself else facts.canonical(fact.url)
+    named = fact.url if fact.names == fact.url else facts.canonical(fact.url)
     if named is None:
         return False
     if rewrite.family == "parameter-default":

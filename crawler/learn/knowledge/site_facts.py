@@ -43,12 +43,17 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     sketch: bytes | None = None  # of the text, if the page has one
     target: str | None = None  # where it redirects; the end of the chain answered 200
     missing: bool = False  # it answered 404 or 410
-    names_itself: bool = False  # its canonical link does
+    names: str | None = None  # what its canonical link leads to, confirmed or not
 
     @property
     def is_page(self) -> bool:
         """Return True if it answered 200."""
         return self.target is None and not self.missing
+
+    @property
+    def confirms_links(self) -> bool:
+        """Return True if it is a page that names itself, or nothing: then links to it are right."""
+        return self.is_page and self.names in {None, self.url}
 
 
 class ChangedText(Enum):
@@ -107,7 +112,8 @@ class SiteFacts:
     def add(self, fact: Fact, parts: Parts) -> tuple[str, ...]:
         """Add a fact; return the URLs about which something is known that was not known before.
 
-        That is the fact's own URL, and the earlier pages whose body turns out to be boilerplate.
+        That is the fact's own URL, the earlier pages whose body turns out to be boilerplate, and
+        those whose canonical links the fact confirms.
         """
         known = self.facts.get(fact.url)
         if known is not None and structs.replace(known, at=fact.at) == fact:
@@ -115,10 +121,16 @@ class SiteFacts:
         self.facts[fact.url] = fact
         if not fact.is_page:
             return (fact.url,)
+        if fact.names is not None and fact.names != fact.url:
+            there = self.facts.get(fact.names)
+            self.canonicals.note(fact.url, fact.names)
+            if there is not None and there.confirms_links:
+                self.canonicals.confirm(fact.names)
         if fact.sketch is not None and (known is None or known.sketch is None):
             self.text.add(fact.sketch)
         self.kinds.of(fact.url, fact.sketch)  # the site has this kind, from now on
-        return (fact.url, *self._file(fact, parts))
+        named = self.canonicals.confirm(fact.url) if fact.confirms_links else ()
+        return (fact.url, *self._file(fact, parts), *named)
 
     def only(self, kept: Container[str]) -> Self:
         """Return what stays if all other facts are forgotten.

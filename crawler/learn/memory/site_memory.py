@@ -114,7 +114,8 @@ class SiteMemory:
         elif found.kind == "redirect":
             self.add(site, Fact(found.url, found.at, target=found.target), Parts.of(found.url))
         else:
-            site.known.canonicals.add(found.url, found.target)
+            site.known.canonicals.note(found.url, found.target)
+            site.known.canonicals.confirm(found.target)
 
     def recall(self, url: str) -> None:
         """Look a URL up in the archive, if its site has forgotten facts, and where it leads to."""

@@ -26,7 +26,7 @@ News = Moved | Answered
 
 # How a site treats one name of a resource: as the resource, or as something else.
 _TREATS = ("same", "same", "same", "same", "redirect", "other", "missing", "elsewhere", "canonical",
-           "canonical", "itself", "kept", "named", "reworded", "renumbered")  # fmt: skip
+           "canonical", "itself", "kept", "named", "reworded", "renumbered", "says")  # fmt: skip
 _MIXED = ("?ref=1", "?view=1", "?ref=1&view=1")  # of any of these parameters
 _NAMES = ("/", "?ref=1", "?ref=2", "?ref=1&id=3", ";sid=a", "/index.html", "//x")
 
@@ -43,24 +43,25 @@ def _answers(resource: int, name: str, treated: str, at: float) -> list[News]:
         "missing": [Answered(url, b"", at, missing=True)],
         "elsewhere": [Moved(url, f"https://{SITE}/moved", at)],
         "canonical": [
-            Answered(url, body + b"!", at),
+            Answered(url, body + b"!", at, names=main),
             Moved(url, main, at, "canonical"),
         ],
         "named": [
-            Answered(url, body, at),
+            Answered(url, body, at, names=main),
             Moved(url, main, at, "canonical"),
         ],
         "reworded": [
-            Answered(url, body + b" more", at),
+            Answered(url, body + b" more", at, names=main),
             Moved(url, main, at, "canonical"),
         ],
         "renumbered": [
-            Answered(url, body + b" 7", at),
+            Answered(url, body + b" 7", at, names=main),
             Moved(url, main, at, "canonical"),
         ],
-        "itself": [Answered(url, body, at, names_itself=True)],
+        "says": [Answered(url, body + name.encode(), at, names=main)],  # and nobody confirms it
+        "itself": [Answered(url, body, at, names=url)],
         "kept": [
-            Answered(url, body + b"!", at),
+            Answered(url, body + b"!", at, names=f"{url}&b=2" if "?" in url else f"{url}?b=2"),
             Moved(url, f"{url}&b=2" if "?" in url else f"{url}?b=2", at, "canonical"),
         ],
     }[treated]

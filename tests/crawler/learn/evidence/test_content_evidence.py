@@ -469,7 +469,7 @@ def named(url: str, body: bytes, to: str) -> list[Answered | Moved]:
     """Return the answer of a page, and the link that its canonical link is, confirmed."""
     answer = answered(url, body, 1.0)
     if to == url:
-        return [answer._replace(names_itself=True)]
+        return [answer._replace(names=url)]
     return [answer, Moved(url, to, 1.0, "canonical")]
 
 
@@ -502,6 +502,54 @@ def test_a_page_whose_link_keeps_what_others_drop_is_another_page(seed: int, kee
     [(state, agree, disagree)] = [c for c in learned_from(news, rng) if c[1] > 30]
     assert (agree, disagree) == (60, keeps != "nothing")
     assert (state == "active") == (keeps == "nothing")
+
+
+def commented(number: int, to: str = "") -> bytes:
+    """Return a post of a blog, with a form to write a comment, or to answer one."""
+    words = " ".join(random.Random(number).choices(WORDS, k=150))
+    form = f"Leave a reply to {to}. Cancel reply" if to else "Leave a comment"
+    return f"<h1>Post {number}</h1><p>{words}</p><h2>{form}</h2>".encode()
+
+
+def replies(number: int) -> list[Answered]:
+    """Return the answers of a post's forms to reply to its three comments; they name the post."""
+    main = f"{H}/?p={number}"
+    each = [(f"{main}&reply={number}{n}", f"{WORDS[number * 3 + n]}") for n in range(3)]
+    return [answered(url, commented(number, to), 1.0)._replace(names=main) for url, to in each]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_pages_that_name_one_that_nobody_has_asked_yet_speak_against_no_rule(
+    seed: int, *, is_asked: bool
+) -> None:
+    """As in WordPress: they differ from each other by the name of the one who is answered."""
+    rng, news = random.Random(seed), list[Answered | Moved]()
+    for n in range(60):
+        news += replies(n)
+    mains = [answered(f"{H}/?p={n}", commented(n), 1.0) for n in range(60)]
+    first = mains if is_asked else mains[:30]
+    rng.shuffle(news)
+    one = Learner(thresholds.load(), registrable)
+    for item in (*news[:90], *first, *news[90:]):
+        one.observe(item)
+        one.decide(1.0)
+        [rule] = [r for r in one.rules("h.example") if r.rewrite.old == "reply"] or [None]
+        assert rule is None or not rule.disagree
+        assert rule is None or not rule.against
+    assert rule is not None
+    assert (rule.state, rule.agree >= 30) == ("active", True)
+
+
+def test_what_a_page_says_of_one_that_is_gone_is_no_word() -> None:
+    """Pages that name what is not there, or what names another page, are not the same for that."""
+    news: list[Answered | Moved] = []
+    for n in range(40):
+        main = f"{H}/?p={n}"
+        news += replies(n)
+        gone = Answered(main, b"", 1.0, missing=True)
+        news.append(answered(main, commented(n), 1.0)._replace(names=f"{H}/x") if n % 2 else gone)
+    assert not [agree for _state, agree, _disagree in learned_from(news, random.Random(1)) if agree]
 
 
 def test_a_parameter_that_all_links_keep_selects_where_they_drop_others() -> None:

@@ -133,7 +133,7 @@ def test_canonical_links_that_keep_the_parameter_speak_against_it(*, keeps: bool
                 named,
                 float(n),
                 sketch=encoded_sketch(named, "text/html"),
-                names_itself=keeps,
+                names=f"{H}/login?next=/p{n}" if keeps else None,
             ),
         ]
     found = learned(news)

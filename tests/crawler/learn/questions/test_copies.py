@@ -48,7 +48,9 @@ def knows_named(old: Callable[[int, str], str]) -> Learner:
             at, is_stable = float(n), directory == "/stable/"
             sketch = encoded_sketch(page, "text/html")
             url = f"{H}{directory}{n}.html"
-            learner.observe(Answered(url, page, at, sketch=sketch, names_itself=is_stable))
+            learner.observe(
+                Answered(url, page, at, sketch=sketch, names=url if is_stable else None)
+            )
         for copy in ("/a/", "/b/"):  # pages that are the same to the byte: nothing changes
             learner.observe(Answered(f"{H}{copy}{n}.html", page, at, sketch=sketch))
         learner.observe(Moved(f"{H}/v1/{n}.html", f"{H}/stable/{n}.html", at, "canonical"))
