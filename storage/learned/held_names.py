@@ -10,7 +10,7 @@ from canonry.storage.records import ORDINARY
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, aliases, hosts, urls
+from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
 
 _NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
 _OF_ONE = 64  # URLs that one represents, which are looked at
@@ -21,9 +21,10 @@ _waits = and_(
     _others.c.source_id.is_not(None),
 )
 _HELD = (
-    select(urls.c.id, urls.c.url, _others.c.url, _others.c.id, _waits)
+    select(urls.c.id, urls.c.url, _others.c.url, _others.c.id, _waits, pages.c.size)
     .join(aliases, and_(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule"))
     .join(_others, _others.c.id == aliases.c.to_id)
+    .outerjoin(pages, pages.c.url_id == _others.c.id)
     # As they are, not as parameters: SQLite would prepare the statement anew each time, to see
     # whether its partial indexes have these rows.
     .where(urls.c.state == literal_column(f"{State.HELD:d}"))
@@ -60,6 +61,7 @@ class HeldName(NamedTuple):
     represented_by: str
     representative: int  # its row
     may_wait: bool  # True if that one waits in the queue, in the order in which it was found
+    size: int | None = None  # bytes of its page, if it was fetched
 
 
 def held_on(connection: Connection, names: Collection[str]) -> Iterator[HeldName]:

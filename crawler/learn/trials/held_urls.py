@@ -37,6 +37,8 @@ def held_at(
     rule: TrackedRule,
     suits: Callable[[HeldName], bool] = lambda _one: True,
     since: int = 0,
+    *,
+    largest: bool = False,
 ) -> HeldName | None:
     """Return a URL that suits and that a rule holds, near a place.
 
@@ -46,9 +48,12 @@ def held_at(
         rule: it.
         suits: tells whether a URL will do.
         since: the row after which the URLs of the host count.
+        largest: take the one whose page is the largest, of some there.
     """
     host = without_port(occasion.site if rule.rewrite.subdomains else rule.rewrite.host)
-    names = filter(suits, held_near(occasion.connection, host, place, since))
+    names: Iterable[HeldName] = filter(suits, held_near(occasion.connection, host, place, since))
+    if largest:
+        names = sorted(islice(names, _SOME), key=lambda one: -(one.size or 0))
     return next(held_by(rule, names, occasion.in_force), None)
 
 

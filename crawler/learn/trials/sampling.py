@@ -57,6 +57,9 @@ def sample(
     the first pages. A mix of parameters is tested more, whatever it was proven with: what is asked
     tests some of its names.
 
+    Every second name of a sample is that of a large page: a parameter that limits how much of a
+    list is shown selects nothing where the list is short.
+
     Args:
         occasion: at which that may be due; its rules are not looked at.
         rules: of the site that need a sample once they are active.
@@ -100,7 +103,7 @@ def sample(
         if name is not None:
             instead[name.row] = name.representative
         elif tested(least) < paid:
-            name = held_at(place, occasion, rule)
+            name = held_at(place, occasion, rule, largest=here.has_turned)
         watched.sample_of(rule).asked += 1  # also in vain: what it holds may be elsewhere
         if name is not None:
             found[name] = rule

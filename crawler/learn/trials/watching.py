@@ -24,6 +24,7 @@ def watch(occasion: Occasion, watched: Watched) -> list[int]:
         watched: where it is noted.
     """
     active, here = occasion.active, watched.site(occasion.site, occasion.now)
+    here.in_all += occasion.answers
     if not active:
         return []
     here.answers += occasion.answers
@@ -38,7 +39,7 @@ def watch(occasion: Occasion, watched: Watched) -> list[int]:
     for turn in range(most):
         place = here.next_place()
         for rule in due[turn % max(1, len(due)) :][:_TRIED]:
-            if (one := held_at(place, occasion, rule)) is not None:
+            if (one := held_at(place, occasion, rule, largest=here.has_turned)) is not None:
                 found[one] = rule
                 break
     return release_with_others(occasion, found)
