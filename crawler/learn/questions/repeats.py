@@ -89,16 +89,21 @@ def _to_repeat_if_steady(site: KnownSite, looked: Iterator[int]) -> list[Fact]:
 
     Pages that are the same to the byte may be so by chance: if all that changes is one of a few
     teasers, or a line that one answer of three has, many are. Then all others seem other pages. So
-    where a rule has both, a few of the others are asked.
+    where a rule has both, a few of the others are asked. And where an active rule has pages in
+    doubt, these are, until it is known that nothing changes.
     """
     kinds = _kinds_with_room(site)
     for tally in site.tallies.values() if kinds else ():
         totals = tally.totals()
-        if totals.agree < _SUPPORT or not totals.disagree:
+        if totals.agree >= _SUPPORT and totals.disagree:
+            some = tally.contrary()
+        elif tally.doubts and _is_unmeasured(site, tally):
+            some = tally.that_are_open()
+        else:
             continue
         urls = (
             one
-            for url in tally.contrary()
+            for url in some
             if (other := site.known.facts.get(tally.results[url])) is None or other.is_page
             for one in _both(site, tally, url)
         )
@@ -274,9 +279,13 @@ def _is_in_doubt(site: KnownSite, tally: RuleTally) -> bool:
     For an active rule it does as soon as one page is in doubt, until it was measured. On a site
     that is known to change, that may also be what speaks against a rule.
     """
-    rule = site.rules.get(tally.rewrite)
-    is_new = rule is not None and rule.state == "active" and not site.known.text.is_measured
-    if len(tally.doubts) >= (1 if is_new else DOUBTS):
+    if len(tally.doubts) >= (1 if _is_unmeasured(site, tally) else DOUBTS):
         return True
     totals = tally.totals()
     return bool(site.repeated) and totals.agree > 0 and totals.disagree > 0
+
+
+def _is_unmeasured(site: KnownSite, tally: RuleTally) -> bool:
+    """Return True if a rule acts, and it is not known yet what changes by itself."""
+    rule = site.rules.get(tally.rewrite)
+    return rule is not None and rule.state == "active" and not site.known.text.is_measured

@@ -1,12 +1,14 @@
 """The URLs that a rule holds: which they are, and how they are released to be asked."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 
 from canonry.canon.learned import FAMILIES, without_port
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.trials.occasion import Occasion
+from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten, release
 from canonry.storage.learned.held_names import HeldName, held_for, held_near
 from canonry.storage.learned.tracked_rule import TrackedRule
@@ -77,7 +79,25 @@ def release_with_others(occasion: Occasion, names: Mapping[HeldName, TrackedRule
     rows = {one.row: None for one in given}
     keys = [key for one in given for key in in_force.keys_on_the_way(one.url)]
     rows |= dict.fromkeys(rows_of_keys(connection, keys).values())
-    return release(connection, rows) if rows else []
+    released = release(connection, rows) if rows else []
+    count_as_asked(occasion, given, released)
+    return released
+
+
+def count_as_asked(
+    occasion: Occasion, names: Iterable[HeldName], released: Collection[int]
+) -> None:
+    """Count for the rules that held some URLs that they do not spare those which were released.
+
+    If no rule changes a URL, it was held by those that change what represents it.
+    """
+    rows, asked = set(released), Counter[str]()
+    for one in names:
+        if one.row in rows:
+            both = map(occasion.in_force.rewrite_held, (one.url, one.represented_by))
+            used = (made.rules for made in both if made is not None and made.rules)
+            asked.subtract(next(used, ()))
+    rule_rows.add_spared(occasion.connection, asked)
 
 
 def release_in_pairs(occasion: Occasion, names: Mapping[HeldName, TrackedRule]) -> list[int]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from canonry.canon.learned import site_in, without_port
 from canonry.crawler.learn.life.thresholds import Verification
 from canonry.crawler.learn.questions.to_sample import ToSample
-from canonry.crawler.learn.trials.held_urls import held_at, release_in_pairs
+from canonry.crawler.learn.trials.held_urls import count_as_asked, held_at, release_in_pairs
 from canonry.crawler.learn.trials.in_place import InPlace
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.watched import Watched
@@ -109,6 +109,7 @@ def sample(
             found[name] = rule
     paired = {one: rule for one, rule in found.items() if one.row not in instead}
     released = release(occasion.connection, instead) if instead else []
+    count_as_asked(occasion, found, released)
     sooner = released + release_in_pairs(occasion, paired)
     added = in_place.add(occasion.connection, {row: instead[row] for row in released})
     return Sampled(sooner, added)

@@ -113,7 +113,7 @@ def test_a_rule_that_rests_on_pages_that_were_read_is_tested_by_what_comes_later
                 one = ToSample(rule, is_by_reading=by_reading)
                 rows = sample(occasion, [one], watched, InPlace(), limits).sooner
                 found.append(len(rows) // 2)
-                watched.site("h.example", 10.0).answers += occasion.answers
+                watched.site("h.example", 10.0).in_all += occasion.answers
             assert found == each
     store.close()
 

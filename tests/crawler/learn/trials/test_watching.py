@@ -3,12 +3,16 @@
 from pathlib import Path
 
 from support.stored_rules import REF, SLASH, put_in_force
-from support.stores import admit_names, assert_counts_are_right, open_store
+from support.stores import admit_names, assert_counts_are_right, open_store, visited
 
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.crawler.learn.trials.watched import Watched
 from canonry.crawler.learn.trials.watching import watch
+from canonry.storage import State
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.records import Page
+
+PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
 
 
 def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
@@ -41,6 +45,28 @@ def test_one_held_url_is_asked_for_every_fifty_answers(tmp_path: Path) -> None:
         rules[1].enter("revoked", 41.0)
         assert released(500, 42.0) == []
         assert_counts_are_right(connection)
+    store.close()
+
+
+def test_every_second_url_is_that_of_a_large_page(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit_names(store, 100)
+    with store.transaction() as connection:
+        [rule], in_force = put_in_force(connection, SLASH)
+        queued = connection.exec_driver_sql("SELECT id FROM urls WHERE state = 0").scalars().all()
+    store.record([visited(row, State.FETCHED, page=PAGE) for row in queued], 5.0)
+    with store.transaction() as connection:
+        large = "UPDATE pages SET size = 9999 WHERE url_id IN (SELECT to_id FROM aliases) AND "
+        connection.exec_driver_sql(f"{large} url_id % 16 = 1")
+        query = "SELECT from_id FROM aliases JOIN pages ON url_id = to_id WHERE size = 9999"
+        names = set(connection.exec_driver_sql(query).scalars())
+        watched, rows = Watched(), []
+        for turn in range(1, 13):
+            rule.verified_at = 10.0
+            occasion = Occasion(connection, "h.example", 50, [rule], in_force, 10.0 + turn)
+            rows += watch(occasion, watched)
+    assert len(names) < 10
+    assert sum(row in names for row in rows) >= 4
     store.close()
 
 
