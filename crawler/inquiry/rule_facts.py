@@ -15,6 +15,7 @@ from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
 from canonry.crawler.learn.trials.held_urls import held_by
 from canonry.storage import known_url
+from canonry.storage.http_status import GONE
 from canonry.storage.known_url import KnownContent
 from canonry.storage.learned import history, rule_rows
 from canonry.storage.learned.held_names import held_near
@@ -189,6 +190,26 @@ def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
         can_be_revoked=rule.state not in WITHDRAWN,
         can_be_reinstated=rule.state in WITHDRAWN,
     )
+
+
+def said_against(connection: Connection, rule: TrackedRule) -> list[tuple[str, str]]:
+    """Return the URLs that speak against a rule, each with what it is instead, for people."""
+    canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
+    pairs = (_pair(connection, canonicalizer, *pair, agrees=False) for pair in rule.against)
+    return [(pair.url.url, _instead(pair.url, pair.found)) for pair in pairs]
+
+
+def _instead(one: PageSide, other: PageSide) -> str:
+    """Return in words what a URL is, in place of what a rule has predicted."""
+    if one.redirects_to is not None:
+        return f"redirects to {one.redirects_to}"
+    if one.url == other.url:
+        return "answers by itself, or names itself in its canonical link"
+    if one.status in GONE:
+        return f"is gone (HTTP {one.status}); {other.url} is not"
+    if other.status in GONE:
+        return f"is there; {other.url} is gone (HTTP {other.status})"
+    return f"is another page than {other.url}"
 
 
 def _line(rule: TrackedRule) -> RuleLine:

@@ -26,7 +26,7 @@ from canonry.crawler.cli.rules.shared_rules import (
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.inquiry.rule_facts import StateCount, state_counts
+from canonry.crawler.inquiry.rule_facts import StateCount, said_against, state_counts
 from canonry.crawler.learn.life import experience
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.life.in_words import IN_STATE
@@ -145,13 +145,14 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
         priors = experience.priors_for(connection, limits)
         canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
         held_back = reason_held_back(connection, found, canonicalizer, limits, time.time())
+        against = said_against(connection, found)
     family = found.rewrite.family
     counted = experience.explain(found, limits.family[family], priors[family])
     if as_json:
         shown = RuleJSON.fields_of(found)
         print_json(ShownRuleJSON(**shown, experience=counted, held_back=held_back))
     else:
-        summaries.rule(found, describe(found.rewrite), counted, held_back)
+        summaries.rule(found, describe(found.rewrite), counted, held_back, against)
     return 0
 
 

@@ -12,6 +12,7 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import moment, notify, out, table
 from canonry.crawler.learn.life.in_words import IN_STATE
+from canonry.crawler.learn.life.lifecycle import WITHDRAWN
 from canonry.crawler.plurals import counted
 from canonry.storage.timestamps import iso
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from canonry.storage.learned.tracked_rule import TrackedRule
     from canonry.storage.policy_change import Forecast
 
-_ITSELF = "itself: it answered, without the redirect that the rule predicts"
 _NARROW = 72  # characters of a URL in a table
 
 
@@ -81,8 +81,22 @@ def _limit_of(found: Mapping[str, Any]) -> str | None:
     return None
 
 
-def rule(rule: "TrackedRule", says: str, experience: str, held_back: str | None) -> None:
-    """Print a learned rule and its evidence, how experience counted, and what holds it back."""
+def rule(
+    rule: "TrackedRule",
+    says: str,
+    experience: str,
+    held_back: str | None,
+    against: Sequence[tuple[str, str]],
+) -> None:
+    """Print a learned rule and its evidence, how experience counted, and what holds it back.
+
+    Args:
+        rule: it.
+        says: what it says, for people.
+        experience: how that counted, for people.
+        held_back: why it does not act, for people; None if it does, or was withdrawn.
+        against: the URLs that speak against it, each with what it is instead.
+    """
     console = out()
     console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}")
     console.print(
@@ -102,10 +116,14 @@ def rule(rule: "TrackedRule", says: str, experience: str, held_back: str | None)
     console.print(f"  {escape(experience)}")
     if held_back is not None:
         console.print(f"  held back: {escape(held_back)}")
+    if rule.state in WITHDRAWN:
+        console.print(
+            f"  'canonry rules reinstate {rule.id} --trial' lets it prove itself again; it holds "
+            "nothing until then"
+        )
     console.print()
     table("Evidence for it", ("URL", "is the same as"), rule.samples)
-    against = [(url, _ITSELF if found == url else found) for url, found in rule.against]
-    table("Evidence against it", ("URL", "leads to"), against)
+    table("Evidence against it", ("URL", "what it is"), against)
 
 
 def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:

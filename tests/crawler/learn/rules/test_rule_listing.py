@@ -5,12 +5,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from support.sites import run_command
+from support.stores import admit, candidate, visited
 
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleSet, RuleState, to_fields
 from canonry.canon.policies import preset
 from canonry.crawler.learn.rules.rule_listing import listing
-from canonry.storage import Store
+from canonry.storage import State, Store
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.records import Hop, Page
 
 SLASH = Rewrite("h.example", "trailing-slash", new="slash")
 
@@ -95,3 +97,34 @@ def test_show_says_how_experience_counted(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["experience"] in shown
     assert found["state"] == "probation"
+
+
+def test_show_says_what_speaks_against_a_rule_and_how_it_may_try_again(tmp_path: Path) -> None:
+    urls = [f"http://h.example/{name}" for name in ("moved", "gone", "other", "itself")]
+    found = ["http://h.example/x", f"{urls[1]}/", f"{urls[2]}/", urls[3]]
+    evidence = Evidence(agree=9, disagree=4, against=tuple(zip(urls, found, strict=True)))
+    rule = LearnedRule(**to_fields(SLASH), state="revoked", evidence=evidence)
+    policy = preset("web")
+    store = Store(
+        f"sqlite:///{tmp_path / 'canonry.db'}", policy=policy.label, fingerprint=policy.fingerprint
+    )
+    rows = [one.row for one in admit(store, urls)]
+    page = Page(200, 0.1, "text/html", 9, bytes(16), None, None, 0)
+    store.record(
+        [
+            visited(rows[0], State.REDIRECTED, hops=[Hop("redirect", 301, candidate(found[0]))]),
+            visited(rows[1], State.FETCHED, page=page._replace(status=404)),
+            *(visited(row, State.FETCHED, page=page) for row in rows[2:]),
+        ],
+        1.0,
+    )
+    store.close()
+    (tmp_path / "rules.json").write_text(RuleSet([rule], policy.label).dumps(), encoding="utf-8")
+    assert run_command("rules", "import", "rules.json", folder=tmp_path).returncode == 0
+    done = run_command("rules", "show", rule.id, folder=tmp_path)
+    shown = " ".join(done.stdout.decode().split())
+    assert "redirects to http://h.example/x" in shown
+    assert "is gone (HTTP 404); http://h.example/gone/ is not" in shown
+    assert "is another page than http://h.example/other/" in shown
+    assert "answers by itself, or names itself" in shown
+    assert f"canonry rules reinstate {rule.id} --trial" in shown
