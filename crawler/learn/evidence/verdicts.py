@@ -223,9 +223,10 @@ def _may_name(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:
     Then the site has said that they are the same, and what it links to has not answered.
     """
     named = fact.names
-    if named is None or named == fact.url or facts.fact(named) is not None:
+    if named is None or named == fact.url:
         return False
-    return _plain(rewrite, fact.url) in shown_by(fact.url, named)
+    leads_there = _plain(rewrite, fact.url) in shown_by(fact.url, named)
+    return leads_there and facts.fact(named) is None
 
 
 def _keeps(facts: Facts, rewrite: Rewrite, fact: Fact) -> bool:

@@ -24,19 +24,19 @@ class CanonicalLinks:
 
     targets: dict[str, str] = field(default_factory=dict)
     dropping: int = 0
-    waiting: dict[str, list[str]] = field(default_factory=dict)
+    waiting: dict[str, dict[str, None]] = field(default_factory=dict)
     _confirmed: set[str] = field(default_factory=set)  # the targets
 
     def note(self, source: str, target: str) -> None:
         """Note the link of a page: it waits, unless another one that leads there is confirmed."""
         if target in self._confirmed:
             self._add(source, target)
-        elif source not in (waiting := self.waiting.setdefault(target, [])):
-            waiting.append(source)
+        else:
+            self.waiting.setdefault(target, {})[source] = None
 
     def confirm(self, target: str) -> list[str]:
         """Confirm all links that lead to a URL; return the pages whose links have waited for it."""
-        found = self.waiting.pop(target, [])
+        found = [*self.waiting.pop(target, ())]
         for source in found:
             self._add(source, target)
         return found
@@ -64,9 +64,10 @@ class CanonicalLinks:
         """Return what stays if all other pages are forgotten."""
         left = {url: target for url, target in self.targets.items() if url in kept}
         waiting = {
-            target: [url for url in urls if url in kept] for target, urls in self.waiting.items()
+            target: some
+            for target, urls in self.waiting.items()
+            if (some := {url: None for url in urls if url in kept})
         }
-        waiting = {target: urls for target, urls in waiting.items() if urls}
         return type(self)(left, self.dropping, waiting, set(left.values()))
 
 
