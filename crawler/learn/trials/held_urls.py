@@ -50,12 +50,12 @@ def held_at(
         rule: it.
         suits: tells whether a URL will do.
         since: the row after which the URLs of the host count.
-        largest: take the one whose page is the largest, of some there.
+        largest: take the one whose page is the largest there.
     """
     host = without_port(occasion.site if rule.rewrite.subdomains else rule.rewrite.host)
     names: Iterable[HeldName] = filter(suits, held_near(occasion.connection, host, place, since))
     if largest:
-        names = sorted(islice(names, _SOME), key=lambda one: -(one.size or 0))
+        names = sorted(names, key=lambda one: -(one.size or 0))
     return next(held_by(rule, names, occasion.in_force), None)
 
 

@@ -24,6 +24,7 @@ from canonry.storage.rows.leases import queued_on
 if TYPE_CHECKING:
     from canonry.storage.learned.tracked_rule import TrackedRule
 
+_FEWEST = 4  # URLs of a rule that are asked, however small the share is
 _PACE = 6  # answers of a site, for each URL of a rule that rests on pages that were read
 _ON_THEIR_WAY = 64  # URLs of a host that are requested next, or are requested already
 
@@ -38,6 +39,42 @@ class Sampled(NamedTuple):
 
     sooner: list[int]
     later: list[int]
+
+
+class _Budget(NamedTuple):
+    """How much of each rule is tested.
+
+    Attributes:
+        watched: how much was.
+        largest: paths of a rule, if tests cost nothing.
+        paid: paths of a rule, if they do.
+    """
+
+    watched: Watched
+    largest: float
+    paid: float = 0.0
+
+    def tested(self, one: ToSample) -> float:
+        """Return how many paths of a rule were tested, for a sample of the usual size."""
+        by_asking = one.is_by_asking
+        return (self.watched.asked if by_asking else self.watched.tested)(one.rule) / one.size
+
+    def is_enough(self, one: ToSample) -> bool:
+        """Return True if a rule needs no more tests."""
+        return self.tested(one) >= self.largest
+
+    def is_paid(self, one: ToSample) -> bool:
+        """Return True if there may be one more test of a rule that costs requests."""
+        return self.tested(one) < min(self.largest, self.paid)
+
+    def are_few(self, one: ToSample) -> bool:
+        """Return True if so few URLs of a rule were asked that one more is, whatever it costs."""
+        return self.watched.asked(one.rule) < _FEWEST and not self.is_enough(one)
+
+    def wants(self, one: ToSample) -> bool:
+        """Return True if there may be one more test of a rule."""
+        is_free = one.is_by_word and not self.is_enough(one)
+        return is_free or self.is_paid(one) or self.are_few(one)
 
 
 def sample(
@@ -58,7 +95,8 @@ def sample(
     tests some of its names.
 
     Every second name of a sample is that of a large page: a parameter that limits how much of a
-    list is shown selects nothing where the list is short.
+    list is shown selects nothing where the list is short. Where a sample is very small, since most
+    pages were fetched before the rule was proven, the first few are all of that kind.
 
     Args:
         occasion: at which that may be due; its rules are not looked at.
@@ -73,17 +111,12 @@ def sample(
     most, here.unsampled = divmod(here.unsampled, limits.sample_every)
     if not most or not active:
         return Sampled([], [])
-    largest = limits.sample / sqrt(len(active))
-
-    def tested(one: ToSample) -> float:
-        asked = watched.asked(one.rule) if one.is_by_asking else watched.tested(one.rule)
-        return asked / one.size
-
-    if all(tested(one) >= largest for one in active):
+    budget = _Budget(watched, limits.sample / sqrt(len(active)))
+    if all(budget.is_enough(one) for one in active):
         return Sampled([], [])
     waiting = queued_on(occasion.connection, without_port(occasion.site))
     share = limits.sample_share * (waiting + here.in_all)
-    paid = min(largest, share / len(active))
+    budget = budget._replace(paid=share / len(active))
     found: dict[HeldName, TrackedRule] = {}
     instead: dict[int, int] = {}
     may_wait = _waiting(occasion.connection)
@@ -91,19 +124,20 @@ def sample(
         small = [
             one
             for one in active
-            if tested(one) < (largest if one.is_by_word else paid)
+            if budget.wants(one)
             and (not one.is_by_reading or watched.is_due(one.rule, here, _PACE))
         ]
         if not small:
             break
-        least = min(small, key=lambda one: (tested(one), one.rule.id))
+        least = min(small, key=lambda one: (budget.tested(one), one.rule.id))
         rule, place, name = least.rule, here.next_place(), None
         if least.is_by_word:
             name = held_at(place, occasion, rule, may_wait)
         if name is not None:
             instead[name.row] = name.representative
-        elif tested(least) < paid:
-            name = held_at(place, occasion, rule, largest=here.has_turned)
+        elif budget.is_paid(least) or budget.are_few(least):
+            is_large = here.has_turned or not budget.is_paid(least)
+            name = held_at(place, occasion, rule, largest=is_large)
         watched.sample_of(rule).asked += 1  # also in vain: what it holds may be elsewhere
         if name is not None:
             found[name] = rule

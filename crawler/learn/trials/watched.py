@@ -16,13 +16,17 @@ class WatchedSite:
     """How a site is watched."""
 
     since: float  # seconds since 1970, when a held URL was last asked only because of the time
-    in_all: int = 0  # answers
-    answers: int = 0  # since then, while rules were active
-    before: int = 0  # ... and until then
+    answers: int = 0  # since then
+    before: int = 0  # answers until then
     unsampled: int = 0  # answers since a URL of a sample was asked
     copied: int = 0  # answers while rules were active for copies of a directory ...
     unlooked: int = 0  # ... and since it was looked at where they are likely to fail
     places: int = 0  # that were looked at
+
+    @property
+    def in_all(self) -> int:
+        """How many answers there were."""
+        return self.before + self.answers
 
     @property
     def has_turned(self) -> bool:

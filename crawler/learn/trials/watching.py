@@ -24,7 +24,6 @@ def watch(occasion: Occasion, watched: Watched) -> list[int]:
         watched: where it is noted.
     """
     active, here = occasion.active, watched.site(occasion.site, occasion.now)
-    here.in_all += occasion.answers
     if not active:
         return []
     here.answers += occasion.answers
