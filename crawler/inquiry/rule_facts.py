@@ -205,6 +205,8 @@ def _instead(one: PageSide, other: PageSide) -> str:
         return f"redirects to {one.redirects_to}"
     if one.url == other.url:
         return "answers by itself, or names itself in its canonical link"
+    if one.row is None:  # as where it was learned from a log of redirects
+        return f"leads to {other.url}"
     if one.status in GONE:
         return f"is gone (HTTP {one.status}); {other.url} is not"
     if other.status in GONE:
