@@ -192,11 +192,15 @@ def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
     )
 
 
-def said_against(connection: Connection, rule: TrackedRule) -> list[tuple[str, str]]:
+def said_against(
+    connection: Connection, canonicalizer: Canonicalizer, rule: TrackedRule
+) -> list[tuple[str, str]]:
     """Return the URLs that speak against a rule, each with what it is instead, for people."""
-    canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
-    pairs = (_pair(connection, canonicalizer, *pair, agrees=False) for pair in rule.against)
-    return [(pair.url.url, _instead(pair.url, pair.found)) for pair in pairs]
+    pairs = [
+        [_side(connection, canonicalizer, identity)[0] for identity in pair]
+        for pair in rule.against
+    ]
+    return [(one.url, _instead(one, other)) for one, other in pairs]
 
 
 def _instead(one: PageSide, other: PageSide) -> str:

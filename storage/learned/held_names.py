@@ -1,6 +1,6 @@
 """The URLs that learned rules hold, each with the URL that represents it."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, func, literal_column, select
@@ -8,9 +8,9 @@ from sqlalchemy import Connection, and_, bindparam, func, literal_column, select
 from canonry.storage.learned.classes import LEARNED
 from canonry.storage.records import ORDINARY
 from canonry.storage.seen.key_rows import rows_of_keys
-from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
+from canonry.storage.sql.schema import State, aliases, hosts, urls
 
 _NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
 _OF_ONE = 64  # URLs that one represents, which are looked at
@@ -21,10 +21,9 @@ _waits = and_(
     _others.c.source_id.is_not(None),
 )
 _HELD = (
-    select(urls.c.id, urls.c.url, _others.c.url, _others.c.id, _waits, pages.c.size)
+    select(urls.c.id, urls.c.url, _others.c.url, _others.c.id, _waits)
     .join(aliases, and_(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule"))
     .join(_others, _others.c.id == aliases.c.to_id)
-    .outerjoin(pages, pages.c.url_id == _others.c.id)
     # As they are, not as parameters: SQLite would prepare the statement anew each time, to see
     # whether its partial indexes have these rows.
     .where(urls.c.state == literal_column(f"{State.HELD:d}"))
@@ -61,7 +60,6 @@ class HeldName(NamedTuple):
     represented_by: str
     representative: int  # its row
     may_wait: bool  # True if that one waits in the queue, in the order in which it was found
-    size: int | None = None  # bytes of its page, if it was fetched
 
 
 def held_on(connection: Connection, names: Collection[str]) -> Iterator[HeldName]:
@@ -118,6 +116,15 @@ def held_near(
         window = {"host": host_id, "start": start, "after": after, "most": end - after}
         yield from map(HeldName._make, _HELD_NEAR.stream(connection, window))
         after = end
+
+
+def largest_first(connection: Connection, names: Iterable[HeldName]) -> list[HeldName]:
+    """Return held URLs, those first whose pages are the largest; the others in their order."""
+    given = list(names)
+    question = "SELECT url_id, size FROM pages WHERE url_id"
+    rows = list({one.representative for one in given})
+    sizes = dict(rows_of(connection, question, rows))
+    return sorted(given, key=lambda one: -sizes.get(one.representative, 0))
 
 
 def held_again(connection: Connection, rows: Collection[int]) -> set[int]:

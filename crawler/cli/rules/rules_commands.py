@@ -145,7 +145,7 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
         priors = experience.priors_for(connection, limits)
         canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
         held_back = reason_held_back(connection, found, canonicalizer, limits, time.time())
-        against = said_against(connection, found)
+        against = [] if as_json else said_against(connection, canonicalizer, found)
     family = found.rewrite.family
     counted = experience.explain(found, limits.family[family], priors[family])
     if as_json:

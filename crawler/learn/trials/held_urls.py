@@ -10,7 +10,7 @@ from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten, release
-from canonry.storage.learned.held_names import HeldName, held_for, held_near
+from canonry.storage.learned.held_names import HeldName, held_for, held_near, largest_first
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.seen.key_rows import rows_of_keys
 
@@ -55,7 +55,7 @@ def held_at(
     host = without_port(occasion.site if rule.rewrite.subdomains else rule.rewrite.host)
     names: Iterable[HeldName] = filter(suits, held_near(occasion.connection, host, place, since))
     if largest:
-        names = sorted(names, key=lambda one: -(one.size or 0))
+        names = largest_first(occasion.connection, names)
     return next(held_by(rule, names, occasion.in_force), None)
 
 

@@ -56,8 +56,8 @@ class _Budget(NamedTuple):
 
     def tested(self, one: ToSample) -> float:
         """Return how many paths of a rule were tested, for a sample of the usual size."""
-        by_asking = one.is_by_asking
-        return (self.watched.asked if by_asking else self.watched.tested)(one.rule) / one.size
+        count = self.watched.asked if one.is_by_asking else self.watched.tested
+        return count(one.rule) / one.size
 
     def is_enough(self, one: ToSample) -> bool:
         """Return True if a rule needs no more tests."""
