@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         RefusedLink,
     )
     from canonry.storage.sql.schema import State
-    from canonry.storage.sql.store_errors import StoreError, StoreURLError
+    from canonry.storage.sql.store_errors import StoreError, StoreRewoundError, StoreURLError
     from canonry.storage.store import Store
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "State",
     "Store",
     "StoreError",
+    "StoreRewoundError",
     "StoreURLError",
 ]
 
@@ -40,6 +41,7 @@ _PLACES = {
     "State": "sql.schema",
     "Store": "store",
     "StoreError": "sql.store_errors",
+    "StoreRewoundError": "sql.store_errors",
     "StoreURLError": "sql.store_errors",
 }  # the others are in "records"
 

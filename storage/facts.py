@@ -11,7 +11,7 @@ from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import VERSION, meta, metadata
 from canonry.storage.sql.store_errors import StoreError, StoreURLError
 
-_POLICY = Prepared(select(meta.c.value).where(meta.c.name == "policy"))
+_IDENTITY = Prepared(select(meta.c.name, meta.c.value).where(meta.c.name.in_(("policy", "id"))))
 _NAMES = frozenset({"schema", "policy", "fingerprint", "id"})
 
 
@@ -68,15 +68,18 @@ def another_policy(made: str, given: str) -> str:
     )
 
 
-def check_policy_of(connection: Connection, policy: str) -> None:
-    """Refuse to go on with a store whose policy another process has changed meanwhile.
+def check_unchanged(connection: Connection, policy: str, store_id: str) -> None:
+    """Refuse to go on with another store, or one whose policy another process has changed.
 
     Raises:
-        StoreError: if its policy is another one than when it was opened.
+        StoreError: if its policy or its id is another one than when it was opened.
     """
-    [(now,)] = _POLICY.run(connection, {}) or [(None,)]
-    if now != policy:
-        raise StoreError(f"its policy was {policy} and is {now} now; run the command again")
+    now = dict(_IDENTITY.run(connection, {}))
+    if now.get("policy") != policy:
+        was = f"its policy was {policy} and is {now.get('policy')} now"
+        raise StoreError(f"{was}; run the command again")
+    if now.get("id") != store_id:
+        raise StoreError("another store has taken its place; run the command again")
 
 
 def recorded_policy(url: str) -> str | None:

@@ -5,17 +5,18 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlalchemy import Connection, insert, update
 
 from canonry.storage.answered import target_of, write_answers
-from canonry.storage.facts import check_policy_of, establish
+from canonry.storage.facts import check_unchanged, establish
 from canonry.storage.growth.samples import StoreSampler
 from canonry.storage.records import (
     Admission,
     Candidate,
     Outcome,
+    Queued,
     RecordedOutcome,
 )
 from canonry.storage.rows import budgets, merges, pages, urls
@@ -23,16 +24,18 @@ from canonry.storage.rows.acknowledgement import acknowledge, fetched_anew
 from canonry.storage.rows.merges import MergeCounter, MergingRules
 from canonry.storage.seen.filter_file import FilterFile
 from canonry.storage.sql import write_locks
-from canonry.storage.sql.bulk import next_id
+from canonry.storage.sql.bulk import next_id, rows_of
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.row_ids import align
 from canonry.storage.sql.schema import jobs
+from canonry.storage.sql.store_errors import StoreRewoundError
 
 if TYPE_CHECKING:
     from canonry.storage.learned.classes import RuleSource
 
 _SILENCE_SECONDS = 3.0  # of waiting for the lock, before that is told
+_COMPARED = "canonry_compared"  # in the facts of a connection: what it reads is what we remember
 _ADVICE = "nothing of the last step was kept; once this is fixed, the same command resumes"
 
 
@@ -83,14 +86,16 @@ class Store:
             ):
                 over()
                 with naming(self._engine):
-                    store_id = establish(connection, policy, fingerprint)
-                self._filter_file = FilterFile(self._engine, store_id, notify)
+                    self._id = establish(connection, policy, fingerprint)
+                connection.info[_COMPARED] = True
+                self._filter_file = FilterFile(self._engine, self._id, notify)
                 self.seen = self._filter_file.load(connection)
                 align(connection)
         except BaseException:
             self._engine.dispose()
             raise
         self._policy = policy
+        self._is_rewound = False
         self._merges = MergeCounter()
         self._sampler = StoreSampler()
         self.merging_rules = merging_rules
@@ -103,6 +108,7 @@ class Store:
         Raises:
             StoreError: if the database fails: locked by another process for too long, disk full,
                 file damaged. Then nothing of the block is kept, and nothing else is lost.
+            StoreRewoundError: if the database has lost what was committed to it before.
         """
         return self._transaction()
 
@@ -121,16 +127,7 @@ class Store:
     def _transaction(self, *options: str) -> Iterator[Connection]:
         """Run a block as one transaction, under execution options that are switched on."""
         try:
-            with (
-                explaining(self._engine, _ADVICE),
-                _no_collecting(),
-                self._engine.connect().execution_options(
-                    **dict.fromkeys(options, True)
-                ) as connection,
-                connection.begin(),
-            ):
-                with naming(self._engine):
-                    check_policy_of(connection, self._policy)
+            with _no_collecting(), self._begun(*options) as connection:
                 if self.rules is not None and write_locks.has_turn(connection):
                     self.rules.refresh(connection)
                 yield connection
@@ -152,13 +149,46 @@ class Store:
         Raises:
             StoreError: as `transaction` does.
         """
-        options = {write_locks.WITHOUT: True}
+        with self._begun(write_locks.WITHOUT) as connection:
+            yield connection
+
+    @contextmanager
+    def _begun(self, *options: str) -> Iterator[Connection]:
+        """Begin a transaction, under execution options that are switched on.
+
+        A connection is new where the database was restarted, or came back from a copy. Then it may
+        have gone back in time, and what it holds is compared with what this process remembers.
+        """
         with (
             explaining(self._engine, _ADVICE),
-            self._engine.connect().execution_options(**options) as connection,
+            self._engine.connect().execution_options(**dict.fromkeys(options, True)) as connection,
             connection.begin(),
         ):
+            with naming(self._engine):
+                check_unchanged(connection, self._policy, self._id)
+                if not connection.info.get(_COMPARED):
+                    if not self.seen.is_confirmed(connection):
+                        self._raise_rewound()
+                    connection.info[_COMPARED] = True
             yield connection
+
+    def confirm_rows(self, connection: Connection, leased: Iterable[Queued]) -> None:
+        """Check that rows which were leased still have their URLs, before outcomes are recorded.
+
+        Raises:
+            StoreRewoundError: if one of them is missing, or belongs to another URL.
+        """
+        known = {url.row: url.url for url in leased}
+        if known != dict(rows_of(connection, "SELECT id, url FROM urls WHERE id", list(known))):
+            with naming(self._engine):
+                self._raise_rewound()
+
+    def _raise_rewound(self) -> NoReturn:
+        """Refuse to go on with a database that has gone back in time."""
+        self._is_rewound = True
+        raise StoreRewoundError(
+            "it lacks what this process has written to it; was an older copy restored?"
+        )
 
     def admit(self, candidates: Sequence[Candidate], now: float) -> list[Admission]:
         """Admit URLs. Exactly one caller per key is ever told that it is new."""
@@ -275,7 +305,8 @@ class Store:
 
     def close(self) -> None:
         """Save the filter for the next start, and close the database."""
-        self._filter_file.save(self.seen)
+        if not self._is_rewound:
+            self._filter_file.save(self.seen)
         self._engine.dispose()
 
 

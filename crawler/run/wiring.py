@@ -38,7 +38,7 @@ from canonry.crawler.run.stored_robots import StoredRobots
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
-from canonry.storage import Store, StoreError
+from canonry.storage import Store, StoreError, StoreRewoundError
 from canonry.storage.sql.sqlite_engine import limit_cache
 from canonry.storage.sql.writer import Writer
 
@@ -90,6 +90,9 @@ async def crawl(
 ) -> CrawlResult:
     """Crawl until nothing is left, a limit is reached, or the process is asked to stop.
 
+    If the database goes back in time under the crawl, the crawl drops all that it remembers, and
+    begins again from what the store has.
+
     Args:
         seeds: absolute URLs; those that the store knows are allowed.
         store_url: a SQLAlchemy URL.
@@ -102,6 +105,30 @@ async def crawl(
     Raises:
         SettingsError: for seeds, addresses or files in the settings that cannot be used.
         PolicyError, StoreError: for a policy or a store that cannot be used.
+    """
+    while True:
+        try:
+            return await _crawl(
+                seeds, store_url, settings, listed=listed, notify=notify, watch=watch
+            )
+        except StoreRewoundError as error:
+            notify(f"canonry: {error}. This crawl begins again from there.")
+
+
+async def _crawl(
+    seeds: Sequence[str],
+    store_url: str,
+    settings: Settings,
+    *,
+    listed: Sequence[ListedSeed],
+    notify: Callable[[str], None],
+    watch: Callable[[Crawl], object],
+) -> CrawlResult:
+    """Crawl as `crawl` does, unless the database goes back in time.
+
+    Raises:
+        SettingsError, PolicyError, StoreError: as `crawl` does.
+        StoreRewoundError: if it does.
     """
     settings = with_room(settings, notify)
     canonicalizer = Canonicalizer(policy_for(store_url, settings.crawl.policy, notify))

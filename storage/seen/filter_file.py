@@ -22,6 +22,7 @@ from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import next_id, upsert
 from canonry.storage.sql.schema import meta, url_rows
 from canonry.storage.sql.sqlite_engine import file_of
+from canonry.storage.sql.store_errors import StoreError
 
 _SAVES = "filter_saves"  # the fact that holds the ids of the latest saves, the newest last
 _SAVES_KNOWN = 64  # several machines have a file each, for one PostgreSQL
@@ -105,7 +106,7 @@ class FilterFile:
             with self._engine.begin() as connection:
                 _add_save(connection, taken.save_id)
             snapshot.save(self._path, taken, self._store_id)
-        except (OSError, DatabaseError) as error:
+        except (OSError, DatabaseError, StoreError) as error:
             reason = error.orig if isinstance(error, DatabaseError) else error
             self._notify(f"the filter was not saved ({reason}); the next start rebuilds it")
 

@@ -83,6 +83,11 @@ class SeenSet:
         self._fresh: dict[bytes, int] = {}  # answers of the open transaction
         self._last_id: int | None = None  # of the open transaction, if nobody's ids are between
 
+    def is_confirmed(self, connection: Connection) -> bool:
+        """Return False if the table lacks one of the keys that were met lately, or moved it."""
+        met = {key: row for part in reversed(self._recent.generations) for key, row in part.items()}
+        return rows_of_keys(connection, list(met)) == met
+
     def catch_up(self, connection: Connection) -> Iterator[int]:
         """Add the keys of later URLs to the filter; yield how many it read after each batch.
 

@@ -60,12 +60,14 @@ def naming(engine: Engine) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise _store_error(engine, str(error), "") from None
+        raise _store_error(engine, str(error), "", type(error)) from None
 
 
-def _store_error(engine: Engine, said: str, advice: str) -> StoreError:
+def _store_error(
+    engine: Engine, said: str, advice: str, kind: type[StoreError] = StoreError
+) -> StoreError:
     """Return the error with the store's name and what to do."""
-    return StoreError(f"store {shown(engine.url)}: {said}{advice and '; '}{advice}")
+    return kind(f"store {shown(engine.url)}: {said}{advice and '; '}{advice}")
 
 
 def _is_whole(engine: Engine) -> bool:

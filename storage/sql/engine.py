@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.engine import make_url
@@ -106,5 +107,13 @@ def _postgresql(url: URL, *, read_only: bool) -> Engine:
         raise StoreError(str(error)) from None
     engine = create_engine(url, pool_pre_ping=True, isolation_level=level)
     if not read_only:
+        event.listen(engine, "connect", _commit_durably)
         event.listen(engine, "begin", write_locks.begin)
     return engine
+
+
+def _commit_durably(connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
+    """Let commits wait for the disk, also on a server whose setting is to lose the last ones."""
+    durably = "SELECT set_config('synchronous_commit', 'on', false)"
+    connection.execute(f"{durably} WHERE current_setting('synchronous_commit') = 'off'")
+    connection.commit()

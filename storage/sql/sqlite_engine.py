@@ -9,6 +9,8 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
+from canonry.storage.sql.store_errors import StoreError
+
 BUSY_SECONDS = 60.0
 _CACHE_KIB = (
     64 * 1024
@@ -64,7 +66,41 @@ def open_sqlite(url: URL, *, read_only: bool) -> Engine:
         _begin_with(engine, "BEGIN")
     else:
         event.listen(engine, "begin", _begin_soon)
+        _refuse_replaced(engine, file_of(url))
     return engine
+
+
+def _refuse_replaced(engine: Engine, file: Path | None) -> None:
+    """Let writers fail once another file has the name of theirs: what they write would be lost.
+
+    They cannot go on with the other file. The log that lies beside it belongs to the old one.
+    """
+    if file is None:
+        return
+    opened: tuple[int, int] | None = None
+
+    @event.listens_for(engine, "connect")
+    def connected(*_given: object) -> None:
+        nonlocal opened
+        opened = _file_id(file)
+
+    @event.listens_for(engine, "do_connect")  # which would make the file anew
+    @event.listens_for(engine, "checkout")
+    def check(*_given: object) -> None:
+        if opened is not None and opened != _file_id(file):
+            raise StoreError(
+                f"store {file}: its file was replaced or deleted while it was open; "
+                "stop all that use it, put the right file there, and run the command again"
+            )
+
+
+def _file_id(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from all others, whatever its name; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _begin_soon(connection: Connection) -> None:

@@ -11,5 +11,12 @@ class StoreError(Exception):
         return redaction.redact_message(super().__str__())
 
 
+class StoreRewoundError(StoreError):
+    """The database lacks what was committed to it: an older copy of it was restored, for example.
+
+    What a process remembers of such a store is wrong. It has to be opened anew.
+    """
+
+
 class StoreURLError(StoreError):
     """A text that names no store; the message says what is allowed."""

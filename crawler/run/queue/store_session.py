@@ -275,6 +275,7 @@ class StoreSession:
     def _record_and_learn(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them in one transaction, on the writer thread."""
         with self._store.claiming() as connection:
+            self._store.confirm_rows(connection, (outcome.queued for outcome in outcomes))
             recorded = self._store.record_in(connection, outcomes, now)
             merged_by = self._store.merged_by(link for o in outcomes for link in o.links)
             self._count(connection)
