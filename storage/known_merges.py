@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, bindparam, func, select
 
+from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
-from canonry.storage.learned.equivalences import Equivalences
 from canonry.storage.records import UNREAD
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks, rows_of

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
 from canonry.canon import redact, redaction
+from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
-from canonry.storage.learned import equivalences
 from canonry.storage.records import NOT_A_PAGE, UNREAD
 from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts

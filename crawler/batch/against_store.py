@@ -24,7 +24,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.rules.rule_store import active_in
 from canonry.crawler.learn.rules.stored_rules import StoredRules
 from canonry.storage import Candidate, Store
-from canonry.storage.learned.equivalences import Equivalences
+from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.rows.urls import spellings
 
 _BATCH = 50_000  # lines that are claimed at once

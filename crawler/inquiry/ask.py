@@ -23,8 +23,8 @@ from canonry.crawler.inquiry.url_answer import (
 )
 from canonry.crawler.settings import load
 from canonry.storage import State, known_url
+from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.known_url import KnownURL
-from canonry.storage.learned.equivalences import Equivalences
 from canonry.storage.records import UNREAD
 from canonry.storage.timestamps import iso
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonical, Canonicalizer, Change, InvalidURL, Policy, Refused, Rung, Trace
 from canonry.canon.syntax import to_text
 from canonry.crawler.learn.rules.rule_store import active_in
-from canonry.storage.learned.equivalences import Alias, EquivalenceClass, Equivalences
+from canonry.storage.clusters.equivalences import Alias, EquivalenceClass, Equivalences
 from canonry.storage.seen.key_rows import rows_of_keys
 
 _REASONS = {

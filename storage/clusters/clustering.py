@@ -49,7 +49,7 @@ def cluster(connection: Connection) -> Clustering:
     with https; else the one with the shortest URL; else the one that was found first.
     """
     known = known_rows.read(connection)
-    edges = merging_edges.read(connection, known)
+    edges = merging_edges.read(connection, len(known.state))
     alive = known.is_alive
     to, alias = edges.to, edges.alias
     end = _ends(to)

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
+from canonry.storage.clusters.merging_step import CURRENT
 from canonry.storage.http_status import OK
 from canonry.storage.records import UNREAD
-from canonry.storage.sql.schema import State
 
 BATCH = 20_000  # rows in memory at once
 _ROWS = f"""
@@ -38,20 +38,9 @@ class KnownRows(NamedTuple):
 
     @property
     def is_alive(self) -> Flags:
-        """The URLs that may represent others: their last answer is a page with status 200.
-
-        A URL that is queued again keeps the page of its last answer.
-        """
-        current = (self.state == State.FETCHED) | (self.state == State.QUEUED)
-        alive: Flags = (self.status == OK) & current
+        """The URLs that may represent others, as `EdgeEnd.is_alive` says of one."""
+        alive: Flags = (self.status == OK) & np.isin(self.state, CURRENT)
         return alive
-
-    @property
-    def is_redirect(self) -> Flags:
-        """The URLs whose last answer may have been a redirect; one that is queued again counts."""
-        queued = (self.state == State.QUEUED) & ~self.is_page
-        redirect: Flags = (self.state == State.REDIRECTED) | queued
-        return redirect
 
 
 def batches_of(connection: Connection, question: str) -> Iterator[Sequence[Any]]:

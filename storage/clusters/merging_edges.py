@@ -1,29 +1,33 @@
-"""Merging edges: for each URL, the one step that makes it another URL, read in one pass.
+"""Merging edges: for each URL, the one step that makes it another URL, read in one pass."""
 
-These are the steps of `canonry.storage.learned.equivalences`, for all URLs of a store at once.
-"""
-
-from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
 
-from canonry.storage.clusters.known_rows import Ids, KnownRows, stream
-from canonry.storage.http_status import PERMANENT_REDIRECTS
-from canonry.storage.learned.equivalences import SINK, last_segment
-from canonry.storage.sql.schema import State
+from canonry.storage.clusters.known_rows import Ids, stream
+from canonry.storage.clusters.merging_step import (
+    EDGE_COLUMNS,
+    LATEST_FIRST,
+    SINK,
+    Edge,
+    EdgeEnd,
+    are_unlike,
+    merging_step,
+)
 
-_EDGES = """
-SELECT aliases.from_id, aliases.id, aliases.to_id, aliases.kind, aliases.status, aliases.located,
-    here.url, there.url, of_here.canonical, of_there.canonical, of_here.title, of_there.title
+_EDGE = ", ".join(f"aliases.{name}" for name in EDGE_COLUMNS)
+_EDGES = f"""
+SELECT aliases.from_id, {_EDGE},
+    here.id, here.url, here.state, of_here.status, of_here.title, of_here.canonical,
+    there.id, there.url, there.state, of_there.status, of_there.title, of_there.canonical
 FROM aliases JOIN urls here ON here.id = aliases.from_id JOIN urls there ON there.id = aliases.to_id
 LEFT JOIN pages of_here ON of_here.url_id = aliases.from_id
 LEFT JOIN pages of_there ON of_there.url_id = aliases.to_id
-ORDER BY aliases.from_id, aliases.last_seen DESC, aliases.id DESC
-"""
+ORDER BY aliases.from_id, {LATEST_FIRST}
+"""  # noqa: S608 - our own names
 _LEADING = f"""
 SELECT aliases.to_id, aliases.kind, there.url, here.url
 FROM (
@@ -33,6 +37,8 @@ FROM (
 JOIN urls here ON here.id = aliases.from_id JOIN urls there ON there.id = aliases.to_id
 ORDER BY aliases.to_id, aliases.kind
 """  # noqa: S608 - our own number
+_HERE = 1 + len(Edge._fields)  # the columns before those of an edge's beginning
+_THERE = _HERE + len(EdgeEnd._fields)
 
 
 class MergingEdges(NamedTuple):
@@ -42,88 +48,30 @@ class MergingEdges(NamedTuple):
     alias: Ids  # the row of ``aliases`` that says so
 
 
-class _Edge(NamedTuple):
-    """An alias, with what is known of its ends."""
-
-    from_id: int
-    id: int
-    to_id: int
-    kind: str
-    status: int
-    located: str
-    url: str
-    target: str
-    canonical: str | None
-    target_canonical: str | None
-    title: str | None
-    target_title: str | None
-
-    def leads_to_sink(self, sinks: set[tuple[int, str]]) -> bool:
-        """Return True if many unlike pages lead to its end, and its beginning is one of these."""
-        is_sink = (self.to_id, self.kind) in sinks
-        return is_sink and last_segment(self.url) != last_segment(self.target)
-
-
-def read(connection: Connection, known: KnownRows) -> MergingEdges:
+def read(connection: Connection, size: int) -> MergingEdges:
     """Return the merging step of every URL.
 
-    Of several, the one that was seen last counts; and only what the URL's last answer says.
+    Args:
+        connection: to a store.
+        size: one more than the last row.
     """
     sinks = _sinks(connection)
-    redirects, alive = known.is_redirect, known.is_alive
-    edges = MergingEdges(*(np.zeros(len(known.state), np.int64) for _ in range(2)))
+    steps = MergingEdges(np.zeros(size, np.int64), np.zeros(size, np.int64))
     for row, group in groupby(stream(connection, _EDGES), key=itemgetter(0)):
-        is_held = known.state[row] == State.HELD
-        found = _merging(
-            map(_Edge._make, group), sinks, alive, is_redirect=redirects[row], is_held=is_held
-        )
-        if found is not None:
-            edges.to[row], edges.alias[row] = found.to_id, found.id
-    return edges
-
-
-def _merging(
-    edges: Iterable[_Edge],
-    sinks: set[tuple[int, str]],
-    alive: Any,  # noqa: ANN401 - an array, or what answers as one
-    *,
-    is_redirect: bool,
-    is_held: bool,
-) -> _Edge | None:
-    """Return the first edge of a URL, the latest first, that merges it into another."""
-    for edge in edges:
-        if edge.to_id == edge.from_id:
-            continue
-        if edge.kind == "redirect" and is_redirect:
-            # The last answer counts: a URL with a temporary redirect is a resource of its own.
-            lasts = edge.status in PERMANENT_REDIRECTS
-            return edge if lasts and not edge.leads_to_sink(sinks) else None
-        if edge.kind == "rule" and is_held:
-            return edge
-        is_canonical = edge.kind == "canonical" and alive[edge.to_id] and _holds(edge)
-        if is_canonical and not edge.leads_to_sink(sinks):
-            return edge
-    return None
-
-
-def _holds(edge: _Edge) -> bool:
-    """Return True if the page still has a canonical link, and nothing refutes it."""
-    if edge.canonical != edge.located or edge.target_canonical not in {None, edge.target}:
-        return False
-    return not (edge.title and edge.target_title and edge.title != edge.target_title)
+        found = list(group)
+        here = EdgeEnd._make(found[0][_HERE:_THERE])
+        edges = [(Edge._make(one[1:_HERE]), EdgeEnd._make(one[_THERE:])) for one in found]
+        step = merging_step(here, edges, lambda *end: end in sinks)
+        if step is not None:
+            steps.to[row], steps.alias[row] = step.to_id, step.id
+    return steps
 
 
 def _sinks(connection: Connection) -> set[tuple[int, str]]:
     """Return the rows of pages to which a site leads from many unlike ones, and how it does."""
-    found: set[tuple[int, str]] = set()
-    for end, group in groupby(stream(connection, _LEADING), key=itemgetter(0, 1, 2)):
-        row, kind, target = end
-        own = last_segment(target)
-        names: set[str] = set()
-        for *_end, url in group:
-            name = last_segment(url)
-            if name != own and len(names) < SINK:
-                names.add(name)
-        if len(names) >= SINK:
-            found.add((row, kind))
-    return found
+    groups = groupby(stream(connection, _LEADING), key=itemgetter(0, 1, 2))
+    return {
+        (row, kind)
+        for (row, kind, target), group in groups
+        if are_unlike((url for *_end, url in group), target)
+    }

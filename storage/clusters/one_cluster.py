@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from canonry.storage.clusters.equivalences import Equivalences
+from canonry.storage.clusters.merging_step import CURRENT
 from canonry.storage.http_status import OK
-from canonry.storage.learned.equivalences import Equivalences
 from canonry.storage.records import UNREAD
-from canonry.storage.sql.schema import State
 
 CONTENT = "content"  # the reason of members whose body is that of the representative
 _LOOKED_AT = 400  # URLs that lead to one
@@ -21,7 +21,7 @@ SELECT urls.id, urls.url FROM pages JOIN pages other ON other.digest = pages.dig
 JOIN urls ON urls.id = other.url_id
 WHERE pages.url_id = {row:d} AND pages.status = {ok:d} AND pages.size > 0
     AND pages.links <> {unread:d} AND other.status = {ok:d} AND other.links <> {unread:d}
-    AND urls.state IN ({fetched:d}, {queued:d})
+    AND urls.state IN ({current})
     AND urls.host_id + 0 = (SELECT host_id FROM urls WHERE id = {row:d})
 LIMIT {most:d}
 """
@@ -95,7 +95,7 @@ def _best(pages: dict[int, str], led_to: set[int]) -> int:
 def _equal_pages(connection: Connection, row: int, most: int) -> dict[int, str]:
     """Return pages of the host with the body of one, by their rows; empty if it is no page."""
     question = _EQUAL.format(
-        row=row, most=most, ok=OK, unread=UNREAD, fetched=State.FETCHED, queued=State.QUEUED
+        row=row, most=most, ok=OK, unread=UNREAD, current=", ".join(f"{s:d}" for s in CURRENT)
     )
     return {int(one): str(url) for one, url in connection.exec_driver_sql(question)}
 

@@ -104,7 +104,8 @@ def _putting_aliases(dialect: str) -> Prepared:
             | {"count": 1}
         )
     )
-    again = {"last_seen": new.excluded.last_seen, "count": aliases.c.count + 1}
+    latest = {name: new.excluded[name] for name in ("located", "last_seen")}
+    again = {**latest, "count": aliases.c.count + 1}
     return Prepared(
         new.on_conflict_do_update(index_elements=edge, set_=again).returning(aliases.c.count)
     )

@@ -7,7 +7,7 @@ from support.databases import url_of
 from support.stores import candidate, open_store, visited
 
 from canonry.storage import Hop, Page, State, Store, report
-from canonry.storage.learned.equivalences import Equivalences
+from canonry.storage.clusters.equivalences import Equivalences
 
 pytestmark = pytest.mark.every_database
 
@@ -24,6 +24,7 @@ class Web:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.rows: dict[str, int] = {}
+        self.now = 2.0
 
     def row(self, path: str) -> int:
         found = candidate(A + path)
@@ -38,9 +39,17 @@ class Web:
             self.store.record_in(connection, [outcome], now, again=True)
 
     def page(self, path: str, answer: Page, canonical: str | None = None) -> None:
-        hops = (Hop("canonical", 200, candidate(A + canonical)),) if canonical else ()
-        row = self.row(path)
-        self.store.record([visited(row, State.FETCHED, page=answer, hops=hops)], 2.0)
+        hops = ()
+        if canonical:
+            hops = (Hop("canonical", 200, candidate(A + canonical)),)
+            answer = answer._replace(canonical=A + canonical)
+        outcome = visited(self.row(path), State.FETCHED, page=answer, hops=hops)
+        with self.store.transaction() as connection:
+            self.store.record_in(connection, [outcome], self.now, again=True)
+
+    def again(self, path: str, answer: Page, canonical: str | None = None) -> None:
+        self.now += 1.0
+        self.page(path, answer, canonical)
 
     def representatives(self, folder: Path) -> dict[str, str]:
         rows = {path: self.row(path) for path in list(self.rows)}
@@ -144,10 +153,43 @@ def test_a_page_that_all_name_as_canonical_is_a_sink(web: Web, tmp_path: Path) -
         web.page(f"/p/{n}", page(), "/")
         web.page(f"/v{n}/lamp", page(), "/shop/lamp")
     for n in range(9):  # of few names, any may be one of the page's own
-        web.page(f"/few/{n}", page(), "/v1/lamp")
+        web.page(f"/few/{n}", page(), "/shop/lamp")
     web.moved("/old", "/")
     found = web.representatives(tmp_path)
     assert {found[f"/p/{n}"] for n in range(12)} == {f"/p/{n}" for n in range(12)}
     assert {found[f"/v{n}/lamp"] for n in range(12)} == {"/shop/lamp"}
     assert {found[f"/few/{n}"] for n in range(9)} == {"/shop/lamp"}
     assert found["/old"] == "/", "each kind of link has sinks of its own"
+
+
+def test_a_link_is_the_one_that_the_page_has_now(web: Web, tmp_path: Path) -> None:
+    """In one spelling or in another; a link that was dropped merges nothing."""
+    web.page("/a", page())
+    web.page("/respelled", page(), "/b/../a")
+    web.again("/respelled", page(), "/a")
+    web.page("/dropped", page(), "/a")
+    web.again("/dropped", page())
+    assert web.representatives(tmp_path) == {
+        "/a": "/a",
+        "/respelled": "/a",
+        "/dropped": "/dropped",
+    }
+
+
+def test_many_names_of_the_page_itself_hide_no_sink(web: Web, tmp_path: Path) -> None:
+    """However many there are: all of what leads there counts."""
+    web.page("/shop/lamp", page())
+    for n in range(250):
+        web.moved(f"/v{n}/lamp", "/shop/lamp")
+    for n in range(12):
+        web.moved(f"/gone/{n}", "/shop/lamp")
+    found = web.representatives(tmp_path)
+    assert found["/v7/lamp"] == "/shop/lamp"
+    assert {found[f"/gone/{n}"] for n in range(12)} == {f"/gone/{n}" for n in range(12)}
+
+
+def test_a_chain_of_any_length_has_one_end(web: Web, tmp_path: Path) -> None:
+    for n in range(40):
+        web.moved(f"/{n}", f"/{n + 1}")
+    web.page("/40", page())
+    assert set(web.representatives(tmp_path).values()) == {"/40"}
