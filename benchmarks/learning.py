@@ -18,6 +18,7 @@ import crawl
 import msgspec
 import simulated
 from measure import keep
+from support.simweb.webmatter import MATTERS
 
 from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
 from canonry.canon.learned import Rewrite, act, to_fields
@@ -51,6 +52,12 @@ def main() -> None:
     parser.add_argument("--big", type=int, default=0, help="resources of one more host")
     parser.add_argument("--press", action="store_true", help="the press web (without --hosts)")
     parser.add_argument(
+        "--matter",
+        choices=[*MATTERS, "every"],
+        default="prose",
+        help="what pages are made of; every: each site of a web has one of these",
+    )
+    parser.add_argument(
         "--minutes", type=float, default=10, help="a crawl is stopped after these; not for --serve"
     )
     parser.add_argument("--only-web", action="store_true", help="measure nothing but the webs")
@@ -63,7 +70,8 @@ def main() -> None:
     given = parser.parse_args()
     seeds = range(given.first_seed, given.first_seed + given.seeds)
     sizes = given.hosts, given.resources, given.big
-    specs = [simulated.Spec(seed, *sizes, press=given.press) for seed in seeds]
+    matter = [*MATTERS, "every"].index(given.matter)
+    specs = [simulated.Spec(seed, *sizes, press=given.press, matter=matter) for seed in seeds]
     if given.judge is not None:
         simulated.judge(given.judge)
         return

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from support.simweb.press import press_sites
 from support.simweb.webadversaries import KINDS, adversary
+from support.simweb.webmatter import MATTERS, matter_of
 from support.simweb.webreturns import returning
 from support.simweb.websites import Doubt, Manner, Site, When, honest
 from support.simweb.webtexts import number_of
@@ -45,6 +46,7 @@ class Spec(NamedTuple):
     big: int = 0  # one more host, with so many resources
     adversaries: bool = True
     press: bool = False  # True: the press web, whose hosts are always the same number
+    matter: int = 0  # what pages are made of: the place in `webmatter.MATTERS`, or `EVERY`
 
 
 class Reply(NamedTuple):
@@ -127,7 +129,13 @@ def _honest(spec: Spec, rng: random.Random, n: int, kind: str, chosen: tuple[str
 class Web:
     """Sites that answer requests, and note them."""
 
-    def __init__(self, given: list[Site], log: Callable[[Line], object], seed: int = 0) -> None:
+    def __init__(
+        self,
+        given: list[Site],
+        log: Callable[[Line], object],
+        seed: int = 0,
+        matter: int = 0,
+    ) -> None:
         """Start without requests.
 
         Args:
@@ -135,7 +143,9 @@ class Web:
             log: receives a line for each request.
             seed: of tokens, clocks, teasers and fresh links. They also depend on the URL and on how
                 often it was requested, but not on the order of other requests.
+            matter: what pages are made of, as `Spec.matter`.
         """
+        self._matter = {site.home: MATTERS[matter_of(matter, site.home)] for site in given}
         self.sites = given
         self.by_host = {host: site for site in given for host in site.hosts}
         self._log = log
@@ -175,7 +185,8 @@ class Web:
                 fresh = tuple(site.spell(link, rng) for link in page.links)
                 page = page._replace(links=fresh)
             shown.update(link for link in page.links if link not in requested)
-            body = site.frame.html(page, rng)
+            html = site.frame.html(page, rng).decode()
+            body = self._matter[site.home](html).encode()
         more = len(shown) - before
         resource = found.resource or "-"
         self._log(Line(now, scheme, host, target, found.status, resource, int(listed), more))

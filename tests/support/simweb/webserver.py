@@ -162,7 +162,7 @@ async def _serve(
     def note(line: Line) -> None:
         log.write(write(line))
 
-    web = Web(list(sites(spec)), note, spec.seed)
+    web = Web(list(sites(spec)), note, spec.seed, spec.matter)
     ca_file, seeds_file = folder / "ca.pem", folder / "seeds.txt"
     seeds_file.write_text("".join(f"{url}\n" for url in web.seeds), encoding="utf-8")
     tls = _tls(web, ca_file)
