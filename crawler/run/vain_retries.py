@@ -8,17 +8,18 @@ from canonry.storage import Queued
 
 _ENOUGH = 3  # retries in vain in a directory
 _ON_HOST = 12  # in all directories of a host
-# While a URL waits, its host has to answer so many others. Else the whole host may be down, and
-# only a URL that has used up its retries is evidence.
-_ANSWERS = 20
+# While a URL waits, its host has to answer others: else the whole host may be down. What was on its
+# way when a URL failed first may be answered yet.
+_ANSWERS, _ON_THEIR_WAY = 1, 20
 _MOST = 65_536  # URLs that are remembered, some 10 MB
 
 
 class VainRetries:
     """What retries of this run were worth, by host and by directory.
 
-    Servers fail for a time, or always under some paths. Where retries have cured nothing, URLs that
-    fail are not retried; and of those that wait, only a few are requested each time.
+    Servers fail for a time, or always under some paths. Where retries have cured nothing although
+    the host answers others, URLs that fail are not retried. As long as that is not known, only a
+    few of those that wait are requested each time, and all of them once more at last.
     """
 
     def __init__(self, pause: float, retries: int) -> None:
@@ -55,9 +56,8 @@ class VainRetries:
         before = self._failed.get(queued.row)
         if before is not None:
             self._latest[directory] = [*self._latest.get(directory, ()), now][-_ENOUGH:]
-            is_last = queued.attempts >= self._retries
-            vain = _ENOUGH if is_last else int(answers - before >= _ANSWERS)
-            self._vain.update({host: vain, directory: vain})
+            enough = _ANSWERS if queued.attempts > 1 else _ON_THEIR_WAY
+            self._vain.update((host, directory) if answers - before >= enough else ())
         self._failed[queued.row] = answers
 
     def is_hopeless(self, queued: Queued) -> bool:

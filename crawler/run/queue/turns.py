@@ -11,6 +11,7 @@ from canonry.crawler.run.queue.politeness import Politeness
 
 # A request may take so long to its host, for all that we can tell: seconds, and of the delay.
 _ON_ITS_WAY, _OF_THE_DELAY = 0.05, 0.2
+_UNPARKED = 256  # hosts at once, of those that are parked at an address
 _LATEST = 0.3  # weight of the latest answer in a host's average latency
 
 
@@ -166,10 +167,10 @@ class Turns:
         return None
 
     def _unpark(self, address: AddressPace) -> None:
-        """Let the hosts that are parked at an address be ready: their domains go on in turn."""
+        """Let hosts that are parked at an address be ready: their domains go on in turn."""
         address.scheduled = False
-        while address.parked:
-            name = address.parked.pop()
+        first = [address.parked.popleft() for _ in range(min(len(address.parked), _UNPARKED))]
+        for name in reversed(first):
             if (host := self._hosts.get(name)) is not None:
                 host.domain.ready.appendleft(name)
                 self._enter(host.domain)
