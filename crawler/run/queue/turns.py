@@ -11,6 +11,7 @@ from canonry.crawler.run.queue.politeness import Politeness
 
 # A request may take so long to its host, for all that we can tell: seconds, and of the delay.
 _ON_ITS_WAY, _OF_THE_DELAY = 0.05, 0.2
+_SHARES = 4  # a domain may have one of so many shares in the slots; of fewer if fewer are there
 _UNPARKED = 256  # hosts at once, of those that are parked at an address
 _LATEST = 0.3  # weight of the latest answer in a host's average latency
 
@@ -45,6 +46,7 @@ class Turns:
         self._sent: dict[str, float] = {}  # by host: when the latest request was sent
         self._unplaced: list[str] = []
         self._domains: dict[str, DomainPace] = {}
+        self._per_host = politeness.per_host  # of the host that may get most
         # When it is whose turn: a host's, or that of an address at which hosts are parked.
         self._heap: list[tuple[float, int, str | AddressPace]] = []
         self._ready: list[tuple[int, int, DomainPace]] = []  # heap of domains with ready hosts
@@ -67,6 +69,7 @@ class Turns:
             address = None if self._shared and self._shares(polite) else ALONE
             domain = self._domains.setdefault(registrable(name), DomainPace(next(self._order)))
             domain.hosts += 1
+            self._per_host = max(self._per_host, polite.per_host)
             host = self._hosts[name] = HostPace(domain, polite, ready_at, polite.delay, address)
             host.started_at = self._sent.get(name, -math.inf)
             if address is None:
@@ -146,7 +149,8 @@ class Turns:
 
     def _has_share(self, in_flight: int) -> bool:
         """Return True if a domain with so many requests in flight may get one more."""
-        return in_flight < self._polite.per_domain or len(self._domains) == 1
+        share = self._polite.slots // min(len(self._domains), _SHARES)
+        return in_flight < max(share, self._per_host)
 
     def _take_of(self, domain: DomainPace, now: float) -> str | None:
         """Start a request of the first host of a domain that is ready; park those before it."""

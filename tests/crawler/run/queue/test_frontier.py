@@ -162,7 +162,7 @@ def test_a_domain_that_never_answers_does_not_delay_another(
     """Its requests never fill all slots while hosts of others are there."""
 
     def starts(crowd: int) -> list[float]:
-        simulation = Simulation(Politeness(delay, 2, per_domain=6), 8, [1])
+        simulation = Simulation(Politeness(delay, 2, slots=8), 8, [1])
         for n in range(crowd):
             simulation.frontier.put(f"h{n}.crowd.example", [queued(100 + n)])
         simulation.frontier.put("good.example", [queued(row) for row in range(9)])
