@@ -8,6 +8,9 @@ import pytest
 from support.crawls import crawl, host_of, page, target_of
 from support.servers import Answer, ok
 
+from canonry.crawler.inquiry import ask
+from canonry.storage import report
+
 _GOOD = 12  # pages, each found on the one before: so the host is leased anew for each
 _DELAY = 0.5
 
@@ -91,6 +94,12 @@ def test_what_a_budget_holds_is_released_when_it_is_raised(tmp_path: Path) -> No
 
     assert run(4) == {"too-long": 9, "domain-budget": 5}
     assert len(requested) == 1 + 2 * (1 + 4 + 1)
+    with report.reading(f"sqlite:///{tmp_path / 'store.db'}") as connection:
+        reasons = [
+            ask.ask(connection, f"http://{name}.many.example/new", 0.0).reason
+            for name in ("0", "8", "x")
+        ]
+    assert reasons == [None, "domain-budget", "domain-budget"]
     assert run(7) == {"too-long": 9, "domain-budget": 2}
     assert len(requested) == 1 + 2 * (1 + 7 + 1)
     assert run(0) == {"too-long": 9}
