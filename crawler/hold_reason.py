@@ -17,6 +17,7 @@ class HoldReason(Enum):
     OTHER_TYPE = "its Content-Type is none of --only-types, so its body was not read"
     PATTERN_BUDGET = "the limit of URLs with its pattern is reached (max_per_pattern)"
     HOST_BUDGET = "the limit of URLs on its host is reached (max_per_host)"
+    DOMAIN_BUDGET = "the limit of hosts in its registrable domain is reached (max_hosts_per_domain)"
     PORT = "its port belongs to another protocol than HTTP"
     ROBOTS = "the host's robots.txt disallows it (RFC 9309)"
     SCHEME = "its scheme is not http or https, and only those are fetched"

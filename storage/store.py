@@ -3,12 +3,13 @@
 import gc
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 from sqlalchemy import Connection, insert, update
 
+from canonry.canon import redact
 from canonry.storage.answered import target_of, write_answers
 from canonry.storage.facts import check_unchanged, establish
 from canonry.storage.growth.samples import StoreSampler
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _SILENCE_SECONDS = 3.0  # of waiting for the lock, before that is told
 _COMPARED = "canonry_compared"  # in the facts of a connection: what it reads is what we remember
+_REFUSED = Admission(0, new=False)  # of a link that got no row
 _ADVICE = "nothing of the last step was kept; once this is fixed, the same command resumes"
 
 
@@ -101,6 +103,7 @@ class Store:
         self.merging_rules = merging_rules
         self.rules: RuleSource | None = None  # learned rules; None applies none
         self.budgets_of: budgets.BudgetsOf | None = None  # of URL patterns; None limits none
+        self.host_budget: budgets.HostBudget | None = None  # None counts no hosts by domain
 
     def transaction(self) -> AbstractContextManager[Connection]:
         """Run a block as one transaction that holds the write lock from its start.
@@ -196,10 +199,39 @@ class Store:
             return self.admit_in(connection, candidates, now)
 
     def admit_in(
-        self, connection: Connection, candidates: Sequence[Candidate], now: float
+        self,
+        connection: Connection,
+        candidates: Sequence[Candidate],
+        now: float,
+        *,
+        targets: Collection[str] = (),
     ) -> list[Admission]:
-        """Admit URLs as `admit` does, inside the caller's `transaction` or `claiming`."""
-        admissions = urls.admit(connection, self.seen, candidates, now, self.rules, self.budgets_of)
+        """Admit URLs as `admit` does, inside the caller's `transaction` or `claiming`.
+
+        Where too many URLs are held because their domains have too many hosts, links to further
+        hosts of these domains are refused: they are counted, get no row, and none is new.
+
+        Args:
+            connection: of the transaction.
+            candidates: the URLs.
+            now: seconds since 1970.
+            targets: hosts of which none is refused.
+        """
+        if self.host_budget is not None:
+            names = {candidate.host for candidate in candidates}.difference(targets)
+            if refused := budgets.countless(connection, names, self.host_budget):
+                kept = [one for one in candidates if one.host not in refused]
+                link = next(redact(one.url) for one in candidates if one.host in refused)
+                tally = pages.Tally()
+                tally.add(self.host_budget.reason, link, count=len(candidates) - len(kept))
+                pages.put_refusals(connection, tally)
+                spared = {one.host for one in kept}
+                admitted = iter(self.admit_in(connection, kept, now, targets=spared))
+                return [_REFUSED if one.host in refused else next(admitted) for one in candidates]
+        admissions = urls.admit(
+            *(connection, self.seen, candidates, now),
+            *(self.rules, self.budgets_of, self.host_budget),
+        )
         merged, examples = self._merges.tally(
             connection, candidates, admissions, self.merging_rules
         )
@@ -246,7 +278,8 @@ class Store:
         """
         given = [[*(target_of(hop, o) for hop in o.hops), *o.links] for o in outcomes]
         flat = [candidate for group in given for candidate in group]
-        answers = iter(self.admit_in(connection, flat, now))
+        targets = {hop.target.host for o in outcomes for hop in o.hops}
+        answers = iter(self.admit_in(connection, flat, now, targets=targets))
         admissions = [[next(answers) for _ in group] for group in given]
         first = acknowledge(connection, outcomes, now)
         anew = fetched_anew(connection, outcomes) if again else set()

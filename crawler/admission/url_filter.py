@@ -10,7 +10,7 @@ from typing import NamedTuple
 from canonry.canon import Canonicalizer
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission import traps
-from canonry.crawler.admission.scope import Scope, ScopeVerdict, host_of
+from canonry.crawler.admission.scope import Scope, ScopeVerdict, host_of, registrable
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings
@@ -18,6 +18,7 @@ from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.url_patterns import URLPatterns
 from canonry.storage import Candidate
 from canonry.storage.records import FIRST, ORDINARY, Budget
+from canonry.storage.rows.budgets import HostBudget
 
 _FETCHED = ("http://", "https://")
 _ANY_BASE = "http://any.invalid/"
@@ -58,6 +59,9 @@ class URLFilter:
         self._tables = HostTables(settings.hosts)
         self._first = URLPatterns(settings.crawl.first)
         self._target = lru_cache(_REMEMBERED)(self._find_target)
+        self.host_budget = HostBudget(
+            registrable, self._traps.max_hosts_per_domain, HoldReason.DOMAIN_BUDGET.label
+        )
 
     def extend_scope(self, *seeds: str) -> None:
         """Extend the scope by the places of more seeds."""

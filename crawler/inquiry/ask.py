@@ -245,8 +245,7 @@ def _reason_to_hold(
         return hold
     for budget in answer.budgets:
         if budget.count >= budget.limit:
-            per_host = budget.reason == HoldReason.HOST_BUDGET.label
-            return HoldReason.HOST_BUDGET if per_host else HoldReason.PATTERN_BUDGET
+            return next(one for one in HoldReason if one.label == budget.reason)
     if rules:
         return HoldReason.LEARNED
     is_held = answer.robots is not None and not answer.robots.allows

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, redact
 from canonry.canon.learned import describe, site_in
+from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.traps import NO_LIMIT
 from canonry.crawler.admission.url_filter import URLFilter, is_fetched
 from canonry.crawler.fetch.robots import origin_of
@@ -30,6 +31,7 @@ from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.known_url import KnownURL
 from canonry.storage.learned import history
 from canonry.storage.rows import robots_cache
+from canonry.storage.rows.budgets import rank_of
 from canonry.storage.timestamps import iso
 
 _SEEDS = 5  # that are shown
@@ -107,7 +109,17 @@ def budgets(question: Question) -> list[BudgetFacts]:
     """Return the budgets that a URL counts against, with what is spent of them."""
     if question.crawl is None or question.limits is None or not is_fetched(question.url):
         return []
-    return [
+    crowd = question.limits.host_budget
+    host = host_of(question.url)
+    rank = rank_of(question.connection, host, crowd)
+    too_many = BudgetFacts(
+        reason=crowd.reason,
+        setting=remedies.setting_of(crowd.reason, question.url, question.crawl.settings),
+        common=f"hosts of {crowd.domain_of(host)}",
+        count=rank,
+        limit=crowd.most,
+    )
+    return [too_many] * (0 < crowd.most <= rank) + [
         BudgetFacts(
             reason=budget.reason,
             setting=remedies.setting_of(budget.reason, question.url, question.crawl.settings),

@@ -58,12 +58,14 @@ def setting_of(reason: str, url: str, settings: Settings) -> str:
     """Return the setting that limits the number of URLs like one.
 
     Args:
-        reason: ``pattern-budget`` or ``host-budget``.
+        reason: ``pattern-budget``, ``host-budget`` or ``domain-budget``.
         url: as it is requested.
         settings: of the crawl.
     """
     if reason == HoldReason.PATTERN_BUDGET.label:
         return "max_per_pattern of [traps]"
+    if reason == HoldReason.DOMAIN_BUDGET.label:
+        return "max_hosts_per_domain of [traps]"
     host = host_of(url)
     if HostTables(settings.hosts).of(host).max_pages is not None:
         return f"max_pages of [hosts] for {host}"
@@ -88,10 +90,13 @@ def _says(text: str) -> Remedy:
     return lambda _case: text
 
 
-_AGAIN = "--recrawl-after 0s asks it again, and all else; --recrawl-after 1d what is older"
+def _release(reason: Fault | HoldReason) -> str:
+    return f"canonry refused release {reason.label}, and the same crawl command again"
+
+
 _SAME = "the same crawl command again: it tries what it could not reach before"
 _PORTS = "nothing: such ports are never asked"
-_ADDRESS = "--allow-private, if the address is one of your own network; then --recrawl-after 0s"
+_ADDRESS = f"--allow-private, if the address is your own network's; then {_release(Fault.ADDRESS)}"
 
 REMEDIES: Mapping[str, Remedy] = MappingProxyType(
     {
@@ -115,9 +120,10 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         ),
         HoldReason.PATTERN_BUDGET.label: _budget(HoldReason.PATTERN_BUDGET),
         HoldReason.HOST_BUDGET.label: _budget(HoldReason.HOST_BUDGET),
+        HoldReason.DOMAIN_BUDGET.label: _budget(HoldReason.DOMAIN_BUDGET),
         HoldReason.PORT.label: _says(_PORTS),
         HoldReason.ROBOTS.label: _says(
-            "the owner of the site; if the file has changed since, --recrawl-after 0s asks it again"
+            f"the owner of the site; if the file has changed, {_release(HoldReason.ROBOTS)}"
         ),
         HoldReason.SCHEME.label: _says("nothing: it is no page of the web"),
         HoldReason.LEARNED.label: _rules,
@@ -131,19 +137,21 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         Fault.ADDRESS.label: lambda case: _ADDRESS if refused_port(case.url) is None else _PORTS,
         Fault.CONNECT.label: _says(_SAME),
         Fault.PROXY.label: _says("--proxy URL, or none; then the same crawl command again"),
-        Fault.TLS.label: _says("--ca-file, if the authority is your own; then --recrawl-after 0s"),
+        Fault.TLS.label: _says(
+            f"--ca-file, if the authority is your own; then {_release(Fault.TLS)}"
+        ),
         Fault.TIMEOUT.label: lambda case: (
             f"timeout in [fetch] of --config: more than {case.settings.fetch.timeout:g} seconds; "
-            "then --recrawl-after 0s"
+            f"then {_release(Fault.TIMEOUT)}"
         ),
-        Fault.PROTOCOL.label: _says(_AGAIN),
-        Fault.BODY.label: _says(_AGAIN),
+        Fault.PROTOCOL.label: _says(_release(Fault.PROTOCOL)),
+        Fault.BODY.label: _says(_release(Fault.BODY)),
         Fault.TOO_LARGE.label: lambda case: (
             f"max_body in [fetch] of --config: more than {case.settings.fetch.max_body:,} bytes; "
-            "then --recrawl-after 0s"
+            f"then {_release(Fault.TOO_LARGE)}"
         ),
-        Fault.SERVER.label: _says(_AGAIN),
-        Fault.LOOP.label: _says(_AGAIN),
+        Fault.SERVER.label: _says(_release(Fault.SERVER)),
+        Fault.LOOP.label: _says(_release(Fault.LOOP)),
         Fault.ROBOTS_UNREACHABLE.label: _says(_SAME),
     }
 )

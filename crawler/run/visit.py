@@ -17,6 +17,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.questions.probes import Probe
 from canonry.crawler.run.body_fingerprints import Fingerprints
 from canonry.crawler.run.unread_pages import unread_outcome
+from canonry.crawler.run.vain_retries import VainRetries
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
 from canonry.storage.http_status import (
@@ -60,6 +61,7 @@ class Visitor:
         self._fingerprints = Fingerprints()
         self._room = BodyRoom()
         self._reads_sitemaps = settings.crawl.sitemaps
+        self._vain = VainRetries(settings.fetch.retry_wait, settings.fetch.retries)
         self._listed: set[str] = set()  # origins whose sitemaps were added to an outcome
         self._clock = clock
 
@@ -78,12 +80,16 @@ class Visitor:
             slow_down: gets the seconds between requests that the host's robots.txt asks for.
             record: as for `LinkFinder.find`.
         """
+        if (known := self._known_to_fail(queued)) is not None:
+            return known
         asks = not self._robots.is_cached(queued.url)
         try:
             if not await self._is_allowed(queued.url, slow_down):
                 return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, asked=asks)
             with self._room.visit():
-                return self._with_sitemaps(await self._follow(queued, record))
+                outcome = await self._follow(queued, record)
+            self._vain.answered(queued)
+            return self._with_sitemaps(outcome)
         except FetchError as error:
             return self._failed(queued, error)
 
@@ -294,12 +300,14 @@ class Visitor:
             asked=error.asked and error.fault is not Fault.ADDRESS,
         )
         tried = error.retry_at is None and queued.attempts >= self._settings.retries
+        if error.fault is Fault.SERVER and not error.busy and error.retry_after is None:
+            self._vain.failed(queued, now)
+            tried |= self._vain.is_hopeless(queued)
         if error.final or tried:
             return outcome
         at = error.retry_at
         if at is None:
-            wait = seconds_before_retry(self._settings.retry_wait, queued.attempts)
-            at = now + max(wait, error.retry_after or 0.0)
+            at = now + max(self._wait(queued), error.retry_after or 0.0)
         busy = error.busy or error.retry_after is not None
         return outcome._replace(
             state=State.QUEUED,
@@ -307,6 +315,21 @@ class Visitor:
             retry_at=at,
             not_before=at if busy else 0.0,
         )
+
+    def _known_to_fail(self, queued: Queued) -> Outcome | None:
+        """Return the outcome of a retry that is known to be in vain, without a request."""
+        now = self._clock()
+        detail = "retries of others in its directory were in vain"
+        failed = Outcome(queued, State.FAILED, Fault.SERVER.label, detail=detail, asked=False)
+        if self._vain.is_hopeless(queued):
+            return failed
+        if self._vain.is_premature(queued, now):
+            return failed._replace(state=State.QUEUED, retry_at=now + self._wait(queued))
+        return None
+
+    def _wait(self, queued: Queued) -> float:
+        """Return the seconds until a URL is tried again."""
+        return seconds_before_retry(self._settings.retry_wait, queued.attempts)
 
 
 def _conditions(queued: Queued) -> dict[str, str]:

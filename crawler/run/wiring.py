@@ -158,6 +158,7 @@ async def _crawl(
         opened = _open(stack, store_url, canonicalizer, settings, worker, notify)
         store = opened.store
         store.budgets_of = url_filter.budgets_of
+        store.host_budget = url_filter.host_budget
         job = as_job(seeds, listed, settings)
         prepare(store, url_filter, settings, job, opened.notify)
         rows = [admission.row for admission in store.admit(candidates, time.time())]

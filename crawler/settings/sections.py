@@ -105,6 +105,7 @@ class TrapSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     max_links: _Positive
     max_per_pattern: Annotated[int, Meta(ge=0)]
     max_per_host: Annotated[int, Meta(ge=0)]
+    max_hosts_per_domain: Annotated[int, Meta(ge=0)]
 
 
 class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -16,6 +16,7 @@ from canonry.storage.migrations import (
     from_6,
     from_7,
     from_8,
+    from_9,
 )
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
@@ -32,6 +33,7 @@ _STEPS: dict[int, Callable[[Connection, Operations], None]] = {
     6: from_6.upgrade,
     7: from_7.upgrade,
     8: from_8.upgrade,
+    9: from_9.upgrade,
 }
 
 

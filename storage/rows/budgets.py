@@ -1,21 +1,33 @@
-"""Budgets: how many URLs with a pattern in common may be queued, counted exactly.
+"""Budgets: how many URLs with a pattern in common, and hosts of a domain, a crawl fetches.
 
-URLs that are queued while no budget is set are not counted.
+They are counted exactly. URLs that are queued while no budget is set are not counted.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select, text
 
 from canonry.storage.records import PATTERN_EXCLUDED, Budget
+from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import add_counts, rows_of
-from canonry.storage.sql.schema import budgets
+from canonry.storage.sql.schema import State, budgets, hosts, url_rows
 
 # The states of a pattern, in the column "excluded".
 EXCLUDING, ALL_HELD, INCLUDING = 1, 2, 3
 EXCLUDED = frozenset({EXCLUDING, ALL_HELD})
 
 BudgetsOf = Callable[[str], Sequence[Budget]]  # from a URL to its budgets
+_MOST_HELD = 100_000  # URLs on hosts beyond the budgets of their domains: some 30 MB of a store
+
+
+class HostBudget(NamedTuple):
+    """A limit for the number of hosts of one registrable domain."""
+
+    domain_of: Callable[[str], str]  # from a host to its registrable domain
+    most: int  # hosts; URLs on further ones are held
+    reason: str  # for which they are
 
 
 def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[str | None]:
@@ -55,3 +67,67 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[st
     ]
     add_counts(connection, budgets, rows)
     return answers
+
+
+def ranks(connection: Connection, names: Collection[str], budget: HostBudget) -> dict[str, int]:
+    """Count new hosts; return by name how many hosts of its domain were found before each.
+
+    Args:
+        connection: in a writing transaction.
+        names: of hosts that have no rows yet.
+        budget: says what their domains are.
+    """
+    domains = {name: budget.domain_of(name) for name in names}
+    new = Counter(domains.values())
+    next_rank = Counter(_hosts_of(connection, new))
+    found = {}
+    for name, domain in domains.items():
+        found[name] = next_rank[domain]
+        next_rank[domain] += 1
+    counts.add(connection, {counts.hosts(domain): number for domain, number in new.items()})
+    return found
+
+
+def beyond(
+    connection: Connection, budget: HostBudget, names: Collection[str] | None = None
+) -> set[str]:
+    """Return those of some hosts, or of all, that are beyond their domain's budget."""
+    if not budget.most:
+        return set()
+    many = f"SELECT name FROM hosts WHERE rank >= {budget.most:d}"  # noqa: S608 - a number
+    if names is None:
+        return set(connection.exec_driver_sql(many).scalars())
+    return {name for (name,) in rows_of(connection, f"{many} AND name", list(names))}
+
+
+def rank_of(connection: Connection, host: str, budget: HostBudget) -> int:
+    """Return how many hosts of its domain were found before a host, known or not."""
+    rank: int | None = connection.scalar(select(hosts.c.rank).where(hosts.c.name == host))
+    domain = budget.domain_of(host)
+    return _hosts_of(connection, [domain]).get(domain, 0) if rank is None else rank
+
+
+def crowded_domain(connection: Connection, budget: HostBudget) -> str | None:
+    """Return a domain that has more hosts than its budget; None if nothing is held for that."""
+    if not counts.total_of(connection, counts.url(State.HELD, budget.reason)):
+        return None
+    held = (text("state > 2"), url_rows.c.state == State.HELD, url_rows.c.reason == budget.reason)
+    here = select(hosts.c.name).join(url_rows, hosts.c.id == url_rows.c.host_id).where(*held)
+    return budget.domain_of(connection.scalars(here.limit(1)).one())
+
+
+def countless(connection: Connection, names: Collection[str], budget: HostBudget) -> set[str]:
+    """Return those of some hosts that get no row: they are new, and too much is held already."""
+    held = counts.total_of(connection, counts.url(State.HELD, budget.reason))
+    if held < _MOST_HELD or not budget.most:
+        return set()
+    question = "SELECT name FROM hosts WHERE name"
+    new = set(names).difference(name for (name,) in rows_of(connection, question, list(names)))
+    known = _hosts_of(connection, set(map(budget.domain_of, new)))
+    return {name for name in new if known.get(budget.domain_of(name), 0) >= budget.most}
+
+
+def _hosts_of(connection: Connection, domains: Collection[str]) -> dict[str, int]:
+    """Return how many hosts of domains are known."""
+    question = "SELECT name, count FROM counts WHERE kind = 'hosts' AND reason = '' AND name"
+    return dict(rows_of(connection, question, list(domains)))

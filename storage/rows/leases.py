@@ -29,7 +29,7 @@ _DEEPEST = (1 << 31) - 1  # no URL is deeper: the largest number of the column
 # ever.
 _mine = hosts.c.lease_owner == bindparam("owner")
 _until, _ready_at = hosts.c.lease_until, hosts.c.ready_at
-_AVAILABLE = Prepared(
+_available = (
     select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay, hosts.c.lease_owner)
     .where(_HAS_WORK, hosts.c.blocked == 0)
     .where(or_(_mine, _until <= bindparam("now"), _until > bindparam("longest")))
@@ -38,6 +38,10 @@ _AVAILABLE = Prepared(
     .limit(bindparam("limit"))
     .with_for_update(skip_locked=True)
 )
+_FIRST_HOSTS = 16  # of a registrable domain; further ones do not come before those of others
+_AVAILABLE = Prepared(_available.where(hosts.c.rank < _FIRST_HOSTS))
+_CROWD = Prepared(_available.where(hosts.c.rank >= _FIRST_HOSTS))
+_CROWDED = 4  # of so many leased hosts, one may be of the crowd while others wait
 _QUEUE = Prepared(
     select(*_QUEUED_COLUMNS)
     .join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
@@ -70,6 +74,7 @@ def lease(
     per_host: int,
     loaded: Mapping[str, Collection[int]],
     level_by_level: bool,
+    crowd: bool = True,
 ) -> list[LeasedHost]:
     """Lease hosts that have work, and return the next URLs of each.
 
@@ -87,10 +92,14 @@ def lease(
         loaded: for each host the rows that the worker has in memory. Of these, only such as were
             promoted are returned again, beside the others.
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
+        crowd: False for no hosts that are further ones of domains with many.
     """
     times = {"now": now, "far": now + _FAR}
     available = {"owner": owner, "longest": now + 2 * seconds, "soon": now + seconds / 2}
-    found = _AVAILABLE.run(connection, {**times, **available, "limit": limit})
+    found = [*_AVAILABLE.run(connection, {**times, **available, "limit": limit})]
+    if crowd:
+        more = max(limit - len(found), limit // _CROWDED)
+        found += _CROWD.run(connection, {**times, **available, "limit": more})
     level = _level(connection, level_by_level=level_by_level)
     leased: dict[int, LeasedHost] = {}
     for host_id, name, ready_at, delay, before in found:

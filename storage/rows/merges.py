@@ -94,8 +94,10 @@ class MergeCounter:
         return tally, examples
 
     def names(self, spellings: Iterable[str]) -> dict[str, str]:
-        """Return the rules for spellings that the last tally counted, by spelling."""
-        return {spelling: self._names[spelling] for spelling in spellings}
+        """Return the rules for those of some spellings that the last tally counted, by spelling."""
+        return {
+            spelling: self._names[spelling] for spelling in spellings if spelling in self._names
+        }
 
     def clear(self) -> None:
         """Forget all names. They may rest on rows that were rolled back."""

@@ -1,7 +1,7 @@
 """URL rows: created when a URL is first found, and moved from state to state."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -50,21 +50,28 @@ def admit(
     now: float,
     rules: RuleSource | None = None,
     budgets_of: budgets.BudgetsOf | None = None,
+    host_budget: budgets.HostBudget | None = None,
 ) -> list[Admission]:
     """Admit URLs: claim their keys and insert rows for the new ones.
 
     Key and row are written in one transaction: the caller's, which holds the write lock, or shares
     it. Then it has the turn when this returns; rules and budgets are only read in it. Learned
     rules may hold new URLs whose page is known under another URL; budgets hold URLs beyond the
-    number that they allow for a pattern.
+    number that they allow for a pattern, and URLs on hosts beyond the number of their domain. Seeds
+    count in no number of hosts.
     """
     claims = seen.claim(connection, [candidate.key for candidate in candidates])
     if rules is not None or budgets_of is not None:
         _take_turn(connection, rules)
     new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
-        ids = host_ids(connection, dict.fromkeys(map(_HOST, map(itemgetter(0), new))))
-        new = _without_blocked(connection, new, ids)
+        linked = {c.host for c, _row in new if c.source is not None}
+        names = dict.fromkeys(map(_HOST, map(itemgetter(0), new)))
+        ids = host_ids(connection, names, now, linked, host_budget)
+        new = _held(new, blocked_among(connection, ids), HOST_BLOCKED)
+        if host_budget is not None:
+            crowd = budgets.beyond(connection, host_budget, linked)
+            new = _held(new, crowd, host_budget.reason)
         placed = Placement([], set(), [])
         if rules is not None:
             placed = place(connection, new, rules, now, ids.__getitem__)
@@ -142,25 +149,24 @@ def _take_turn(connection: Connection, rules: RuleSource | None) -> None:
         rules.refresh(connection)
 
 
-def _without_blocked(
-    connection: Connection, new: list[tuple[Candidate, int]], ids: Mapping[str, int]
+def _held(
+    new: list[tuple[Candidate, int]], names: set[str], reason: str
 ) -> list[tuple[Candidate, int]]:
-    """Return new URLs; those of hosts that people have blocked are held."""
-    blocked = blocked_among(connection, ids.values())
-    if not blocked:
+    """Return new URLs; those of some hosts are held."""
+    if not names:
         return new
     return [
-        (c._replace(held=HOST_BLOCKED) if c.held is None and ids[c.host] in blocked else c, row)
+        (c._replace(held=reason) if c.held is None and c.host in names else c, row)
         for c, row in new
     ]
 
 
-def blocked_among(connection: Connection, rows: Iterable[int]) -> set[int]:
+def blocked_among(connection: Connection, names: Iterable[str]) -> set[str]:
     """Return those of some hosts that people have blocked."""
     if connection.exec_driver_sql("SELECT 1 FROM hosts WHERE blocked > 0 LIMIT 1").first() is None:
         return set()
-    question = "SELECT id FROM hosts WHERE blocked > 0 AND id"
-    return {row for (row,) in rows_of(connection, question, list(rows))}
+    question = "SELECT name FROM hosts WHERE blocked > 0 AND name"
+    return {name for (name,) in rows_of(connection, question, list(names))}
 
 
 def _apply(placed: Placement, new: Sequence[tuple[Candidate, int]]) -> list[tuple[Candidate, int]]:
@@ -182,24 +188,40 @@ def _apply(placed: Placement, new: Sequence[tuple[Candidate, int]]) -> list[tupl
     ]
 
 
-def host_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Return the rows of hosts; insert those that are missing."""
+def host_ids(
+    connection: Connection,
+    names: Iterable[str],
+    now: float = 0.0,
+    counted: Collection[str] = (),
+    budget: budgets.HostBudget | None = None,
+) -> dict[str, int]:
+    """Return the rows of hosts; insert those that are missing.
+
+    Args:
+        connection: in a writing transaction.
+        names: the hosts.
+        now: seconds since 1970; new hosts wait from then on.
+        counted: those that count as hosts of their domains, if they are new.
+        budget: counts them; None counts none.
+    """
     wanted = list(names)
     known: dict[str, int] = dict(
         rows_of(connection, "SELECT name, id FROM hosts WHERE name", wanted)
     )
     missing = [name for name in wanted if name not in known]
     if missing and write_locks.take_turn(connection):
-        return host_ids(connection, wanted)  # others may have inserted them meanwhile
+        # Others may have inserted them meanwhile.
+        return host_ids(connection, wanted, now, counted, budget)
     if missing:
         first = next_id(connection, hosts)
         known.update((name, first + n) for n, name in enumerate(missing))
+        ranks: Mapping[str, int] = {}
+        if budget is not None:
+            ranks = budgets.ranks(connection, [n for n in missing if n in counted], budget)
+        new = {"pending": 0, "ready_at": now, "lease_until": 0.0}
         connection.execute(
             insert(hosts),
-            [
-                {"id": known[n], "name": n, "pending": 0, "ready_at": 0.0, "lease_until": 0.0}
-                for n in missing
-            ],
+            [{**new, "id": known[n], "name": n, "rank": ranks.get(n, 0)} for n in missing],
         )
     return known
 

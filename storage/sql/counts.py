@@ -14,7 +14,7 @@ from canonry.storage.sql.tables.figure_tables import counts
 class Counted(NamedTuple):
     """The name of one count."""
 
-    kind: str  # "urls", "levels", "pages", "aliases" or "bodies"
+    kind: str  # "urls", "levels", "pages", "aliases", "bodies" or "hosts"
     name: str
     reason: str = ""
 
@@ -46,6 +46,11 @@ def page(status: int) -> Counted:
 def alias(kind: str, status: int) -> Counted:
     """Return the count of aliases of a kind and HTTP status."""
     return Counted("aliases", f"{kind} {status}")
+
+
+def hosts(domain: str) -> Counted:
+    """Return the count of hosts of a registrable domain."""
+    return Counted("hosts", domain)
 
 
 def add(connection: Connection, changes: Mapping[Counted, int]) -> None:

@@ -29,7 +29,7 @@ from sqlalchemy.sql.ddl import CreateView
 from canonry.storage.sql.tables import figure_tables
 from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
 
-VERSION = 9  # increase it with every change; CONTRIBUTING has the moves
+VERSION = 10  # increase it with every change; CONTRIBUTING has the moves
 
 
 class State(IntEnum):
@@ -81,6 +81,13 @@ hosts = Table(
     ),
     Column("error", Words, comment="reason why the last of its URLs that failed did"),
     Column("error_at", Float, comment="when that was; seconds since 1970"),
+    Column(
+        "rank",
+        Integer,
+        nullable=False,
+        server_default=text("0"),
+        comment="how many hosts of its registrable domain were found before it",
+    ),
     Index("hosts_with_work", "lease_until", "ready_at"),
     Index("hosts_by_queue", "pending", "id"),
 )

@@ -136,7 +136,7 @@ def everything(folder: Path) -> dict[str, list[tuple[object, ...]]]:
     questions = (
         f"SELECT {columns}, found_at, priority FROM urls ORDER BY id",  # noqa: S608 - our names
         "SELECT key, url_id FROM keys ORDER BY key",
-        "SELECT * FROM hosts ORDER BY id",
+        "SELECT id, name, pending, ready_at, lease_until, blocked FROM hosts ORDER BY id",
     )
     with engine.begin() as connection:
         found = {

@@ -22,7 +22,7 @@ _ADVICE = MappingProxyType(
         Fault.TLS.label: "--ca-file FILE trusts a certificate authority of your own",
         Fault.TIMEOUT.label: "timeout and connect_timeout in [fetch] of --config allow more time",
         Fault.TOO_LARGE.label: "max_body in [fetch] of --config allows more",
-        Fault.SERVER.label: "retries and retry_wait in [fetch] of --config allow more tries",
+        Fault.SERVER.label: "later, canonry refused release server lets the crawl ask again",
         HoldReason.OUT_OF_SCOPE.label: "--scope domain or --scope any allows it",
         HoldReason.OTHER_TYPE.label: "--only-types with its type allows it",
         HoldReason.TOO_MANY_HOPS.label: "max_hops in [crawl] of --config allows more",

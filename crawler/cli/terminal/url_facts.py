@@ -143,7 +143,8 @@ def _limits(answer: URLAnswer) -> Iterator[tuple[str, str]]:
         yield "exclude", answer.scope.pattern
     for budget in answer.budgets:
         if answer.reason == budget.reason:
-            spent = f"{budget.count:,} of {budget.limit:,} URLs like {budget.common}"
+            like = "" if budget.common.startswith("hosts of ") else "URLs like "
+            spent = f"{budget.count:,} of {budget.limit:,} {like}{budget.common}"
             yield "limit", f"{spent} ({budget.setting})"
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from canonry.canon import Canonical, InvalidURL, redaction
 from canonry.crawler.admission import exclusions
+from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.faults import WITH_RETRY_AFTER
 from canonry.crawler.fetch.robots import DAY
@@ -186,11 +187,14 @@ def _types_in(job: Mapping[str, Any] | None) -> list[str]:
 
 def _release(connection: Connection, url_filter: URLFilter, reasons: frozenset[HoldReason]) -> None:
     """Release URLs that are held for some reasons, unless a limit still holds them."""
+    beyond = budgets.beyond(connection, url_filter.host_budget)
 
     def judge(url: str, depth: int, hops: int) -> str | None:
         hold = url_filter.reason_to_hold(url, depth, hops)
         if hold is not None:
             return hold.label
+        if host_of(url) in beyond:
+            return HoldReason.DOMAIN_BUDGET.label
         return budgets.spend(connection, [url_filter.budgets_of(url)])[0]
 
     requeueing.review(connection, State.HELD, judge, {reason.label for reason in reasons})

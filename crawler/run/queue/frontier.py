@@ -192,9 +192,9 @@ class Frontier:
         host = self._hosts.get(name)
         return host is None or not (host.rows or host.probes)
 
-    def hosts_waiting(self) -> int:
-        """Return how many hosts have something that was not taken yet."""
-        return sum(bool(host.queues) for host in self._hosts.values())
+    def domains_waiting(self, until: float) -> int:
+        """Return of how many registrable domains something may be taken until a time."""
+        return self._turns.domains_of(self.names_waiting(), until)
 
     def names_waiting(self) -> list[str]:
         """Return the hosts that have something that was not taken yet."""

@@ -7,6 +7,7 @@ from canonry.crawler.run.queue.turns import Turns
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 
 _HEARTBEAT = LEASE_SECONDS / 4
+_SOON = 10.0  # seconds until the next request to a host, which is not paused then
 _LOOKS = 1.0  # seconds between two looks at what people have changed, and other workers want
 
 
@@ -44,7 +45,7 @@ class HostLeases:
             await self._follow(now)
         await self._handing_over.finish(now)
         if self._needs_hosts(now):
-            await self._lease(now)
+            await self._lease(now, crowd=self._frontier.waiting < self._enough)
         elif now - self._leased_at > _HEARTBEAT:
             await self._renew(now)
 
@@ -75,7 +76,7 @@ class HostLeases:
             self._handing_over.begin(told.wanting)
 
     def _needs_hosts(self, now: float) -> bool:
-        """Return True if there are too few URLs, or too few hosts to request from at once.
+        """Return True if there are too few URLs, or too few domains to request from soon.
 
         While there are enough URLs, the store is asked for other hosts once a second.
         """
@@ -83,21 +84,30 @@ class HostLeases:
             return False
         if self._frontier.waiting < self._enough:
             return True
-        return now - self._leased_at > 1.0 and self._frontier.hosts_waiting() < self._enough
+        soon = now + _SOON
+        return now - self._leased_at > 1.0 and self._frontier.domains_waiting(soon) < self._enough
 
-    async def _lease(self, now: float) -> None:
-        """Load URLs of hosts that are ours or free, and write the pace of those we have."""
+    async def _lease(self, now: float, *, crowd: bool) -> None:
+        """Load URLs of hosts that are ours or free, and write the pace of those we have.
+
+        Args:
+            now: the time.
+            crowd: as for `leases.lease`.
+        """
         self._leased_at = now
         self.maybe_more = False
         loaded = {name: frozenset(rows) for name, rows in self._frontier.rows().items()}
         limit = max(self._enough, len(loaded) + 16)
-        leased, lost = await self._store_session.lease(now, limit, loaded, self._pace())
+        leased, lost = await self._store_session.lease(
+            now, limit, loaded, self._pace(), crowd=crowd
+        )
         self._frontier.lose(lost)
         put = self._frontier.put
         for host in leased:
             if host.name not in self._handing_over:
                 put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
-        self.maybe_more |= any(host.has_more for host in leased) or len(leased) == limit
+        more = any(host.has_more for host in leased) or len(leased) >= limit
+        self.maybe_more |= more or not crowd
         self._frontier.retire(now)
 
     async def _renew(self, now: float) -> None:

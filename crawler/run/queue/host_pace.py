@@ -1,4 +1,4 @@
-"""The pace of a host, and of an address: what was requested of it, and when it may get more."""
+"""The pace of a host, an address and a domain: what was requested, and when it may get more."""
 
 import math
 from collections import deque
@@ -36,9 +36,24 @@ class AddressPace:
 
 
 @dataclass(slots=True)
+class DomainPace:
+    """The share that the hosts of one registrable domain have in the requests.
+
+    What has the fewest requests in flight goes first, then what has waited longest.
+    """
+
+    turn: int  # counts up: of its latest request, or when it was added
+    hosts: int = 0
+    in_flight: int = 0
+    ready: deque[str] = field(default_factory=deque)  # hosts that may get a request now
+    entry: tuple[int, int] | None = None  # its place among the domains that have some
+
+
+@dataclass(slots=True)
 class HostPace:
     """One host's pace."""
 
+    domain: DomainPace
     polite: Politeness
     not_before: float
     delay: float
@@ -48,7 +63,7 @@ class HostPace:
     wanted: int = 0  # requests that wait for a turn
     unspent: int = 0  # turns that were taken, and with which nothing was requested yet
     in_flight: int = 0
-    scheduled: bool = False  # in the heap, or parked
+    scheduled: bool = False  # in the heap, ready or parked
     entry: int = 0  # its number in the heap; 0 without one
 
     @property

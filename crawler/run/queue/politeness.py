@@ -17,6 +17,7 @@ class Politeness(NamedTuple):
     per_address: int = 0  # maximum of requests in flight to one address; 0 is no limit
     factor: float = 0.0  # a host rests for this many times the time that its answers take
     longest: float = math.inf  # maximum of that rest
+    slots: int = 1 << 30  # requests in flight in all, which registrable domains share
 
 
 def politeness(settings: Settings) -> Politeness:
@@ -30,6 +31,7 @@ def politeness(settings: Settings) -> Politeness:
         per_address=max(per_address, crawl.requests_per_host) if per_address else 0,
         factor=crawl.delay_factor,
         longest=crawl.max_crawl_delay,
+        slots=crawl.concurrency,
     )
 
 

@@ -12,7 +12,7 @@ from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
-from canonry.storage.rows import host_wishes, leases, waiting
+from canonry.storage.rows import budgets, host_wishes, leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.writer import Writer
 from canonry.storage.steering import blocked_hosts, queue_changes
@@ -85,6 +85,7 @@ class StoreSession:
         self._notify = notify
         self._learning = learning
         self._generation = -1  # of the changes that people made
+        self._told_of_crowd = False
         self._wants_hosts = False  # of other workers
         self.queued = 0  # URLs in the store, as of the last call
         self.fetched = 0  # pages there; other workers add to both, too
@@ -92,7 +93,13 @@ class StoreSession:
         self.learning_failed = 0  # 1 once it was switched off
 
     async def lease(
-        self, now: float, limit: int, loaded: dict[str, frozenset[int]], pace: Pace
+        self,
+        now: float,
+        limit: int,
+        loaded: dict[str, frozenset[int]],
+        pace: Pace,
+        *,
+        crowd: bool = True,
     ) -> Leased:
         """Write the pace of our hosts, extend their leases and lease further hosts."""
 
@@ -110,6 +117,7 @@ class StoreSession:
                     per_host=PER_HOST,
                     loaded=loaded,
                     level_by_level=self._level_by_level,
+                    crowd=crowd,
                 )
             names = {host.name for host in found}
             given = names if self._wants_hosts else set()
@@ -299,6 +307,16 @@ class StoreSession:
             self._learning.forget_hosts(hosts)
 
     def _count(self, connection: Connection) -> None:
-        """Read how many URLs are queued, and how many pages there are."""
+        """Read how many URLs are queued, and how many pages there are; tell of a crowded domain."""
+        budget = self._store.host_budget
+        if budget is not None and not self._told_of_crowd:
+            domain = budgets.crowded_domain(connection, budget)
+            if domain is not None:
+                self._told_of_crowd = True
+                self._notify(
+                    f"{domain} has more than {budget.most:,} hosts (max_hosts_per_domain in "
+                    "[traps]): URLs on further ones are held; so it is for every such domain. "
+                    "'canonry refused list' shows how many."
+                )
         self.queued = leases.pending(connection)
         self.fetched = leases.fetched(connection)

@@ -5,11 +5,14 @@ import math
 from collections.abc import Callable, Iterable
 from itertools import count
 
-from canonry.crawler.run.queue.host_pace import ALONE, AddressPace, HostPace
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.run.queue.host_pace import ALONE, AddressPace, DomainPace, HostPace
 from canonry.crawler.run.queue.politeness import Politeness
 
 # A request may take so long to its host, for all that we can tell: seconds, and of the delay.
 _ON_ITS_WAY, _OF_THE_DELAY = 0.05, 0.2
+_SHARES = 4  # a domain may have one of so many shares in the slots; of fewer if fewer are there
+_UNPARKED = 256  # hosts at once, of those that are parked at an address
 _LATEST = 0.3  # weight of the latest answer in a host's average latency
 
 
@@ -19,6 +22,9 @@ class Turns:
     A request starts when its turn is taken, and is sent some time after that: on a busy machine
     long after. So the pause before the next turn counts from the moment of sending, too, and
     requests whose turns were far enough apart still wait where they would be sent too close.
+
+    Registrable domains share the requests: however many hosts one has, and however slow they are,
+    the hosts of another get their turn.
 
     Times are seconds on any clock that the caller chooses.
     """
@@ -39,9 +45,12 @@ class Turns:
         self._addresses: dict[str, AddressPace] = {}
         self._sent: dict[str, float] = {}  # by host: when the latest request was sent
         self._unplaced: list[str] = []
+        self._domains: dict[str, DomainPace] = {}
+        self._per_host = politeness.per_host  # of the host that may get most
         # When it is whose turn: a host's, or that of an address at which hosts are parked.
         self._heap: list[tuple[float, int, str | AddressPace]] = []
-        self._order = count(1)  # among those ready at the same time, first come, first served
+        self._ready: list[tuple[int, int, DomainPace]] = []  # heap of domains with ready hosts
+        self._order = count(1)
 
     def want(
         self, name: str, requests: int, *, ready_at: float = 0.0, delay: float | None = None
@@ -58,7 +67,10 @@ class Turns:
         if host is None:
             polite = self._of(name)
             address = None if self._shared and self._shares(polite) else ALONE
-            host = self._hosts[name] = HostPace(polite, ready_at, polite.delay, address)
+            domain = self._domains.setdefault(registrable(name), DomainPace(next(self._order)))
+            domain.hosts += 1
+            self._per_host = max(self._per_host, polite.per_host)
+            host = self._hosts[name] = HostPace(domain, polite, ready_at, polite.delay, address)
             host.started_at = self._sent.get(name, -math.inf)
             if address is None:
                 self._unplaced.append(name)
@@ -104,55 +116,80 @@ class Turns:
             groups.setdefault(name if address is None else id(address), []).append(name)
         return list(groups.values())
 
+    def domains_of(self, names: Iterable[str], until: float) -> int:
+        """Return how many registrable domains those hosts have that may get a request soon.
+
+        Args:
+            names: of hosts.
+            until: the latest time that is soon.
+        """
+        found = (self._hosts[name] for name in names)
+        return len({id(host.domain) for host in found if host.ready_at <= until})
+
     def take(self, now: float) -> str | None:
         """Return a host whose request starts now; None when no host is ready."""
         while self._heap and self._heap[0][0] <= now:
             _, entry, who = heapq.heappop(self._heap)
             if isinstance(who, AddressPace):
-                name = self._take_at(who, now)
-            else:
-                name = self._take_of(who, entry, now)
+                self._unpark(who)
+            elif (host := self._hosts.get(who)) is not None and host.entry == entry:
+                host.entry = 0
+                host.domain.ready.append(who)
+                self._enter(host.domain)
+        while self._ready and self._has_share(self._ready[0][0]):
+            in_flight, turn, domain = heapq.heappop(self._ready)
+            if domain.entry != (in_flight, turn):  # it was entered again since
+                continue
+            domain.entry = None
+            name = self._take_of(domain, now)
+            self._enter(domain)
             if name is not None:
                 return name
         return None
 
-    def _take_of(self, name: str, entry: int, now: float) -> str | None:
-        """Start a request of a host whose turn it is; park it where its address is busy."""
-        host = self._hosts.get(name)
-        if host is None or host.entry != entry:  # it was retired since, or entered again
-            return None
-        host.entry = 0
-        if not host.wanted:  # its requests were cancelled since
-            host.scheduled = False
-        elif host.ready_at > now:  # it was slowed down since it was entered
-            host.scheduled = False
-            self._schedule(name, host)
-        elif host.address and (host.address.parked or not host.address.is_free(now)):
-            host.address.parked.append(name)  # behind those that wait there; it stays scheduled
-            self._wake(host.address)
-        else:
-            self._start(name, host, now)
-            return name
-        return None
+    def _has_share(self, in_flight: int) -> bool:
+        """Return True if a domain with so many requests in flight may get one more."""
+        share = self._polite.slots // min(len(self._domains), _SHARES)
+        return in_flight < max(share, self._per_host)
 
-    def _take_at(self, address: AddressPace, now: float) -> str | None:
-        """Start a request of the first host that is parked at an address and ready."""
-        address.scheduled = False
-        while address.parked and address.is_free(now):
-            name = address.parked.popleft()
+    def _take_of(self, domain: DomainPace, now: float) -> str | None:
+        """Start a request of the first host of a domain that is ready; park those before it."""
+        while domain.ready:
+            name = domain.ready.popleft()
             host = self._hosts.get(name)
-            if host is None:
+            if host is None or host.entry or not host.scheduled:  # it was retired or taken since
                 continue
-            if host.wanted and host.ready_at <= now:
+            if not host.wanted or host.ready_at > now:  # cancelled or slowed down since
+                host.scheduled = False
+                self._schedule(name, host)
+            elif host.address is None or host.address.is_free(now):
                 self._start(name, host, now)
                 return name
-            host.scheduled = False
-            self._schedule(name, host)
-        self._wake(address)
+            else:
+                host.address.parked.append(name)  # it stays scheduled
+                self._wake(host.address)
         return None
 
+    def _unpark(self, address: AddressPace) -> None:
+        """Let hosts that are parked at an address be ready: their domains go on in turn."""
+        address.scheduled = False
+        first = [address.parked.popleft() for _ in range(min(len(address.parked), _UNPARKED))]
+        for name in reversed(first):
+            if (host := self._hosts.get(name)) is not None:
+                host.domain.ready.appendleft(name)
+                self._enter(host.domain)
+
+    def _enter(self, domain: DomainPace) -> None:
+        """Enter a domain among those with ready hosts, at its place now."""
+        place = (domain.in_flight, domain.turn)
+        if domain.ready and domain.entry != place:
+            domain.entry = place
+            heapq.heappush(self._ready, (*place, domain))
+
     def _start(self, name: str, host: HostPace, now: float) -> None:
-        """Count a request that starts, for the host and its address."""
+        """Count a request that starts, for the host, its address and its domain."""
+        host.domain.in_flight += 1
+        host.domain.turn = next(self._order)
         host.wanted -= 1
         host.unspent += 1
         host.in_flight += 1
@@ -233,6 +270,8 @@ class Turns:
         """Count a request to a host as ended."""
         host = self._hosts[name]
         host.in_flight -= 1
+        host.domain.in_flight -= 1
+        self._enter(host.domain)
         host.unspent = min(host.unspent, host.in_flight)
         self._schedule(name, host)
         if address := host.shared:
@@ -270,7 +309,10 @@ class Turns:
         """Forget those of the hosts that could get a request at once; return them."""
         retired = [name for name in names if self._hosts[name].ready_at <= now]
         for name in retired:
-            del self._hosts[name]
+            domain = self._hosts.pop(name).domain
+            domain.hosts -= 1
+            if not domain.hosts:
+                del self._domains[registrable(name)]
         used = {id(host.address) for host in self._hosts.values()}
         for key, address in list(self._addresses.items()):
             if id(address) not in used and address.ready_at <= now:

@@ -127,7 +127,7 @@ def test_a_failure_comes_with_its_cause_and_attempts(store: str) -> None:
     found = asked(store, f"{SEED}down")
     assert (found.state, found.reason, found.attempts) == ("failed", "server", 2)
     assert found.because == Fault.SERVER.value
-    assert "--recrawl-after" in found.remedies[0]
+    assert found.remedies == ["canonry refused release server, and the same crawl command again"]
 
 
 def test_scope_and_limits_come_with_what_lifts_them(store: str) -> None:

@@ -18,6 +18,9 @@ from canonry.crawler.run import wiring
 from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import load
 from canonry.storage import report
+from canonry.storage.steering import releases
+from canonry.storage.steering.releases import Refusal
+from canonry.storage.steering.short_steps import ShortSteps
 
 CLOCKS = 0.001  # seconds by which one clock may run differently from another
 
@@ -536,3 +539,57 @@ def test_what_is_not_requested_costs_no_turns(tmp_path: Path) -> None:
     assert ended == (10, 200, 100)
     assert set(requested.values()) == {1}
     assert result.seconds < 40.0, "300 turns would take a minute, and each retry more"
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_pages_that_always_fail_cost_little_and_can_be_released(
+    tmp_path: Path, *, is_last: bool
+) -> None:
+    """Most are requested once where the host answers others meanwhile, else little more often."""
+    requested: Counter[str] = Counter()
+    works = False
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        requested[target] += 1
+        if target == "/":
+            return page(*links)
+        if target.startswith("/bad/"):
+            return page() if works else ok(b"", status="500 Broken")
+        return page()
+
+    bad = [f"/bad/page{n}" for n in range(15)]
+    good = [f"/good/{n}" for n in range(400)]
+    links = good + bad if is_last else bad + good
+    found, pages = crawl(tmp_path, answer, retry_wait=0.2)
+    assert found["failed"] == {"server": 15}
+    assert len(pages) == 401
+    assert sum(requested[target] for target in bad) <= (45 if is_last else 20), "not 60"
+    works = True
+    with ShortSteps(f"sqlite:///{tmp_path / 'store.db'}") as opened:
+        assert releases.release(opened, Refusal("failed", "server")) == 15
+    found, pages = crawl(tmp_path, answer, retry_wait=0.2)
+    assert (found["failed"], len(pages)) == ({}, 416)
+
+
+@pytest.mark.parametrize(
+    "status", ["500 Broken", "502 Bad Gateway", "503 Busy", "503 Busy\r\nRetry-After: 1"]
+)
+def test_nothing_is_lost_when_a_host_fails_for_a_time(tmp_path: Path, status: str) -> None:
+    """It begins while requests are answered, and lasts for two of three retries."""
+    answered = 0
+    down_from = 0.0
+
+    def answer(head: bytes) -> Answer:
+        nonlocal answered, down_from
+        target = target_of(head)
+        answered += 1
+        if answered > 60:
+            down_from = down_from or time.monotonic()
+            if time.monotonic() < down_from + 1.0:
+                return ok(b"", status=status)
+        return page(*(f"/{n % 3}/{n}" for n in range(200))) if target == "/" else page()
+
+    found, pages = crawl(tmp_path, answer, retry_wait=0.3)
+    assert found["failed"] == {}
+    assert len(pages) == 201

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from support.stores import assert_counts_are_right, candidate, open_store
 
-from canonry.storage import State, Store, report
+from canonry.crawler.admission.scope import registrable
+from canonry.storage import Admission, State, Store, report
 from canonry.storage.records import Budget
-from canonry.storage.rows import requeueing
+from canonry.storage.rows import budgets, requeueing
+from canonry.storage.rows.budgets import HostBudget
 
 _LIMITS = {"even": 3, "odd": 5}
 
@@ -90,4 +92,58 @@ def test_a_larger_budget_releases_urls(tmp_path: Path) -> None:
             connection, State.HELD, lambda url, _d, _h: None if url[-1] in "68" else "no"
         )
     assert [n for n, reason in states(store).items() if reason is None] == ["0", "2", "4", "6", "8"]
+    store.close()
+
+
+def link(store: Store, *urls: str, held: str | None = None) -> list[Admission]:
+    """Admit URLs that a page links."""
+    found = [candidate(url, held=held)._replace(source=1, depth=1) for url in urls]
+    return store.admit(found, 0.0)
+
+
+def held(store: Store) -> set[str]:
+    """Return the URLs that are held for the number of hosts in their domain."""
+    with store.transaction() as connection:
+        assert_counts_are_right(connection)
+        rows = report.rows(connection, "urls")
+        return {row["url"] for row in rows if row["reason"] == "too-many-hosts"}
+
+
+def test_hosts_beyond_the_budget_of_their_domain_are_held_whoever_finds_them(
+    tmp_path: Path,
+) -> None:
+    one, other = open_store(tmp_path), open_store(tmp_path)
+    one.host_budget = other.host_budget = HostBudget(registrable, 3, "too-many-hosts")
+    one.admit([candidate(f"http://seed{n}.d.example/") for n in range(9)], 0.0)
+    for n in range(5):  # hosts that are known for a URL beyond another limit count as well
+        link((one, other)[n % 2], f"http://h{n}.d.example/long", held="too-long")
+        link((one, other)[n % 3 == 0], f"http://h{n}.d.example/")
+    link(other, "http://h0.d.example/more", "http://h4.d.example/more")
+    link(other, "http://seed8.d.example/more", "http://h9.e.example/")
+    link(one, *(f"http://192.0.2.{n}/" for n in range(9)))
+    link(one, *(f"http://{n}.blogspot.com/" for n in range(9)))
+    beyond = {"http://h3.d.example/", "http://h4.d.example/", "http://h4.d.example/more"}
+    assert held(one) == beyond
+    one.close()
+    other.close()
+
+
+def test_links_to_further_hosts_are_only_counted_where_many_urls_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budgets, "_MOST_HELD", 4)
+    store = open_store(tmp_path)
+    store.host_budget = HostBudget(registrable, 2, "too-many-hosts")
+    link(store, *(f"http://h{n}.d.example/" for n in range(7)))
+    links = ["http://new.d.example/a", "http://h6.d.example/b", "http://new.other.example/"]
+    found = link(store, *links, "http://new.d.example/c")
+    assert [one.new for one in found] == [False, True, True, False]
+    with store.transaction() as connection:
+        status = report.status(connection)
+        urls = {row["url"] for row in report.rows(connection, "urls")}
+    assert urls.isdisjoint({links[0], "http://new.d.example/c"})
+    assert links[1] in held(store)
+    assert links[2] in urls - held(store)
+    assert status["refused"] == [{"reason": "too-many-hosts", "links": 2, "link": links[0]}]
+    assert store.merged_by([candidate(links[0])]) == {}, "it is not known, so it is asked for again"
     store.close()

@@ -16,8 +16,10 @@ from support.stores import (
     visited,
 )
 
+from canonry.crawler.admission.scope import registrable
 from canonry.storage import Hop, Outcome, Page, State, Store
 from canonry.storage.rows import leases as rows
+from canonry.storage.rows.budgets import HostBudget
 from canonry.storage.rows.requeueing import queue_again
 from canonry.storage.sql.schema import aliases, pages, urls
 
@@ -202,4 +204,20 @@ def test_a_host_that_another_worker_had_is_said_to_be_taken_over(tmp_path: Path)
     for owner, now, taken_over in (("me", 0, False), ("me", 9000, False), ("other", 18000, True)):
         [host] = lease(store, owner, now=now)
         assert host.taken_over == taken_over
+    store.close()
+
+
+def test_a_domain_with_many_hosts_does_not_come_before_others(tmp_path: Path) -> None:
+    """And alone, it gets all leases."""
+    store = open_store(tmp_path)
+    store.host_budget = HostBudget(registrable, 0, "too-many-hosts")
+    crowd = [f"http://h{n}.crowd.example/" for n in range(90)]
+    store.admit([candidate(url)._replace(source=1) for url in crowd], 1.0)
+    admit(store, ["http://late.example/"], 9.0)
+    with store.leasing() as connection:
+        found = lease_names(connection, "one", limit=40)
+        assert "late.example" in found
+        assert len(found) == 40
+        rows.release(connection, ["one"])
+        assert len(lease_names(connection, "one")) == 91
     store.close()

@@ -1,6 +1,8 @@
 """The frontier in memory: nothing is lost, politeness is never broken, no host starves."""
 
+from collections.abc import Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from hypothesis import given
@@ -32,10 +34,16 @@ class Simulation:
         self.now = 0.0
         self.flying: list[tuple[float, str, int]] = []
         self.starts: dict[str, list[float]] = {}
+        self.spans: dict[str, list[tuple[float, float]]] = {}  # starts, with their ends
         self.taken: list[int] = []
 
-    def run(self, lengths: list[float]) -> None:
-        """Run until nothing is left; requests take the times in ``lengths``, in turn."""
+    def run(self, lengths: list[float], own: Mapping[str, float] = MappingProxyType({})) -> None:
+        """Run until nothing is left; requests take the times in ``lengths``, in turn, or their own.
+
+        Args:
+            lengths: seconds.
+            own: by host, how long each of its requests takes instead.
+        """
         while True:
             for name in self.turns.unplaced():
                 self.places[name] = self.addresses[len(self.places) % len(self.addresses)]
@@ -46,7 +54,8 @@ class Simulation:
                 assert isinstance(url, Queued)
                 self.starts.setdefault(name, []).append(self.now)
                 self.taken.append(url.row)
-                length = lengths[len(self.taken) % len(lengths)]
+                length = own.get(name, lengths[len(self.taken) % len(lengths)])
+                self.spans.setdefault(name, []).append((self.now, self.now + length))
                 self.flying.append((self.now + length, name, url.row))
                 assert sum(host == name for _, host, _ in self.flying) <= self.polite.per_host
                 if name in self.places:
@@ -104,6 +113,64 @@ def test_everything_is_taken_once_and_politely(
     for starts in simulation.visits.values():
         assert all(b - a >= address_delay - 1e-9 for a, b in pairwise(starts))
     assert simulation.frontier.loaded == simulation.frontier.waiting == 0
+
+
+@given(
+    crowds=st.lists(st.integers(1, 30), min_size=1, max_size=3),
+    urls=st.integers(1, 4),
+    delay=st.sampled_from([0.0, 0.5, 1.0]),
+    slots=st.integers(1, 6),
+    lengths=st.lists(st.floats(0.01, 50), min_size=1, max_size=5),
+    address_delay=st.sampled_from([None, 0.0, 0.3]),
+)
+def test_a_waiting_domain_lets_each_other_go_first_at_most_once(
+    crowds: list[int],
+    urls: int,
+    delay: float,
+    slots: int,
+    lengths: list[float],
+    address_delay: float | None,
+) -> None:
+    """However many hosts a domain has, on however many addresses, and however slow they are."""
+    polite = Politeness(delay, 1, address_delay or 0.0, 0 if address_delay is None else 2)
+    simulation = Simulation(polite, slots, [1])
+    rows = iter(range(1000))
+    for domain, hosts in enumerate(crowds):
+        for n in range(hosts):
+            mine = [queued(next(rows)) for _ in range(urls)]
+            simulation.frontier.put(f"h{n}.crowd{domain}.example", mine)
+    good = "good.example"
+    simulation.frontier.put(good, [queued(next(rows)) for _ in range(9)])
+    simulation.run(lengths)
+    ready = 0.0
+    for start, end in simulation.spans[good]:
+        for domain in range(len(crowds)):
+            of_it = (name for name in simulation.starts if name.endswith(f"d{domain}.example"))
+            between = [at for name in of_it for at in simulation.starts[name] if ready < at < start]
+            assert len(between) <= 1
+        ready = max(end, start + delay)
+
+
+@given(
+    hosts=st.integers(1, 40),
+    lengths=st.lists(st.floats(0.01, 100), min_size=1, max_size=5),
+    delay=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_a_domain_that_never_answers_does_not_delay_another(
+    hosts: int, lengths: list[float], delay: float
+) -> None:
+    """Its requests never fill all slots while hosts of others are there."""
+
+    def starts(crowd: int) -> list[float]:
+        simulation = Simulation(Politeness(delay, 2, slots=8), 8, [1])
+        for n in range(crowd):
+            simulation.frontier.put(f"h{n}.crowd.example", [queued(100 + n)])
+        simulation.frontier.put("good.example", [queued(row) for row in range(9)])
+        simulation.run(lengths, {"good.example": 0.1})
+        assert len(simulation.taken) == crowd + 9
+        return simulation.starts["good.example"]
+
+    assert starts(hosts) == starts(0)
 
 
 def test_no_host_starves_behind_a_large_one() -> None:
@@ -315,5 +382,5 @@ def test_nothing_that_is_put_promoted_or_dropped_is_lost_or_taken_twice(
             waiting = {row: rank for row, rank in waiting.items() if row not in value}
         assert frontier.waiting == len(waiting)
         assert frontier.loaded == len(waiting) + len(out)
-        assert frontier.hosts_waiting() == bool(waiting)
+        assert frontier.domains_waiting(0.0) == bool(waiting)
     assert frontier.waiting == 0

@@ -166,3 +166,27 @@ def test_the_hosts_of_a_worker_that_was_killed_are_free_before_its_leases_end(
         other.leases.maybe_more = True
         other.refresh(NOW + 3)
         assert other.takes(NOW + 3) == ({"http://a.example/0"} if is_dead else set())
+
+
+def test_hosts_of_one_domain_that_all_have_urls_do_not_keep_others_from_being_leased(
+    tmp_path: Path,
+) -> None:
+    with leasing_workers(tmp_path, [f"h{n}.crowd" for n in range(9)]) as (one, _other):
+        one.refresh(NOW)
+        assert len(one.takes(NOW)) == 9
+        assert one.frontier.waiting > 8, "enough for all slots"
+        admit(one.store, ["http://late.example/"])
+        one.leases.maybe_more = True
+        one.refresh(NOW + 2)
+        assert one.frontier.is_loaded("late.example")
+
+
+def test_hosts_that_are_paused_do_not_keep_others_from_being_leased(tmp_path: Path) -> None:
+    with leasing_workers(tmp_path, [f"h{n}" for n in range(9)]) as (one, _other):
+        one.refresh(NOW)
+        for n in range(9):
+            one.turns.slow_down(f"h{n}.example", until=NOW + 3_600)
+        admit(one.store, ["http://late.example/"])
+        one.leases.maybe_more = True
+        one.refresh(NOW + 2)
+        assert one.frontier.is_loaded("late.example")

@@ -1,0 +1,79 @@
+"""Vain retries: what server errors have in common, and which retries make no sense any more."""
+
+from collections import Counter
+
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.admission.traps import pattern
+from canonry.storage import Queued
+
+_ENOUGH = 3  # retries in vain in a directory
+_ON_HOST = 12  # in all directories of a host
+# While a URL waits, its host has to answer others: else the whole host may be down. What was on its
+# way when a URL failed first may be answered yet.
+_ANSWERS, _ON_THEIR_WAY = 1, 20
+_MOST = 65_536  # URLs that are remembered, some 10 MB
+
+
+class VainRetries:
+    """What retries of this run were worth, by host and by directory.
+
+    Servers fail for a time, or always under some paths. Where retries have cured nothing although
+    the host answers others, URLs that fail are not retried. As long as that is not known, only a
+    few of those that wait are requested each time, and all of them once more at last.
+    """
+
+    def __init__(self, pause: float, retries: int) -> None:
+        """Start with no retry made.
+
+        Args:
+            pause: seconds before the first retry.
+            retries: of a URL.
+        """
+        self._pause = pause
+        self._retries = retries
+        self._answers: dict[str, int] = {}  # by host that had a server error
+        self._failed: dict[int, int] = {}  # by row: the answers of its host before its last error
+        self._latest: dict[str, list[float]] = {}  # by directory: when retries failed last
+        self._vain: Counter[str] = Counter()
+        self._cured: set[str] = set()
+
+    def answered(self, queued: Queued) -> None:
+        """Note that a host has answered a URL without a server error."""
+        host = host_of(queued.url)
+        if host in self._answers:
+            self._answers[host] += 1
+        if self._failed.pop(queued.row, None) is not None:
+            self._cured.update((host, _directory(queued.url)))
+            self._latest.pop(_directory(queued.url), None)
+
+    def failed(self, queued: Queued, now: float) -> None:
+        """Note a server error. It is no overload, and the server names no time to wait."""
+        if len(self._failed) >= _MOST:
+            for memory in (self._answers, self._failed, self._latest, self._vain, self._cured):
+                memory.clear()
+        host, directory = host_of(queued.url), _directory(queued.url)
+        answers = self._answers.setdefault(host, 0)
+        before = self._failed.get(queued.row)
+        if before is not None:
+            self._latest[directory] = [*self._latest.get(directory, ()), now][-_ENOUGH:]
+            enough = _ANSWERS if queued.attempts > 1 else _ON_THEIR_WAY
+            self._vain.update((host, directory) if answers - before >= enough else ())
+        self._failed[queued.row] = answers
+
+    def is_hopeless(self, queued: Queued) -> bool:
+        """Return True if a URL had a server error in this run, and is not to be retried."""
+        limits = ((_directory(queued.url), _ENOUGH), (host_of(queued.url), _ON_HOST))
+        return queued.row in self._failed and any(
+            self._vain[place] >= most and place not in self._cured for place, most in limits
+        )
+
+    def is_premature(self, queued: Queued, now: float) -> bool:
+        """Return True if a URL's next retry would fail: some of its kind have done so just now."""
+        latest = self._latest.get(_directory(queued.url), [])
+        is_recent = len(latest) == _ENOUGH and 0.0 <= now - latest[0] < self._pause
+        return is_recent and queued.row in self._failed and queued.attempts < self._retries
+
+
+def _directory(url: str) -> str:
+    """Return the host and the directory of a URL, with blanks for numbers and ids."""
+    return pattern(url).rpartition("/")[0] + "/"
