@@ -149,7 +149,8 @@ class Turns:
 
     def _has_share(self, in_flight: int) -> bool:
         """Return True if a domain with so many requests in flight may get one more."""
-        share = self._polite.slots // min(len(self._domains), _SHARES)
+        domains = max(1, len(self._domains))  # one that has entered may be retired by now
+        share = self._polite.slots // min(domains, _SHARES)
         return in_flight < max(share, self._per_host)
 
     def _take_of(self, domain: DomainPace, now: float) -> str | None:

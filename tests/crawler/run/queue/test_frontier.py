@@ -384,3 +384,16 @@ def test_nothing_that_is_put_promoted_or_dropped_is_lost_or_taken_twice(
         assert frontier.loaded == len(waiting) + len(out)
         assert frontier.domains_waiting(0.0) == bool(waiting)
     assert frontier.waiting == 0
+
+
+def test_a_domain_that_is_ready_may_lose_its_last_host() -> None:
+    turns = Turns(Politeness(0.0, 1, slots=8))
+    turns.want("a.example", 2)
+    turns.place("a.example", None)
+    assert turns.take(0.0) == "a.example"
+    turns.done("a.example")
+    turns.want("b.a.example", 1)
+    turns.place("b.a.example", None)
+    turns.cancel("a.example", 1)
+    assert turns.retire(["a.example", "b.a.example"], 1.0) == ["a.example", "b.a.example"]
+    assert turns.take(1.0) is None
