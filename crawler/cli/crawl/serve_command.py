@@ -98,7 +98,7 @@ def _first_line(file: str) -> str:
 
 @described(
     "canonry serve --store crawl.db",
-    "canonry serve --host 0.0.0.0 --token-file token.txt --allow-host crawl.example.com",
+    "canonry serve --host 0.0.0.0 --token-file token --allow-host crawl.example.com",
 )
 @store_option
 @click.option("--port", type=_port, default=PORT, show_default=True, help="0 takes a free one.")
