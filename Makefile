@@ -11,11 +11,18 @@ WORKERS = $$($(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 3))")
 # Where this is set, each process of each test compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Set, all packages are those of locks/, each with its hash: make test LOCKED=1.
+LOCKED ?=
+HASHED := --require-hashes --requirement
+# "make lock UPGRADE=--upgrade" takes the newest releases; else pins stay where they fit.
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(UPGRADE) \
+    --generate-hashes --no-emit-index-url --no-header --no-annotate
+
 # What make mutants changes, and how often.
 ROOMS ?= canon
 SAMPLE ?= 200
 
-.PHONY: demo test test-fast test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
@@ -30,6 +37,8 @@ help:
 	@echo "make coverage        run the whole test suite, and see which lines it leaves out"
 	@echo "make mutants         break a sample of the code on purpose: do the tests see it?"
 	@echo "make check           format, lint, types, import contracts, docs and their links"
+	@echo "make lock            write locks/ anew, after a change of pyproject.toml"
+	@echo "make audit           look for known faults of what is locked, and for images without a digest"
 	@echo "make docs            write the generated pages"
 	@echo "make docs-site       build the site of the documentation, and check its links"
 	@echo "make screenshots     take the pictures of the live page for the docs"
@@ -41,8 +50,14 @@ $(READY): pyproject.toml hatch_build.py $(wildcard canon/pipeline/*.[ch]) \
 	    || { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
 	    || { echo "the venv module is missing; on Debian: apt install python3-venv"; exit 1; }
+ifdef LOCKED
+	$(BIN)/$(INSTALL) $(HASHED) locks/backend.txt
+	$(BIN)/$(INSTALL) --no-build-isolation $(HASHED) locks/tests.txt
+	$(BIN)/$(INSTALL) --no-deps --no-build-isolation --editable .
+else
 	$(BIN)/$(INSTALL) 'pip>=25.1'  # knows dependency groups
 	$(BIN)/$(INSTALL) --editable '.[$(EXTRAS)]' --group test --group check
+endif
 	@$(BIN)/canonry --version  # says whether the kernels are compiled; pip hides it
 	@touch $@
 
@@ -111,12 +126,31 @@ check: $(READY)
 	@if command -v actionlint; then actionlint; else echo "actionlint is not here, and left out"; fi
 	$(MAKE) --no-print-directory docs-site
 
+# Not part of the checks: both need the network, and an audit may fail without any change of ours.
+lock: $(READY)
+	$(BIN)/$(INSTALL) uv
+	$(LOCK) pyproject.toml --extra $$(echo $(EXTRAS) | sed 's/,/ --extra /g') \
+	    --group test --group check --group docs --output-file locks/tests.txt
+	$(LOCK) pyproject.toml --extra all --constraint locks/tests.txt --output-file locks/image.txt
+	$(LOCK) --group build --output-file locks/build.txt
+	$(LOCK) --group backend --constraint locks/build.txt --output-file locks/backend.txt
+
+audit:
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/$(INSTALL) $(HASHED) locks/build.txt
+	@for file in locks/*.txt; do echo "$$file"; \
+	    build/audit/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
+	        --requirement "$$file" \
+	    || { echo "$$file: a package has a known fault, or could not be audited: the package index," \
+	        "which knows these faults, has to be reached"; exit 1; }; done
+	$(PYTHON) .github/ready.py --images
+
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 
 # A warning is an error: a link or an anchor that leads nowhere, a page that no other names.
 docs-site: $(READY)
-	$(BIN)/$(INSTALL) --group docs
+	$(if $(LOCKED),,$(BIN)/$(INSTALL) --group docs)
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/site-doctrees . build/site
 	@echo "build/site/index.html"
 

@@ -1,4 +1,7 @@
-"""Refuse a release that is not ready: ``python .github/ready.py v1.2.3``."""
+"""Refuse a release that is not ready: ``python .github/ready.py v1.2.3``.
+
+With ``--images``, say only which images of others are named without a digest.
+"""
 
 import re
 import sys
@@ -6,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+_IMAGES = re.compile(r"^(?:ARG PYTHON=| *image: )(\S+)$", re.MULTILINE)
+_WITH_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 
 
 def missing_for(tag: str) -> list[str]:
@@ -30,7 +35,18 @@ def missing_for(tag: str) -> list[str]:
     return said
 
 
+def without_digest() -> list[str]:
+    """Return the images of others that are named without a digest, as sentences."""
+    return [
+        f"deploy/{name}: {image} has no digest: docs/reference/releasing.md says how to find it"
+        for name in ("Dockerfile", "compose.yml")
+        for image in _IMAGES.findall((ROOT / "deploy" / name).read_text(encoding="utf-8"))
+        if not _WITH_DIGEST.search(image)
+    ]
+
+
 if __name__ == "__main__":
-    lacking = missing_for(sys.argv[1])
+    images = without_digest()
+    lacking = images if sys.argv[1] == "--images" else missing_for(sys.argv[1]) + images
     print("\n".join(lacking) or "ready")
     sys.exit(len(lacking))

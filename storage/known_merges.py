@@ -18,7 +18,7 @@ from canonry.storage.sql.tables.figure_tables import merge_examples, merges
 
 _PAGES = 400  # the latest, among which those are looked for whose body another one has
 _AT_ONCE = 20  # of those
-_EDGES = 200  # the latest, among which those are looked for that merge
+LOOKED_AT = 200  # the latest aliases of a kind, among which those are looked for that merge
 _EXAMPLES = select(
     *(merge_examples.c[name] for name in ("id", "rules", "spelling", "url_id", "source_id")),
     merge_examples.c.seen_at,
@@ -68,9 +68,12 @@ class LatestMerge(NamedTuple):
 
 
 class KindCounts(NamedTuple):
-    """How many aliases of each kind a store has, and pages with a body that another one has."""
+    """How many aliases of each kind a store has, and pages with a body that another one has.
 
-    redirect: int  # for good: only those merge
+    Of redirects and canonical links, these are all that were seen; `latest` tells which merge.
+    """
+
+    redirect: int  # for good: no others merge
     temporary: int
     canonical: int
     rule: int
@@ -161,15 +164,16 @@ def _spellings(connection: Connection, rows: Collection[int]) -> dict[int, str]:
     return {} if not rows else dict(rows_of(connection, question, list(rows)))
 
 
-def latest(connection: Connection, kind: str, most: int) -> list[LatestMerge]:
+def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[LatestMerge]:
     """Return the URLs that were merged last by one kind of evidence, the latest first.
 
-    Redirects and canonical links that merge nothing are left out: those that lead to a sink, say.
+    Redirects and canonical links that merge nothing are left out: those whose end did not answer
+    200 or was not asked, or that lead to a sink, say.
 
     Args:
         connection: to a store.
         kind: redirect, canonical or rule.
-        most: how many.
+        most: how many, of the latest `LOOKED_AT` aliases.
     """
     edges: list[tuple[int, int, int, int, int, float]] = []
     for status in _statuses(connection, kind):
@@ -178,10 +182,10 @@ def latest(connection: Connection, kind: str, most: int) -> list[LatestMerge]:
             .add_columns(aliases.c.last_seen)
             .where(aliases.c.kind == kind, aliases.c.status == status)
             .order_by(aliases.c.id.desc())
-            .limit(_EDGES)
+            .limit(LOOKED_AT)
         )
         edges += [tuple(row) for row in connection.execute(query)]
-    edges.sort(reverse=True)
+    edges = sorted(edges, reverse=True)[:LOOKED_AT]
     known = Equivalences(connection)
     found: list[LatestMerge] = []
     for start in range(0, len(edges), _AT_ONCE):

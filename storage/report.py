@@ -175,7 +175,6 @@ EXPORTS: dict[str, Select[Any]] = {
         rules.c.state,
         rules.c.agree,
         rules.c.disagree,
-        rules.c.spared,
         rules.c.first_seen,
         rules.c.last_seen,
         rules.c.verified_at,

@@ -8,6 +8,7 @@
 
 typedef struct {
     const byte *data, *offsets, *valid; /* of Arrow; valid is NULL if no value is missing */
+    Py_ssize_t size;                    /* bytes of data */
     int wide;                           /* offsets of 8 bytes */
     Py_ssize_t first, count, row;       /* the bit of row 0 in valid; rows; the next one */
     byte *out, *keys, *bits, *ends;     /* identities in a row; keys, or NULL; which rows have them; int32_t */
@@ -39,15 +40,26 @@ static byte *allocate(Memory *memory, PyObject *function, Py_ssize_t n) {
     return NULL;
 }
 
-enum Stop { ALL_WRITTEN, NO_ROOM, NOT_KNOWN };
+static const char OFFSETS[] = "offsets have to increase, and to stay in the data";
 
-/* Return where a value of an Arrow column of texts begins, or with the next one ends. */
-static int64_t place(const byte *offsets, int wide, Py_ssize_t i) {
+enum Stop { ALL_WRITTEN, NO_ROOM, NOT_KNOWN, NO_PLACE };
+
+/* Return an offset of an Arrow column of texts: where a value begins, and the one before it ends. */
+static int64_t place(const Column *c, Py_ssize_t i) {
     int64_t large;
     int32_t small;
-    if (wide) memcpy(&large, offsets + 8 * i, sizeof large);
-    else memcpy(&small, offsets + 4 * i, sizeof small), large = small;
+    if (c->wide) memcpy(&large, c->offsets + 8 * i, sizeof large);
+    else memcpy(&small, c->offsets + 4 * i, sizeof small), large = small;
     return large;
+}
+
+/* Return how many bytes some rows have, from ``*begin`` on; -1 if these are not in the data. Each use of an
+ * offset asks for that: what is called for other rows, or another thread, may have changed it. */
+static Py_ssize_t length_of(const Column *c, Py_ssize_t row, Py_ssize_t next, const byte **begin) {
+    int64_t from = place(c, row), to = place(c, next);
+    if (from < 0 || to < from || to > c->size) return -1;
+    *begin = c->data + from;
+    return (Py_ssize_t)(to - from);
 }
 
 static void put_end(Column *c, Py_ssize_t i) {
@@ -64,10 +76,10 @@ static enum Stop write_column(const Kernel *k, Column *c) {
     for (; c->row < c->count; c->row++) {
         Py_ssize_t i = c->row, bit = c->first + i, n, at;
         if (!c->valid || c->valid[bit / 8] >> bit % 8 & 1) {
-            const byte *s = c->data + place(c->offsets, c->wide, i);
-            n = (Py_ssize_t)(place(c->offsets, c->wide, i + 1) - place(c->offsets, c->wide, i));
+            const byte *s;
             Py_ssize_t left = c->room - c->used;
-            if (n <= left && is_canonical(k, s, n)) memcpy(c->out + c->used, s, (size_t)(at = n));
+            if ((n = length_of(c, i, i + 1, &s)) < 0) stop = NO_PLACE;
+            else if (n <= left && is_canonical(k, s, n)) memcpy(c->out + c->used, s, (size_t)(at = n));
             else if (n > (left - 8) / 3) stop = NO_ROOM;
             else if ((at = write_url(k, s, n, 1, c->out + c->used)) < 0) stop = NOT_KNOWN;
             if (stop) break;
@@ -130,9 +142,14 @@ static int write_rows(const Kernel *k, Column *c, Memory *texts, PyObject *funct
         stop = write_column(k, c);
         Py_END_ALLOW_THREADS
         if (stop == ALL_WRITTEN) return c->used > INT32_MAX ? -1 : 0;
+        const byte *s;
+        Py_ssize_t n = length_of(c, c->row, c->row + 1, &s);
+        if (stop == NO_PLACE || n < 0) {
+            PyErr_SetString(PyExc_ValueError, OFFSETS);
+            return -1;
+        }
         if (stop == NO_ROOM) {
-            int64_t n = place(c->offsets, c->wide, c->row + 1) - place(c->offsets, c->wide, c->row);
-            if (grow(c, texts, function, 3 * (Py_ssize_t)n + 8) < 0) return -1;
+            if (grow(c, texts, function, 3 * n + 8) < 0) return -1;
             continue;
         }
         PyObject *answer = PyObject_CallFunction(otherwise, "n", c->row);
@@ -142,22 +159,13 @@ static int write_rows(const Kernel *k, Column *c, Memory *texts, PyObject *funct
     }
 }
 
-/* Return 1 if offsets increase and stay within so many bytes. */
-static int are_places(const byte *offsets, int wide, Py_ssize_t count, Py_ssize_t size) {
-    int64_t last = count < 0 ? -1 : place(offsets, wide, 0);
-    for (Py_ssize_t i = 1; last >= 0 && i <= count; i++) {
-        int64_t next = place(offsets, wide, i);
-        last = next < last ? -1 : next;
-    }
-    return last >= 0 && last <= size;
-}
-
 /* Return, for an Arrow column of texts: the bytes of their identities and how many these are, the offsets, the
  * keys or None, and a bit for each row that says whether it has them; None if the identities are too long. */
 static PyObject *kernel_column(PyObject *self, PyObject *args) {
     Py_buffer data, offsets, valid = {0};
     PyObject *given, *function, *otherwise, *made = NULL;
     Memory texts = {0}, ends = {0}, keys = {0}, bits = {0};
+    const byte *begin;
     int with_keys;
     Column c = {0};
     if (!PyArg_ParseTuple(args, "y*y*pOnpOO", &data, &offsets, &c.wide, &given, &c.first, &with_keys, &function, &otherwise))
@@ -165,16 +173,16 @@ static PyObject *kernel_column(PyObject *self, PyObject *args) {
     Py_ssize_t each = c.wide ? 8 : 4;
     c.count = offsets.len / each - 1;
     if (given != Py_None && PyObject_GetBuffer(given, &valid, PyBUF_SIMPLE) < 0) goto end;
-    if (offsets.len % each || !are_places(offsets.buf, c.wide, c.count, data.len)) {
-        PyErr_SetString(PyExc_ValueError, "offsets have to increase, and to stay in the data");
+    c.data = data.buf, c.size = data.len, c.offsets = offsets.buf, c.valid = valid.buf;
+    if (offsets.len % each || c.count < 0 || (c.room = length_of(&c, 0, c.count, &begin)) < 0) {
+        PyErr_SetString(PyExc_ValueError, OFFSETS);
         goto end;
     }
-    if (c.first < 0 || (valid.obj && c.first + c.count > 8 * valid.len)) {
+    if (c.first < 0 || (valid.obj && c.first > 8 * valid.len - c.count)) {
         PyErr_SetString(PyExc_ValueError, "each row needs a bit");
         goto end;
     }
-    c.data = data.buf, c.offsets = offsets.buf, c.valid = valid.buf;
-    c.room = (Py_ssize_t)(place(c.offsets, c.wide, c.count) - place(c.offsets, c.wide, 0)) + c.count + ROOM;
+    c.room += c.count + ROOM;
     if (!(c.out = allocate(&texts, function, c.room))) goto end;
     if (!(c.ends = allocate(&ends, function, 4 * (c.count + 1)))) goto end;
     if (!(c.bits = allocate(&bits, function, (c.count + 7) / 8))) goto end;

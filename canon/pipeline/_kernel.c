@@ -358,13 +358,26 @@ static PyObject *kernel_canonical(PyObject *self, PyObject *const *args, Py_ssiz
     return made;
 }
 
+/* Return the elements of a list, which finalizers and other threads may change meanwhile. */
+static PyObject *copy_of(PyObject *list) {
+#if PY_VERSION_HEX < 0x030C0000 /* a finalizer may run as soon as the tuple is allocated */
+    int collects = PyGC_Disable();
+    PyObject *copy = PyList_AsTuple(list);
+    if (collects) PyGC_Enable();
+    return copy;
+#else
+    return PyList_AsTuple(list);
+#endif
+}
+
 /* Return the answers for a list of texts; where we cannot tell, those of a function, unless it is NULL. */
 static PyObject *answers(const Kernel *k, PyObject *given, int whole, PyObject *otherwise) {
     if (!PyList_CheckExact(given)) return PyErr_Format(PyExc_TypeError, "a list is needed");
-    PyObject *texts = PyList_AsTuple(given); /* another thread may change the list meanwhile */
+    PyObject *texts = copy_of(given);
     PyObject *made = texts ? PyList_New(PyTuple_GET_SIZE(texts)) : NULL;
     Lanes lanes; /* they write into keys that the list owns */
     lanes.busy = 0;
+    if (made) PyObject_GC_UnTrack(made); /* nobody finds the list before it is complete */
     for (Py_ssize_t i = 0; made && i < PyTuple_GET_SIZE(texts); i++) {
         Py_ssize_t n = 0;
         PyObject *text = PyTuple_GET_ITEM(texts, i);
@@ -380,7 +393,10 @@ static PyObject *answers(const Kernel *k, PyObject *given, int whole, PyObject *
         }
         PyList_SET_ITEM(made, i, one);
     }
-    if (made) flush_lanes(&lanes);
+    if (made) {
+        flush_lanes(&lanes);
+        PyObject_GC_Track(made);
+    }
     Py_XDECREF(texts);
     return made;
 }
@@ -512,24 +528,22 @@ static int32_t merging_of(const Kernel *k, PyObject *one, PyObject *other, Trace
 }
 
 static PyObject *kernel_merging(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]) ||
-        PyList_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1]))
+    if (count != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]))
         return PyErr_Format(PyExc_TypeError, "two lists of one length are needed");
-    Py_ssize_t size = PyList_GET_SIZE(args[0]);
-    PyObject *made = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int32_t));
+    PyObject *ones = copy_of(args[0]), *others = copy_of(args[1]), *made = NULL;
     Trace *traces = PyMem_Malloc(2 * sizeof *traces);
-    if (!made || !traces) {
-        Py_CLEAR(made);
-        PyErr_NoMemory();
-    }
+    Py_ssize_t size = ones ? PyTuple_GET_SIZE(ones) : 0;
+    if (!traces) PyErr_NoMemory();
+    else if (ones && others && PyTuple_GET_SIZE(others) != size)
+        PyErr_SetString(PyExc_TypeError, "two lists of one length are needed");
+    else if (ones && others) made = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int32_t));
     for (Py_ssize_t i = 0; made && i < size; i++) {
-        PyObject *one = Py_NewRef(PyList_GET_ITEM(args[0], i)), *other = Py_NewRef(PyList_GET_ITEM(args[1], i));
-        int32_t rules = merging_of((Kernel *)self, one, other, traces);
+        int32_t rules = merging_of((Kernel *)self, PyTuple_GET_ITEM(ones, i), PyTuple_GET_ITEM(others, i), traces);
         memcpy(PyBytes_AS_STRING(made) + i * (Py_ssize_t)sizeof rules, &rules, sizeof rules);
-        Py_DECREF(one);
-        Py_DECREF(other);
     }
     PyMem_Free(traces);
+    Py_XDECREF(ones);
+    Py_XDECREF(others);
     return made;
 }
 

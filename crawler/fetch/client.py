@@ -2,8 +2,9 @@
 
 import asyncio
 import ssl
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
+from itertools import chain, count
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +17,7 @@ from yarl import URL
 
 from canonry.canon import parse
 from canonry.canon.syntax import to_text
-from canonry.crawler.fetch import addresses
+from canonry.crawler.fetch import addresses, open_files
 from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
 from canonry.crawler.fetch.bodies.body_reader import BodyReader
 from canonry.crawler.fetch.bodies.request_time import RequestTime
@@ -34,6 +35,7 @@ from canonry.crawler.settings.proxies import Proxies
 # Browsers take 256 KiB of headers; aiohttp's own limits, 8 KiB a line and 128 lines, lose pages.
 _MAX_LINE = 1 << 16
 _MAX_HEADERS = 256
+_PAUSE = 0.1  # seconds, before a request for which no socket was left is tried again
 
 
 class Client:
@@ -44,6 +46,7 @@ class Client:
         settings: Settings,
         pacer: Pacer | None = None,
         headers: RequestHeaders | None = None,
+        notify: Callable[[str], None] = lambda _message: None,
     ) -> None:
         """Prepare; enter the client as a context manager before use.
 
@@ -51,6 +54,7 @@ class Client:
             settings: limits, and where to connect to.
             pacer: lets requests wait for their hosts, each as long as it must.
             headers: makes the headers that the settings ask for; None makes none.
+            notify: receives a sentence for people the first time that no socket is left.
 
         Raises:
             ValueError: if a ``connect_to``, a proxy or the ``ca_file`` cannot be used.
@@ -60,6 +64,8 @@ class Client:
         self._fetch = fetch
         self._pacer = pacer or Unpaced()
         self._limit = crawl.concurrency
+        self._sockets = open_files.Sockets(open_files.for_requests())
+        self._notify: Callable[[str], None] | None = notify  # None: it has been told
         self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]
         self._proxies = Proxies(fetch.proxy)
         self._bodies = BodyReader(fetch)
@@ -88,7 +94,11 @@ class Client:
     def _opened(self, resolver: AbstractResolver) -> aiohttp.ClientSession:
         """Open a session that looks up names in this way."""
         connector = aiohttp.TCPConnector(
-            limit=self._limit, resolver=resolver, use_dns_cache=False, ssl=self._tls
+            limit=self._limit,
+            resolver=resolver,
+            use_dns_cache=False,
+            ssl=self._tls,
+            socket_factory=self._sockets.make,
         )
         loop = asyncio.get_running_loop()
         handler: type[ResponseHandler] = _ResponseHandler
@@ -158,37 +168,70 @@ class Client:
         headers: Mapping[str, str] | None,
         cut: int | None,
     ) -> Response:
-        """Request one URL; read the whole body, or the beginning of it."""
+        """Request one URL; read the whole body, or the beginning of it.
+
+        Where no socket is left, the connections that wait for further requests are closed, and the
+        request is tried again until it has one: no host is at fault.
+        """
         await self._pacer.turn(url)  # no time limit counts this wait
         sent = self._request_headers.of(url, cookies, headers)
         exact = _exact(url)
         target = self._pin(exact, sent)
-        try:
-            proxy = await self._routes.of(url, exact.host or "", exact.port or 0)
-            pace(self._pacer, url)
-            session = self._session if proxy is None else self._proxied
-            way = by_way_of(proxy, exact.scheme, sent)
-            async with (
-                RequestTime(self._fetch.timeout) as time,
-                session.get(target, allow_redirects=False, headers=sent, **way) as response,
-            ):
-                self._pacer.arrived(url)
-                if proxy is not None and response.status == PASSWORD_WANTED:
-                    raise FetchError(Fault.PROXY, f"status {response.status}")
-                exchange = _exchange(response, proxied=proxy is not None)
-                body, unread = await self._bodies.read(response, cut, time)
-                return Response(
-                    url,
-                    response.status,
-                    _clean(response.headers),
-                    {name: morsel.value for name, morsel in response.cookies.items()},
-                    body,
-                    time.elapsed,
-                    exchange,
-                    unread,
+        for tries in count():
+            try:
+                return await self._request(url, exact, target, sent, cut)
+            except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+                if not open_files.is_shortage(error):
+                    raise as_fetch_error(error) from error
+            self._close_idle()
+            if tries and self._notify is not None:
+                self._notify(
+                    "canonry: this process has no open file left for another connection (ulimit "
+                    "-n); requests wait until they have one"
                 )
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            raise as_fetch_error(error) from error
+                self._notify = None
+            await asyncio.sleep(_PAUSE)
+        raise AssertionError  # the loop has no end
+
+    async def _request(
+        self,
+        url: str,
+        exact: URL,
+        target: URL,
+        sent: MutableMapping[str, str],
+        cut: int | None,
+    ) -> Response:
+        """Send a request whose turn it is, and read the response."""
+        proxy = await self._routes.of(url, exact.host or "", exact.port or 0)
+        pace(self._pacer, url)
+        session = self._session if proxy is None else self._proxied
+        way = by_way_of(proxy, exact.scheme, sent)
+        async with (
+            RequestTime(self._fetch.timeout) as time,
+            session.get(target, allow_redirects=False, headers=sent, **way) as response,
+        ):
+            self._pacer.arrived(url)
+            if proxy is not None and response.status == PASSWORD_WANTED:
+                raise FetchError(Fault.PROXY, f"status {response.status}")
+            exchange = _exchange(response, proxied=proxy is not None)
+            body, unread = await self._bodies.read(response, cut, time)
+            return Response(
+                url,
+                response.status,
+                _clean(response.headers),
+                {name: morsel.value for name, morsel in response.cookies.items()},
+                body,
+                time.elapsed,
+                exchange,
+                unread,
+            )
+
+    def _close_idle(self) -> None:
+        """Close the connections that no request uses."""
+        for session in (self._session, self._proxied):
+            idle = session.connector._conns if session.connector else {}  # noqa: SLF001 - as above
+            for protocol, _since in chain.from_iterable(idle.values()):
+                protocol.close()
 
     async def address_of(self, host: str) -> str | None:
         """Return the address of a host; None if ``--connect-to`` maps it, or only a proxy knows it.

@@ -15,7 +15,7 @@ from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.inquiry.url_answer import StepFacts
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import known_merges
-from canonry.storage.known_merges import LatestMerge, MergedLink
+from canonry.storage.known_merges import LOOKED_AT, LatestMerge, MergedLink
 from canonry.storage.timestamps import iso
 
 # What merges URLs besides the rules of the policy, each with a sentence and what it follows.
@@ -34,7 +34,7 @@ KINDS = MappingProxyType(
             "docs/explanation/learning.md",
         ),
         "content": (
-            "Both pages of the host answered with the same bytes.",
+            "Another page answered with the same bytes.",
             "docs/how-to/search-index.md",
         ),
     }
@@ -46,8 +46,10 @@ class MergeLine(msgspec.Struct, frozen=True, kw_only=True):
     """A rule, and how much it merged."""
 
     rule: str  # its name; or redirect, canonical, learned, content
-    count: int
+    count: int  # of what was merged: all, or among the latest `looked_at`
     of: str  # what is counted: links, URLs or pages
+    seen: int | None  # permanent redirects, or canonical links, merging or not; None: others
+    looked_at: int | None  # the latest of these, of which it was found out; None: others
     why: str  # one sentence
     cites: str | None  # the section that it follows
     lossless: bool | None  # None: it is no rule of the policy
@@ -109,7 +111,7 @@ def merges(connection: Connection, rule: str = "", most: int = 10) -> Merges:
         LookupError: if no such rule merged anything.
     """
     sets = known_merges.by_rules(connection)
-    lines = [*_of_policy(connection, sets), *_of_kinds(connection, with_examples=not rule)]
+    lines = [*_of_policy(connection, sets), *_of_kinds(connection)]
     lines.sort(key=lambda line: -line.count)
     chosen = None
     if rule:
@@ -148,6 +150,8 @@ def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
                 rule=name,
                 count=count,
                 of="links",
+                seen=None,
+                looked_at=None,
                 why=_UNNAMED if named is None else named.why,
                 cites=None if named is None else named.cites,
                 lossless=None if named is None else named.lossless,
@@ -158,10 +162,10 @@ def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
     return lines
 
 
-def _of_kinds(connection: Connection, *, with_examples: bool) -> list[MergeLine]:
+def _of_kinds(connection: Connection) -> list[MergeLine]:
     """Return what merged URLs besides: redirects, canonical links, learned rules, content.
 
-    Examples take most of the time; who asks for one rule does not see those of the others.
+    Whether a redirect or a canonical link merges is found out for the latest ones.
     """
     found = known_merges.kind_counts(connection)
     numbers = {
@@ -172,21 +176,24 @@ def _of_kinds(connection: Connection, *, with_examples: bool) -> list[MergeLine]
     }
     lines = []
     for kind, (count, of) in numbers.items():
-        if count:
-            found_last = _latest(connection, kind, 1) if with_examples else []
-            latest = next(iter(found_last), None)
-            lines.append(
-                MergeLine(
-                    rule=kind,
-                    count=count,
-                    of=of,
-                    why=KINDS[kind][0],
-                    cites=KINDS[kind][1],
-                    lossless=None,
-                    link=None if latest is None else redact(latest.url),
-                    same_as=None if latest is None else redact(latest.same_as),
-                )
+        if not count:
+            continue
+        has_to_be_confirmed = kind in {"redirect", "canonical"}
+        latest = _latest(connection, kind, LOOKED_AT if has_to_be_confirmed else 1)
+        lines.append(
+            MergeLine(
+                rule=kind,
+                count=len(latest) if has_to_be_confirmed else count,
+                of=of,
+                seen=count if has_to_be_confirmed else None,
+                looked_at=min(count, LOOKED_AT) if has_to_be_confirmed else None,
+                why=KINDS[kind][0],
+                cites=KINDS[kind][1],
+                lossless=None,
+                link=redact(latest[0].url) if latest else None,
+                same_as=redact(latest[0].same_as) if latest else None,
             )
+        )
     return lines
 
 

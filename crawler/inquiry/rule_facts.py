@@ -1,5 +1,6 @@
 """Learned rules for people: their state and evidence, each pair of pages side by side."""
 
+from collections.abc import Collection
 from itertools import islice
 
 import msgspec
@@ -10,7 +11,7 @@ from canonry.canon.learned import FAMILIES, RULE_STATES, describe, without_port
 from canonry.crawler.content.similarity import Compared
 from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.learn.life.lifecycle import WITHDRAWN
+from canonry.crawler.learn.life.lifecycle import IN_FORCE, WITHDRAWN
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
 from canonry.crawler.learn.trials.held_urls import held_by
@@ -18,11 +19,14 @@ from canonry.storage import known_url
 from canonry.storage.http_status import GONE
 from canonry.storage.known_url import KnownContent
 from canonry.storage.learned import history, rule_rows
-from canonry.storage.learned.held_names import held_near
+from canonry.storage.learned.held_names import held_first, held_near
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.timestamps import iso
 
 _COUNTED = 10_000  # rules of a state; of more, it is said that there are more
+_LOOKED_AT = 20_000  # URLs of the hosts of a list
+_ALL = 1 << 60
+_AT_ONCE = 5_000  # held URLs
 _PLACES = (0.0, 0.5, 0.95)  # among the URLs of a host, where held ones are looked for
 _HELD = 5  # that are shown
 _DIGITS = 19  # of the largest number that a database has, about
@@ -46,7 +50,8 @@ class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     agree: int  # distinct paths
     disagree: int
-    spared: int  # URLs that were not fetched because of it
+    spared: int  # URLs that are held now because of it, and so not fetched
+    or_more: bool  # not all URLs of its hosts were looked at, only 20,000 for the list
     since: str | None  # when it entered its state
     verified_at: str | None
 
@@ -150,14 +155,55 @@ def _listing(
     host: str = "",
     more: str | None = None,
 ) -> RuleListing:
+    cut = count_spared(connection, rules, _LOOKED_AT)
     return RuleListing(
         states=state_counts(connection),
         state=state,
         host=host,
-        rules=list(map(_line, rules)),
+        rules=[_line(rule, or_more=rule.id in cut) for rule in rules],
         more=more,
         chosen=None,
     )
+
+
+def count_spared(
+    connection: Connection, rules: Collection[TrackedRule], most: int = _ALL
+) -> set[str]:
+    """Count the URLs that are held now because of rules, and so not fetched: each rule's `spared`.
+
+    Args:
+        connection: to a store.
+        rules: in any state.
+        most: how many of the URLs of their hosts are looked at, each host's first ones.
+
+    Returns:
+        The ids of the rules that may hold more.
+    """
+    for rule in rules:
+        rule.spared = 0
+    acting = {rule.id: rule for rule in rules if rule.state in IN_FORCE}
+    if not acting:
+        return set()
+    canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
+    sites = {rule.rewrite.host for rule in acting.values()}
+    in_force = RulesInForce.around(connection, canonicalizer, *sites)
+    covered = {rule.id: in_force.hosts_of(connection, rule.rewrite) for rule in acting.values()}
+    hosts = set[str]().union(*covered.values())
+    share = most // len(hosts) + 1
+    cut = set()
+    for host in hosts:
+        looked_at, held = held_first(connection, host, share)
+        if looked_at == share:
+            cut.add(host)
+        while part := list(islice(held, _AT_ONCE)):
+            made = in_force.rewrite_all_held([one.url for one in part])
+            for one, own in zip(part, made, strict=True):
+                # If no rule changes it, those hold it that change what represents it.
+                found = own if own and own.rules else in_force.rewrite_held(one.represented_by)
+                for name in found.rules if found else ():
+                    if name in acting:
+                        acting[name].spared += 1
+    return {name for name, own in covered.items() if own & cut}
 
 
 def state_counts(connection: Connection) -> list[StateCount]:
@@ -172,8 +218,9 @@ def state_counts(connection: Connection) -> list[StateCount]:
 def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
     """Return all that a store knows of a rule, its evidence with both pages side by side."""
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
+    cut = count_spared(connection, [rule], _LOOKED_AT)
     return RuleReport(
-        rule=_line(rule),
+        rule=_line(rule, or_more=rule.id in cut),
         why=FAMILIES[rule.rewrite.family].why,
         moved=rule.moved,
         reversed=rule.reversed,
@@ -218,7 +265,7 @@ def _instead(one: PageSide, other: PageSide) -> str:
     return f"is another page than {other.url}"
 
 
-def _line(rule: TrackedRule) -> RuleLine:
+def _line(rule: TrackedRule, *, or_more: bool) -> RuleLine:
     return RuleLine(
         id=rule.id,
         says=describe(rule.rewrite),
@@ -228,6 +275,7 @@ def _line(rule: TrackedRule) -> RuleLine:
         agree=rule.agree,
         disagree=rule.disagree,
         spared=rule.spared,
+        or_more=or_more,
         since=iso(rule.entered_at),
         verified_at=iso(rule.verified_at),
     )

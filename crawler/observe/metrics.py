@@ -1,12 +1,9 @@
-"""Metrics of a crawl for Prometheus, on a port of their own."""
+"""Metrics of a crawl for Prometheus: what they are, and where each comes from."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.settings import SettingsError
-from canonry.extras import require
 from canonry.storage import StoreError, report
 
 if TYPE_CHECKING:
@@ -83,37 +80,3 @@ class Collector:
                 return report.status(connection)
         except StoreError:
             return {}
-
-
-@contextmanager
-def served(where: str, store: str, progress: Callable[[], Progress]) -> Iterator[None]:
-    """Serve the metrics while a crawl runs.
-
-    Args:
-        where: ``PORT`` for this machine only, or ``HOST:PORT``; "" serves nothing.
-        store: a SQLAlchemy URL.
-        progress: returns the current progress of the run.
-
-    Raises:
-        MissingExtraError: if prometheus_client is not installed.
-        SettingsError: if the port cannot be opened.
-    """
-    if not where:
-        yield
-        return
-    require("metrics", "--metrics")
-    from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - optional
-
-    host, _, port = where.rpartition(":")
-    registry = CollectorRegistry()
-    registry.register(Collector(store, progress))
-    try:
-        server, thread = start_http_server(int(port), host or "127.0.0.1", registry)
-    except (OSError, ValueError, OverflowError) as error:
-        raise SettingsError(f"--metrics {where}: {error}; allowed are PORT and HOST:PORT") from None
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

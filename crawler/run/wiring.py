@@ -11,6 +11,7 @@ from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.client import Client
+from canonry.crawler.fetch.open_files import with_room
 from canonry.crawler.fetch.request_headers import RequestHeaders
 from canonry.crawler.fetch.response import Get
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
@@ -25,7 +26,6 @@ from canonry.crawler.run import interrupts
 from canonry.crawler.run.job import advice, seed_results
 from canonry.crawler.run.job.killed_jobs import signed
 from canonry.crawler.run.job.lease_owners import own_name
-from canonry.crawler.run.job.open_files import with_room
 from canonry.crawler.run.job.preparation import as_job, prepare, read_seeds
 from canonry.crawler.run.job.seed_results import FailedSeed
 from canonry.crawler.run.loop import Crawl
@@ -146,7 +146,7 @@ async def _crawl(
             in_scope=scope.has_place,
             notify=notify,
         )
-        client = Client(settings, SendTimes(turns, clock), headers)
+        client = Client(settings, SendTimes(turns, clock), headers, notify)
     except ValueError as error:
         raise SettingsError(f"[fetch]: {error}") from None
     for hint in advice.of(settings, [candidate.url for candidate in candidates]):

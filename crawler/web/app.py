@@ -13,6 +13,7 @@ from aiohttp import web
 
 from canonry import __version__
 from canonry.crawler.web.answers import Answers, as_json
+from canonry.crawler.web.listening import SECONDS_TO_ASK
 from canonry.crawler.web.live_crawl import LiveCrawl
 from canonry.crawler.web.panel import Action, BadQuestionError, Panel
 from canonry.crawler.web.registry import ACTIONS, PANELS, STRIP
@@ -24,20 +25,24 @@ from canonry.storage.sql.engine import shown
 
 STATIC = Path(__file__).parent / "static"
 _LARGEST_FORM = 1 << 16  # bytes
+_LONGEST_PATH = 200  # characters
 _NOTES = 100  # sentences about what was done, until a browser asks for them
 _JSON = ".json"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def build(store: str, safety: Safety, crawl: LiveCrawl | None = None) -> web.Application:
+def build(
+    store: str, safety: Safety, crawl: LiveCrawl | None = None, most_streams: int = 64
+) -> web.Application:
     """Return the application for a store.
 
     Args:
         store: a SQLAlchemy URL; the store may be made later.
         safety: what it demands of requests.
         crawl: of this process; None if there is none.
+        most_streams: how many viewers may follow what moves at once.
     """
-    site = _Site(store, safety, crawl)
+    site = _Site(store, safety, crawl, most_streams)
     app = web.Application(
         middlewares=[site.explained, site.admitted], client_max_size=_LARGEST_FORM
     )
@@ -67,7 +72,9 @@ async def _harden(request: web.Request, response: web.StreamResponse) -> None:
 class _Site:
     """The handlers of one server."""
 
-    def __init__(self, store: str, safety: Safety, crawl: LiveCrawl | None) -> None:
+    def __init__(
+        self, store: str, safety: Safety, crawl: LiveCrawl | None, most_streams: int
+    ) -> None:
         self._store = store
         self._safety = safety
         self._reader = StoreReader(store)
@@ -80,7 +87,7 @@ class _Site:
             store=shown(store),
             version=__version__,
         )
-        self._streams = Streams(self._answers)
+        self._streams = Streams(self._answers, most_streams)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="canonry-action")
         self._notes: OrderedDict[str, str] = OrderedDict()
 
@@ -137,7 +144,7 @@ class _Site:
         """Return the handler of an action."""
 
         async def act(request: web.Request) -> web.StreamResponse:
-            form = {k: v for k, v in (await request.post()).items() if isinstance(v, str)}
+            form = await _form(request)
             if not self._safety.may_act(
                 headers=request.headers, form_token=form.pop(FIELD, ""), bearer=_bearer(request)
             ):
@@ -196,13 +203,19 @@ class _Site:
     @web.middleware
     async def admitted(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Pass on requests that come by one of our names, with the token if one is needed."""
+        try:
+            port = request.url.port
+        except ValueError:
+            raise web.HTTPBadRequest(text="the Host header is not valid") from None
+        if len(request.path) > _LONGEST_PATH:
+            raise web.HTTPRequestURITooLong(text="no page has such a long name")
         if not self._safety.knows_host(request.headers.get("Host", "")):
             raise web.HTTPMisdirectedRequest(
                 text="this server has another name; --allow-host NAME adds one"
             )
         if request.path.startswith("/static/"):
             return await handler(request)
-        cookie = f"canonry-{request.url.port}"
+        cookie = f"canonry-{port}"
         given = request.query.get("token", "")
         if given and request.method == "GET" and self._safety.has_token([given]):
             rest = {k: v for k, v in request.query.items() if k != "token"}
@@ -248,6 +261,22 @@ class _Site:
         """Wait for what is running, and close the store."""
         await asyncio.to_thread(self._writer.shutdown)
         await asyncio.to_thread(self._reader.close)
+
+
+async def _form(request: web.Request) -> dict[str, str]:
+    """Return the fields of a form.
+
+    Raises:
+        HTTPRequestTimeout, HTTPBadRequest: if it does not arrive in time, or cannot be read.
+    """
+    try:
+        async with asyncio.timeout(SECONDS_TO_ASK):
+            sent = await request.post()
+    except TimeoutError:
+        raise web.HTTPRequestTimeout(text="the form did not arrive in time") from None
+    except (ValueError, LookupError, web.RequestPayloadError):
+        raise web.HTTPBadRequest(text="the form cannot be read") from None
+    return {name: value for name, value in sent.items() if isinstance(value, str)}
 
 
 def _json(value: object, status: int = 200) -> web.Response:

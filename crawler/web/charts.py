@@ -12,7 +12,8 @@ from canonry.storage.timestamps import iso
 SERIES = (
     ("known", "c5", ""),
     ("fetched", "c1", ""),
-    ("merged", "c2", "8 3"),
+    ("redirected", "c2", "8 3"),
+    ("spared", "c2", "2 6"),
     ("held", "c3", "2 3"),
     ("queued", "c4", "10 3 2 3"),
 )

@@ -97,7 +97,8 @@ def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
     """
     if token is not None and (len(token) < _SHORTEST or not token.isascii() or " " in token):
         raise SettingsError(
-            f"--token: it has to have at least {_SHORTEST} ASCII characters, and no spaces"
+            f"the live page's token: it has to have at least {_SHORTEST} ASCII characters, and no "
+            "spaces"
         )
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
@@ -106,9 +107,13 @@ def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
 
 
 def bare_host(host: str) -> str:
-    """Return the name or address of a ``Host`` header, in lower case, without the port."""
+    """Return the name or address of a ``Host`` header, in lower case, without the port.
+
+    What follows an address in brackets, and is no port, makes it a name that nobody has.
+    """
     if host.startswith("["):
-        return host[1:].partition("]")[0].casefold()
+        name, end, rest = host[1:].partition("]")
+        return name.casefold() if end and rest[:1] in {"", ":"} else host.casefold()
     return host.partition(":")[0].casefold() if host.count(":") == 1 else host.casefold()
 
 

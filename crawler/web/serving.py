@@ -3,19 +3,22 @@
 import asyncio
 import signal
 import socket
-import threading
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from canonry.crawler.settings import SettingsError
+from canonry.crawler.fetch.open_files import for_viewers
+from canonry.crawler.web.listening import Where, listening, on_thread
 from canonry.crawler.web.live_crawl import LiveCrawl
 from canonry.crawler.web.safety import Safety, is_loopback, safety
 from canonry.extras import require
 
+if TYPE_CHECKING:
+    from aiohttp import web
+
 PORT = 8_400
 LOCAL = "127.0.0.1"
-_SECONDS_TO_END = 2.0  # for answers that are under way
 _ADVICE = "whoever has this address, with its token, sees the crawl and may change it"
 
 
@@ -41,13 +44,14 @@ def serve(store: str, place: Place, notify: Callable[[str], None]) -> None:
         SettingsError: if the port cannot be opened, or the token not be used.
     """
     require("web", "the live page")
+    demands = _demands(place)
 
     async def run() -> None:
         over = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, over.set)
-        async with _opened(store, place, None) as url:
-            _tell(url, place, notify)
+        async with listening(_application(store, demands, None), _where(place)) as port:
+            _tell(_address(demands, port), place, notify)
             await over.wait()
 
     asyncio.run(run())
@@ -72,81 +76,29 @@ def served(
         yield
         return
     require("web", "--serve")
-    thread = _Thread(store, place, crawl)
-    _tell(thread.start(), place, notify)
-    try:
-        yield
-    finally:
-        if crawl is not None:
-            crawl.end()
-        thread.stop()
-
-
-class _Thread:
-    """A thread with a server and its event loop."""
-
-    def __init__(self, store: str, place: Place, crawl: LiveCrawl | None) -> None:
-        self._what = store, place, crawl
-        self._is_open = threading.Event()
-        self._url = ""
-        self._error: Exception | None = None
-        self._stopping: Callable[[], object] = lambda: None
-        self._thread = threading.Thread(target=self._run, name="canonry-web", daemon=True)
-
-    def start(self) -> str:
-        """Start; return the page's address once the port is open."""
-        self._thread.start()
-        self._is_open.wait()
-        if self._error is not None:
-            raise self._error
-        return self._url
-
-    def stop(self) -> None:
-        """End the server, and wait for it."""
-        self._stopping()
-        self._thread.join()
-
-    def _run(self) -> None:
+    demands = _demands(place)
+    with on_thread(partial(_application, store, demands, crawl), _where(place)) as port:
+        _tell(_address(demands, port), place, notify)
         try:
-            asyncio.run(self._serve())
-        except Exception as error:  # noqa: BLE001 - `start` raises it
-            self._error = error
+            yield
         finally:
-            self._is_open.set()
-
-    async def _serve(self) -> None:
-        loop, over = asyncio.get_running_loop(), asyncio.Event()
-        async with _opened(*self._what) as url:
-            self._url = url
-            self._stopping = lambda: loop.call_soon_threadsafe(over.set)
-            self._is_open.set()
-            await over.wait()
+            if crawl is not None:
+                crawl.end()
 
 
-@asynccontextmanager
-async def _opened(store: str, place: Place, crawl: LiveCrawl | None) -> AsyncIterator[str]:
-    """Serve while a block runs; yields the page's address, with its token."""
-    # Imported where they are needed: a crawl without a page does not wait for them.
-    from aiohttp import web  # noqa: PLC0415
-
+def _application(store: str, demands: Safety, crawl: LiveCrawl | None) -> "web.Application":
+    """Return the application of the page, whose libraries a crawl without a page does not load."""
     from canonry.crawler.web.app import build  # noqa: PLC0415
 
-    demands = safety(place.host, place.token, _names(place))
-    app = build(store, demands, crawl)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SECONDS_TO_END)
-    await runner.setup()
-    try:
-        try:
-            await web.TCPSite(runner, place.host, place.port).start()
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise SettingsError(
-                f"the live page cannot be served on {place.host}, port {place.port}: {reason}; "
-                "give another place"
-            ) from None
-        yield _address(demands, runner.addresses[0][1])
-    finally:
-        await runner.cleanup()
+    return build(store, demands, crawl, most_streams=max(1, for_viewers() // 2))
+
+
+def _where(place: Place) -> Where:
+    return Where("the live page", place.host, place.port, for_viewers())
+
+
+def _demands(place: Place) -> Safety:
+    return safety(place.host, place.token, _names(place))
 
 
 def _names(place: Place) -> set[str]:

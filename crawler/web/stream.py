@@ -19,7 +19,7 @@ _RETRY = 3_000  # milliseconds until a browser connects again
 class Streams:
     """The open streams; they end when the server does."""
 
-    def __init__(self, answers: Answers, most: int = 100) -> None:
+    def __init__(self, answers: Answers, most: int) -> None:
         """Stream what panels answer, to so many viewers at most."""
         self._answers = answers
         self._most = most

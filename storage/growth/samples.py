@@ -40,12 +40,8 @@ class StoreSample(NamedTuple):
     @property
     def known(self) -> int:
         """Return how many URLs were known."""
-        return self.fetched + self.merged + self.held + self.failed + self.queued
-
-    @property
-    def merged(self) -> int:
-        """Return how many URLs were other names of pages: by a redirect, or by a learned rule."""
-        return self.redirected + self.spared
+        answered = self.fetched + self.redirected + self.failed
+        return answered + self.spared + self.held + self.queued
 
     @property
     def done(self) -> int:

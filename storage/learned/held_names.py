@@ -49,6 +49,7 @@ _WINDOW = (
     .limit(bindparam("most"))
     .offset(bindparam("after"))
 )
+_IN_WINDOW = Prepared(select(func.count()).select_from(_WINDOW.subquery()))
 _HELD_NEAR = Prepared(_HELD.where(urls.c.id.in_(_WINDOW)).order_by(urls.c.id))
 
 
@@ -91,6 +92,17 @@ def held_since(connection: Connection, host: str, row: int) -> tuple[int, int]:
     """Return how many URLs of a host rules hold after a row, and the last row of these."""
     [(number, last)] = _HELD_SINCE.run(connection, {"host": host, "row": row})
     return number, last or row
+
+
+def held_first(connection: Connection, host: str, most: int) -> tuple[int, Iterator[HeldName]]:
+    """Return how many URLs of a host were looked at, and those of them that rules hold.
+
+    These are the first so many, in any state: others that are held would be looked for in all.
+    """
+    ends = _ENDS.run(connection, {"host": host})
+    window = {"host": ends[0][2] if ends else 0, "start": 0, "after": 0, "most": most}
+    [(number,)] = _IN_WINDOW.run(connection, window)
+    return number, map(HeldName._make, _HELD_NEAR.stream(connection, window))
 
 
 def held_near(

@@ -236,9 +236,7 @@ rules = Table(
     Column("last_seen", Float, nullable=False, comment="last evidence; seconds since 1970"),
     Column("entered_at", Float, nullable=False, comment="when the state was entered"),
     Column("verified_at", Float, nullable=False, comment="last verification"),
-    Column(
-        "spared", BigInteger, nullable=False, comment="URLs that were not fetched because of it"
-    ),
+    Column("spared", BigInteger, nullable=False, comment="URLs that it held, about: for the order"),
     Column(
         "held_back",
         Text,

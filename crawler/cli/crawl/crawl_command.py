@@ -13,7 +13,7 @@ from canonry.crawler.cli.crawl.scope_command import (
     scope_option,
     seeds_option,
 )
-from canonry.crawler.cli.crawl.serve_command import serve_option
+from canonry.crawler.cli.crawl.serve_command import serve_option, token_options, with_token
 from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
@@ -22,13 +22,12 @@ from canonry.crawler.cli.printed.store_json import CrawlJSON, program
 from canonry.crawler.cli.terminal import last_words, live, render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.named_policies import find_policy, warnings_for
-from canonry.crawler.observe import metrics
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import preset_of_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import unread_pages, workers
 from canonry.crawler.settings import Settings, is_given, load
-from canonry.crawler.web import serving
+from canonry.crawler.web import metrics_server, serving
 from canonry.crawler.web.live_crawl import LiveCrawl
 from canonry.storage import report
 from canonry.storage.sql.engine import shown
@@ -115,6 +114,7 @@ from canonry.storage.sql.engine import shown
 @click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @serve_option
+@token_options
 @json_option
 @with_exit_code
 def crawl(
@@ -124,6 +124,8 @@ def crawl(
     *,
     seed_lists: tuple[str, ...],
     serve: serving.Place | None,
+    token: str | None,
+    token_file: str | None,
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - the settings check them
 ) -> int:
@@ -137,6 +139,7 @@ def crawl(
     """
     if not seeds and not seed_lists:
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
+    serve = with_token(serve, token, token_file)
     fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file", "cookies", "proxy")}
     for key in ("connect_to", "headers", "only_types"):
         fetch[key] = list(flags.pop(key)) or None
@@ -160,7 +163,7 @@ def crawl(
         display(progress)
 
     with (
-        metrics.served(settings.crawl.metrics, store, lambda: standing),
+        metrics_server.served(settings.crawl.metrics, store, lambda: standing),
         serving.served(store, serve, watched, render.notify),
         live.shown(store, settings.crawl.max_pages) as display,
     ):

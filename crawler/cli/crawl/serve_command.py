@@ -1,18 +1,23 @@
 """The command ``serve``, and the option of ``crawl`` for the same page."""
 
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import store_option
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.settings import SettingsError
 from canonry.crawler.web import serving
+from canonry.crawler.web.listening import LAST_PORT
 from canonry.crawler.web.serving import LOCAL, PORT, Place
 
-_LAST_PORT = 65_535
-_port = click.IntRange(0, _LAST_PORT)
+_port = click.IntRange(0, LAST_PORT)
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _Where(click.ParamType[Place]):
@@ -30,7 +35,7 @@ class _Where(click.ParamType[Place]):
         if isinstance(value, Place):
             return value
         host, _, port = str(value).rpartition(":")
-        if not port.isdecimal() or int(port) > _LAST_PORT or "/" in host:
+        if not port.isdecimal() or int(port) > LAST_PORT or "/" in host:
             self.fail(
                 f"{value!r} is neither PORT nor HOST:PORT; seeds go before --serve", param, ctx
             )
@@ -47,10 +52,53 @@ serve_option = click.option(
     help=f"Serve a live page of this crawl, on port {PORT} if none is given.",
 )
 
+_token_option = click.option(
+    "--token",
+    metavar="T",
+    envvar="CANONRY_TOKEN",
+    help="Ask viewers for this token. Other users of this machine can read it in the list of "
+    "processes: CANONRY_TOKEN holds it, too.  [default: none on this machine, a random one "
+    "elsewhere]",
+)
+_token_file_option = click.option(
+    "--token-file", metavar="FILE", help="Ask viewers for the token in the first line of FILE."
+)
+
+
+def token_options(command: _Command) -> _Command:
+    """Add the options for the token of the live page."""
+    return _token_option(_token_file_option(command))
+
+
+def with_token(place: Place | None, token: str | None, file: str | None) -> Place | None:
+    """Return a place whose viewers need the token of the options, or of the environment.
+
+    Raises:
+        UsageError: if both options are given, or one without a place.
+        SettingsError: if the file cannot be read.
+    """
+    source = click.get_current_context().get_parameter_source("token")
+    is_typed = source is ParameterSource.COMMANDLINE
+    if is_typed and file is not None:
+        raise click.UsageError("--token and --token-file exclude each other.")
+    if place is None:
+        if is_typed or file is not None:
+            raise click.UsageError("--token and --token-file need --serve.")
+        return None
+    return place._replace(token=token if file is None else _first_line(file))
+
+
+def _first_line(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8").partition("\n")[0].strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise SettingsError(f"--token-file {file}: cannot be read: {reason}") from None
+
 
 @described(
     "canonry serve --store crawl.db",
-    "canonry serve --host 0.0.0.0 --token s3cret --allow-host crawl.example.com",
+    "canonry serve --host 0.0.0.0 --token-file token --allow-host crawl.example.com",
 )
 @store_option
 @click.option("--port", type=_port, default=PORT, show_default=True, help="0 takes a free one.")
@@ -61,11 +109,7 @@ serve_option = click.option(
     metavar="ADDR",
     help="The address to listen on. One that other machines reach needs a token.",
 )
-@click.option(
-    "--token",
-    metavar="T",
-    help="Ask viewers for this token.  [default: none on this machine, a random one elsewhere]",
-)
+@token_options
 @click.option(
     "--allow-host",
     "names",
@@ -74,11 +118,21 @@ serve_option = click.option(
     help="Also answer to this name, as behind a proxy. Can be repeated.",
 )
 @with_exit_code
-def serve(store: str, port: int, host: str, token: str | None, names: tuple[str, ...]) -> int:
+def serve(
+    store: str,
+    port: int,
+    host: str,
+    *,
+    token: str | None,
+    token_file: str | None,
+    names: tuple[str, ...],
+) -> int:
     """Show a store as a live page: what was crawled, what was merged, and why.
 
     It works while a crawl writes to the store, and does not slow it. Every panel has its data as
     JSON. Ctrl-C ends the server, and leaves the crawl alone.
     """
-    serving.serve(store, Place(host, port, token, names), render.notify)
+    place = with_token(Place(host, port, names=names), token, token_file)
+    assert place is not None  # noqa: S101 - one was given
+    serving.serve(store, place, render.notify)
     return 0

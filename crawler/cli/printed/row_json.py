@@ -62,7 +62,6 @@ class ExportedRule(msgspec.Struct, frozen=True, kw_only=True):
     state: str  # candidate, probation, active, suspended, revoked or frozen
     agree: int  # distinct paths that agree
     disagree: int  # distinct paths that do not
-    spared: int  # URLs that were not fetched because of it
     first_seen: Moment | None  # first evidence
     last_seen: Moment | None  # last evidence
     verified_at: Moment | None  # last verification

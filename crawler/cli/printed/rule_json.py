@@ -44,7 +44,7 @@ class RuleJSON(msgspec.Struct, kw_only=True):
     evidence: EvidenceJSON
     trial: TrialJSON
     reversed: int  # redirects in the opposite direction
-    spared: int  # fetches
+    spared: int  # URLs that are held now because of it, and so not fetched
     entered_at: Moment | None  # its state
     verified_at: Moment | None
 

@@ -26,7 +26,12 @@ from canonry.crawler.cli.rules.shared_rules import (
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.inquiry.rule_facts import StateCount, said_against, state_counts
+from canonry.crawler.inquiry.rule_facts import (
+    StateCount,
+    count_spared,
+    said_against,
+    state_counts,
+)
 from canonry.crawler.learn.life import experience
 from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.life.in_words import IN_STATE
@@ -90,6 +95,7 @@ def list_rules(
             for rule in rule_rows.in_states(connection, wanted)
             if host in {None, rule.rewrite.host, without_port(rule.rewrite.host)}
         ]
+        count_spared(connection, found)
         others = [] if found or as_json else state_counts(connection)
     if as_json:
         print_json([RuleJSON(**RuleJSON.fields_of(rule)) for rule in found])
@@ -142,6 +148,7 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     limits = learning.load()
     with report.reading(store) as connection:
         found = rule_store.find(connection, rule)
+        count_spared(connection, [found])
         priors = experience.priors_for(connection, limits)
         canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
         held_back = reason_held_back(connection, found, canonicalizer, limits, time.time())

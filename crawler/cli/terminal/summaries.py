@@ -104,7 +104,7 @@ def rule(
         f"{rule.trial_agree:,} for, {rule.trial_disagree:,} against"
     )
     console.print(
-        f"  {counted(rule.spared, 'URL')} not fetched because of it; "
+        f"  {counted(rule.spared, 'URL')} held because of it, and not fetched; "
         f"{counted(rule.reversed, 'redirect')} in the opposite direction"
     )
     since = iso(rule.entered_at)

@@ -111,15 +111,15 @@ class RulesInForce:
 
     @classmethod
     def around(
-        cls, connection: Connection, canonicalizer: Canonicalizer, site: str
+        cls, connection: Connection, canonicalizer: Canonicalizer, *sites: str
     ) -> "RulesInForce":
-        """Return the rules in force that may change the URLs of a site, read by an index.
+        """Return the rules in force that may change the URLs of sites, read by an index.
 
-        These are the rules of the site and of its domains, and of those to which they move it.
+        These are the rules of the sites and of their domains, and of those to which they move them.
         """
         found: list[LearnedRule] = []
         seen: set[str] = set()
-        wanted = _with_domains(site)
+        wanted = set().union(*map(_with_domains, sites))
         while wanted:
             seen |= wanted
             rules = rule_rows.of_hosts(connection, wanted, IN_FORCE)

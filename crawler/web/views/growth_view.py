@@ -25,12 +25,13 @@ _LATEST = 10**11  # seconds since 1970: after all of us
 
 
 class GrowthPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store held at one moment: "known" is the sum of the next five."""
+    """What a store held at one moment: "known" is the sum of the next six."""
 
     at: str  # RFC 3339
     known: int
     fetched: int
-    merged: int  # URLs that are other names of pages: they redirect, or a learned rule holds them
+    redirected: int
+    spared: int  # held, because a learned rule says that they are other names of pages
     held: int  # for other reasons
     failed: int
     queued: int
@@ -105,7 +106,8 @@ def _point(one: StoreSample) -> GrowthPoint:
         at=iso(one.at) or "",
         known=one.known,
         fetched=one.fetched,
-        merged=one.merged,
+        redirected=one.redirected,
+        spared=one.spared,
         held=one.held,
         failed=one.failed,
         queued=one.queued,

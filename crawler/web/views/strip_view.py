@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from canonry.crawler.observe.pace import LONG, SPAN, Speed, speed_between, time_left
 from canonry.crawler.run.job import killed_jobs
@@ -14,7 +14,6 @@ from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.known_url import last_crawl
 from canonry.storage.rows.waiting import waits_for
 from canonry.storage.sql import counts
-from canonry.storage.sql.schema import rules
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.timestamps import iso
 
@@ -51,7 +50,7 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     held: int
     error_pages: int  # pages with a status from 400 on
-    spared: int  # URLs that a learned rule spared
+    spared: int  # of the held ones, those that are so because of a learned rule
     merged_links: int  # links that were another spelling of a known URL
     left: SecondsLeft | None
     next_try: NextTry | None  # if nothing else is left to do now
@@ -84,7 +83,7 @@ def view(connection: Connection, asked: Asked) -> Now:
         failed=now.failed,
         held=now.held + now.spared,
         error_pages=sum(count for name, _, count in statuses if int(name) >= FIRST_ERROR),
-        spared=connection.scalar(select(func.sum(rules.c.spared))) or 0,
+        spared=now.spared,
         merged_links=now.merged_links,
         left=left,
         next_try=_next_try(connection, asked.now) if idle else None,

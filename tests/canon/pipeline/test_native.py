@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import subprocess
+import sys
 import tracemalloc
 from functools import partial
 from itertools import accumulate
@@ -399,3 +400,43 @@ def test_wrong_arguments_of_a_kernel_are_refused() -> None:
     assert WEB.native is not None
     with pytest.raises(TypeError):
         WEB.native.identities(("http://a/",))  # type: ignore[arg-type]
+
+
+_MERGING = """
+texts = [b"\\xff"] * 500
+class Clears:
+    def __del__(self):
+        texts.clear()
+gc.disable()
+gc.set_threshold(1)
+garbage = Clears()
+garbage.itself = garbage
+del garbage
+gc.enable()  # finalizers run at the next allocation: in Python 3.11, in the middle of the call
+assert len(kernel.merging(texts, texts)) in (0, 2000)
+"""
+_CANONICALS = """
+def otherwise(text):
+    for found in gc.get_objects():
+        if type(found) is list and len(found) == 777:
+            found.clear()
+texts = ("x:y",) * 777
+assert kernel.canonicals([*texts], otherwise) == [None] * 777
+"""
+_COLUMN = """
+offsets = bytearray(b"".join(n.to_bytes(4, "little") for n in (0, 3, 6)))
+def otherwise(row):
+    offsets[4:] = b"".join(n.to_bytes(4, "little") for n in (1 << 30, (1 << 30) + 3))
+try:
+    kernel.column(b"x:yx:y", offsets, False, None, 0, True, bytearray, otherwise)
+except ValueError as error:
+    assert "offsets have to increase" in str(error)
+else:
+    assert False
+"""
+
+
+@pytest.mark.parametrize("scene", [_MERGING, _CANONICALS, _COLUMN])
+def test_python_code_that_runs_meanwhile_may_change_what_the_kernel_reads(scene: str) -> None:
+    begin = "import gc, canonry\nkernel = canonry.Canonicalizer('web').native\n"
+    subprocess.run([sys.executable, "-c", begin + scene], check=True)

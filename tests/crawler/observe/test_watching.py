@@ -21,6 +21,7 @@ from canonry.crawler.observe import metrics
 from canonry.crawler.observe.log import Log, LogLine
 from canonry.crawler.observe.progress import Progress, Rate, total
 from canonry.crawler.settings import SettingsError
+from canonry.crawler.web import metrics_server
 from canonry.storage import Outcome, Queued, State, StoreError
 
 
@@ -118,8 +119,8 @@ def test_metrics_before_the_store_exists() -> None:
 @pytest.mark.parametrize("where", ["99999", "no-such-host.invalid:80"])
 def test_a_port_that_cannot_be_opened_is_wrong_usage(where: str) -> None:
     with (
-        pytest.raises(SettingsError, match=r"--metrics .*allowed are PORT and HOST:PORT"),
-        metrics.served(where, "sqlite://", Progress),
+        pytest.raises(SettingsError, match=f"--metrics {where}.*(allowed are PORT|give another)"),
+        metrics_server.served(where, "sqlite://", Progress),
     ):
         pass
 

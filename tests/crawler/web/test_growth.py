@@ -66,7 +66,7 @@ def test_growth_has_the_samples_and_an_outlook(grown: Viewer) -> None:
     assert [p["fetched"] for p in points] == sorted(p["fetched"] for p in points)
     assert points[-1]["fetched"] == 40
     for point in points:
-        parts = ("fetched", "merged", "held", "failed", "queued")
+        parts = ("fetched", "redirected", "spared", "held", "failed", "queued")
         assert point["known"] == sum(point[name] for name in parts) == 100
     assert points[-1]["at"] < found["outlook"]["earliest"] <= found["outlook"]["latest"]
     assert found["earlier"] is found["later"] is None
@@ -87,7 +87,7 @@ def test_zoom_shows_a_part_and_leads_on(grown: Viewer) -> None:
 def test_the_chart_has_its_numbers_as_a_table_too(grown: Viewer) -> None:
     text = grown.get("/growth").text
     assert text.count('<svg class="chart') == 2
-    assert text.count("<polyline") == 2 * (5 + 2)
+    assert text.count("<polyline") == 2 * (6 + 2)
     assert "<title" in text
     assert text.count('<tr><th scope="row">') == 30
     assert "The queue may be empty between" in text

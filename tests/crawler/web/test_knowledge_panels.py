@@ -31,6 +31,7 @@ _ANSWERS = {
     "/": page(
         "/p1", "/p1/", "/p2", "/p2/", f"/p1?utm_source={SCRIPT}", f"/p1?utm_medium={TURNED}",
         "http://me:secret@a.example/p1#x", "/moved", "/temporary", "/named", "/twin",
+        "/names-an-error", "/names-no-page", "/moved-away",
         "/p1#x", LONG, "javascript:alert(1)", "/hostile",
     ),
     "/p1": ok(WORDS, "Content-Type: text/html"),
@@ -40,6 +41,12 @@ _ANSWERS = {
     "/moved": ok(b"", "Location: /p1", status="308 Moved"),
     "/temporary": ok(b"", "Location: /p1", status="302 Found"),
     "/named": ok(WORDS + b'<link rel="canonical" href="/p1">', "Content-Type: text/html"),
+    "/names-an-error": ok(b'other<link rel="canonical" href="/gone">', "Content-Type: text/html"),
+    "/names-no-page": ok(
+        b'third<link rel="canonical" href="http://out.example/">', "Content-Type: text/html"
+    ),
+    "/moved-away": ok(b"", "Location: http://out.example/", status="301 Moved"),
+    "/gone": ok(b"gone", status="404 Not Found"),
     "/twin": ok(WORDS, "Content-Type: text/html"),
     "/hostile": ok(f"<title>{SCRIPT}{TURNED}</title>".encode(), UTF_8),
 }  # fmt: skip
@@ -105,6 +112,8 @@ def test_merges_are_counted_by_rule_with_their_section(looking: Viewer) -> None:
     assert by_rule["fragment"]["cites"].startswith("RFC 3986 section")
     assert by_rule["tracking"]["lossless"] is False
     assert (by_rule["redirect"]["count"], found["temporary_redirects"]) == (2, 1)
+    assert (by_rule["redirect"]["seen"], by_rule["redirect"]["looked_at"]) == (3, 3)
+    assert [by_rule["canonical"][name] for name in ("count", "seen", "looked_at")] == [1, 3, 3]
     assert by_rule["canonical"]["link"] == f"{SEED}named"
     assert (by_rule["learned"]["link"], by_rule["learned"]["same_as"]) == (f"{SEED}q/", f"{SEED}q")
     assert (by_rule["content"]["link"], by_rule["content"]["same_as"]) == (
@@ -114,6 +123,7 @@ def test_merges_are_counted_by_rule_with_their_section(looking: Viewer) -> None:
     assert found["chosen"] is None
     text = looking.get("/merges").text
     assert "2 links" in text
+    assert '1 pages <span class="faint">of 3 that name another page</span>' in text
     assert_harmless(text)
 
 

@@ -67,6 +67,7 @@ def test_loopback(host: str, local: bool) -> None:
 def test_the_port_is_not_part_of_a_host() -> None:
     assert bare_host("A.example:80") == "a.example"
     assert bare_host("[::1]:80") == bare_host("::1") == "::1"
+    assert not any(map(LOCAL.knows_host, ("[::1].evil.example", "[::1", "[127.0.0.1]x:80")))
 
 
 @pytest.mark.parametrize(
