@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 import click
 import msgspec
 
+from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, store_option
@@ -18,6 +19,7 @@ from canonry.crawler.cli.printed.file_json import (
 )
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.files.output import check_distinct
 from canonry.crawler.key_files import store_keys
 from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file
@@ -109,6 +111,7 @@ def diff(first: str, second: str, side: str | None, out: str | None, *, as_json:
     """Count the keys that only one of two files has, and those that both have."""
     if (side is None) != (out is None):
         raise SettingsError("--only and -o belong together: which keys to write, and where")
+    check_distinct([("-o", out)], (first, second))
     counts = dict.fromkeys(_SIDES, 0)
 
     def compared(streams: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
@@ -172,6 +175,7 @@ def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int
 @with_exit_code
 def from_store(store: str, out: str, *, as_json: bool) -> int:
     """Write the keys of all URLs that a store has seen, fetched or not, as a file of keys."""
+    check_distinct([("-o", out)], [opening.file_of_store(store)])
     header = store_keys.header_of_store(store)
     state = write_file(out, header, store_keys.keys_of_store(store))
     return _told(f"{state.keys:,} keys", WrittenKeysJSON(keys=state.keys), as_json)

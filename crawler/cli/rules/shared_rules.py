@@ -50,6 +50,7 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
     'canonry canon --rules', 'canonry dedup --rules', 'canonry rules import' and
     canonry.Canonicalizer(policy, rules=...) read it.
     """
+    output.check_distinct([("-o", out)], [opening.file_of_store(store)])
     with report.reading(store) as connection:
         policy = read_facts(connection)["policy"]
         found = RuleSet(rule_store.rules_in(connection, state), policy)
@@ -139,6 +140,9 @@ def mine_rules(
     The result is candidates only: a log says where URLs led, but neither what was there nor what
     became of it. In a store they spare no fetch until a crawl has verified their predictions.
     """
+    store_file = None if store is None else opening.file_of_store(store)
+    read = [*files, named_policies.policy_file(policy), store_file]
+    output.check_distinct([("-o", out)], read)
     if store is None:
         canonicalizer = named_policies.canonicalizer(policy, None)
     else:  # opened below, it says what there is to say
@@ -190,6 +194,7 @@ def convert_rules(
 
     The rules are active: 'canonry rules import --trial' puts them on probation first.
     """
+    output.check_distinct([("-o", out)], [*files, named_policies.policy_file(policy)])
     label = named_policies.find_policy(policy or named_policies.DEFAULT_POLICY).label
     found = [convert(Path(file).read_bytes(), file) for file in files]
     made = {rule.rewrite: rule for conversion in found for rule in conversion.rules}
