@@ -1,6 +1,7 @@
 """Output files, written atomically: each appears whole or not at all."""
 
 import bz2
+import errno
 import fcntl
 import io
 import lzma
@@ -40,8 +41,28 @@ def atomic(path: str) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
             temporary.replace(target)
+            sync_folder(target.parent)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names of files in a folder onto the disk, on systems that do this.
+
+    Raises:
+        OSError: the disk fails.
+    """
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # its names may be written, but not read
+        return
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in {errno.EBADF, errno.EINVAL}:
+            raise OSError(error.errno, error.strerror, str(folder)) from None
+    finally:
+        os.close(number)
 
 
 def check_distinct(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[str | None]) -> None:

@@ -49,6 +49,7 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
     """Show how many keys a file has, and the policy that made them."""
     with opened_keys(file) as found:
         if check:
+            found.check_states()
             with _progress([found], "check") as read:
                 for _chunk in read(found):
                     pass
