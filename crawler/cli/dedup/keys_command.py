@@ -25,6 +25,7 @@ from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file
 from canonry.crawler.key_files.seen_file import check_header, policy_of_keys
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, aligned, among, merged
+from canonry.crawler.look.unseen import named
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 
@@ -208,5 +209,5 @@ def _told(said: str, facts: msgspec.Struct, as_json: bool) -> int:  # noqa: FBT0
     if as_json:
         print_json(facts)
     else:
-        click.echo(said)
+        click.echo(named(said))
     return 0

@@ -30,6 +30,7 @@ from canonry.crawler.compression import Stream
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
 from canonry.crawler.files.streams.text_streams import in_utf8
+from canonry.crawler.look.unseen import escaped
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 
@@ -90,7 +91,7 @@ def canon(
                 refused += 1
                 render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
             if output_format == "json":
-                click.echo(msgspec.json.encode(_record(result)))
+                click.echo(escaped(msgspec.json.encode(_record(result))))
             elif isinstance(result, Refused):
                 click.echo("")
             else:
