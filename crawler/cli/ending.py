@@ -1,5 +1,6 @@
 """How a command ends: with an exit code, and with errors as one sentence."""
 
+import errno
 import os
 import platform
 import sys
@@ -17,10 +18,12 @@ from canonry.canon.pipeline import is_compiled
 from canonry.crawler.cli.exit_codes import FAILED, INTERRUPTED, USAGE
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
+from canonry.crawler.compression import naming_file
 from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError
 from canonry.storage import StoreError, StoreURLError
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})  # files are named where written
 _P = ParamSpec("_P")
 
 
@@ -49,7 +52,8 @@ def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) ->
     """Run a command, print its errors, and return its exit code."""
     try:
         code = command(*args, **kwargs)
-        sys.stdout.flush()  # what cannot be written is told here, not when Python ends
+        with naming_file(sys.stdout.name):
+            sys.stdout.flush()  # what cannot be written is told here, not when Python ends
     except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
         return _told(error, USAGE)
     except BrokenPipeError:  # the reader has closed the pipe, as "head" does
@@ -92,8 +96,9 @@ def _told(error: Exception, code: int) -> int:
     if isinstance(error, MemoryError):
         said = f"out of memory: {said}".removesuffix(": ")
     if isinstance(error, OSError) and error.strerror:
-        file = error.filename
+        file = error.filename or ("<stdout>" if error.errno in _NO_ROOM else None)
         place = f"{os.fsdecode(file)}: " if isinstance(file, str | bytes) else ""
+        place = place.replace("<stdout>", "standard output")
         said = f"{place}{error.strerror}"
     render.notify(f"canonry: {said}")
     return code

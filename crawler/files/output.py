@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from canonry.crawler.compression import gzip_member, write_all
+from canonry.crawler.compression import gzip_member, naming_file, write_all
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
 
@@ -30,20 +30,29 @@ def atomic(path: str) -> Iterator[IO[bytes]]:
     """
     target = Path(path)
     if is_special(path):
-        with target.open("wb") as pipe, _compressing(pipe, target.suffix) as compressed:
+        with (
+            naming_file(path),
+            target.open("wb") as pipe,
+            _compressing(pipe, target.suffix) as compressed,
+        ):
             yield compressed
         return
     temporary = target.with_name(f".{target.name}.tmp")
-    with owned(temporary) as file:
-        try:
-            with _compressing(file, target.suffix) as compressed:
-                yield compressed
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(target)
-            sync_folder(target.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
+    try:
+        with naming_file(path), owned(temporary) as file:
+            try:
+                with _compressing(file, target.suffix) as compressed:
+                    yield compressed
+                file.flush()
+                os.fsync(file.fileno())
+                temporary.replace(target)
+                sync_folder(target.parent)
+            finally:
+                temporary.unlink(missing_ok=True)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = path
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -165,6 +165,9 @@ class _Parquet(_Rows):
         self._writer.close()
         super().close()
 
+    def __del__(self) -> None:
+        self._writer.is_open = False  # after an error, it would still write its end, and complain
+
 
 def column_types(row: Any) -> dict[str, Any]:  # noqa: ANN401 - types of types
     """Return the columns of a class of rows: the type of each, apart from None."""

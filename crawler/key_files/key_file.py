@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from canonry.crawler.compression import gz
+from canonry.crawler.compression import gz, naming_file
 from canonry.crawler.key_files.sorted_keys import (
     KEY_BYTES,
     Halves,
@@ -274,9 +274,10 @@ class KeyFile:
     def _read(self, at: int, size: int) -> bytes:
         """Return the bytes at a place; fewer at the end of the file."""
         parts: list[bytes] = []
-        while size > 0 and (some := os.pread(self._file.fileno(), size, at)):
-            parts.append(some)
-            at, size = at + len(some), size - len(some)
+        with naming_file(self.name):
+            while size > 0 and (some := os.pread(self._file.fileno(), size, at)):
+                parts.append(some)
+                at, size = at + len(some), size - len(some)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def hold(self) -> None:

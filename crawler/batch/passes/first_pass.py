@@ -23,7 +23,7 @@ from canonry.crawler.batch.passes.part_writer import (
 )
 from canonry.crawler.batch.passes.partition import Numbers, Partitions, Repeats
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.compression import is_stream, write_all
+from canonry.crawler.compression import is_stream, naming_file, write_all
 from canonry.crawler.files.blocks import Block
 
 _MOST_HOSTS = 200_000  # in memory; beyond that the rarest are forgotten
@@ -228,7 +228,7 @@ def _reserve(path: Path, begun: Path, size: int) -> None:
     path.unlink(missing_ok=True)
     if begun.exists():
         shutil.copyfile(begun, path)
-    with path.open("ab") as file:
+    with naming_file(str(path)), path.open("ab") as file:
         file.truncate(max(size, 8))
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, max(size, 8))

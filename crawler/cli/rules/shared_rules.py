@@ -16,7 +16,7 @@ from canonry.crawler.cli.options import json_option, out_option, policy_option, 
 from canonry.crawler.cli.printed.rule_json import ConvertedJSON, ImportedJSON, MinedJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
-from canonry.crawler.compression import decompressed
+from canonry.crawler.compression import decompressed, naming_file
 from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.life import thresholds as learning
@@ -196,7 +196,7 @@ def convert_rules(
     """
     output.check_distinct([("-o", out)], [*files, named_policies.policy_file(policy)])
     label = named_policies.find_policy(policy or named_policies.DEFAULT_POLICY).label
-    found = [convert(Path(file).read_bytes(), file) for file in files]
+    found = [_converted(file) for file in files]
     made = {rule.rewrite: rule for conversion in found for rule in conversion.rules}
     if as_json:
         print_json(ConvertedJSON(**summary(found)))
@@ -205,6 +205,12 @@ def convert_rules(
     if out is not None or not as_json:
         _write(RuleSet(made.values(), label), out)
     return 0
+
+
+def _converted(file: str) -> Conversion:
+    """Convert a list of rules in a file."""
+    with naming_file(file):
+        return convert(Path(file).read_bytes(), file)
 
 
 def _report_lost(found: Sequence[Conversion]) -> None:
@@ -240,7 +246,7 @@ def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
 
 def _is_warc(name: str) -> bool:
     """Return True if a file is WARC, compressed or not."""
-    with Path(name).open("rb") as file:
+    with naming_file(name), Path(name).open("rb") as file:
         return decompressed(file).head(_HEAD).startswith(b"WARC/")
 
 

@@ -26,7 +26,7 @@ from canonry.crawler.cli.printed.url_json import (
 )
 from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.as_json import print_json
-from canonry.crawler.compression import Stream
+from canonry.crawler.compression import Stream, naming_file
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
 from canonry.crawler.files.streams.text_streams import in_utf8
@@ -194,7 +194,8 @@ def extract(file: str, base: str | None, *, suffixes: bool, as_json: bool) -> in
     appendix C). The links of a page are resolved against its base URL. If the base is not known,
     relative links are left out and counted: give --base.
     """
-    body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    with naming_file(file):
+        body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     relative = 0
     if html.looks_like_html(body):
         found, relative = html.absolute_links(body, base)
