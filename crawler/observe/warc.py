@@ -179,3 +179,4 @@ class WarcArchive:
             self._file = None
             (self._folder / f"{self._name}.open").rename(self._folder / self._name)
             sync_folder(self._folder)
+            sync_folder(self._folder.parent)  # which may be where we made it

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 
+class LostPowerError(Exception):
+    """In the place of an end without any last words."""
+
+
 class Disk:
     """What of a folder would still be there if power was lost now: the least that POSIX promises.
 
@@ -30,10 +34,19 @@ class Disk:
         self._names[folder] = {path.name: path.stat().st_ino for path in folder.iterdir()}
 
     @contextmanager
-    def watching(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        """Note what is synced in a block, instead of syncing it."""
+    def watching(self, monkeypatch: pytest.MonkeyPatch, left: int = -1) -> Iterator[None]:
+        """Note what is synced in a block, instead of syncing it.
+
+        Args:
+            monkeypatch: to replace `os.fsync`.
+            left: power is lost before so many calls of it have returned; -1: never.
+        """
 
         def fsync(number: int) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                raise LostPowerError
             path = Path(f"/proc/self/fd/{number}").readlink()
             if path.is_dir():
                 self._note_names(path)

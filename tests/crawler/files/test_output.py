@@ -1,10 +1,13 @@
 """Output files: none replaces an input, or another output, whatever its name is."""
 
+import gzip
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.disks import Disk, LostPowerError
 from support.sites import run_command
 
 from canonry.crawler.files import output
@@ -96,3 +99,28 @@ def test_a_file_of_keys_is_extended_in_its_place(folder: Path) -> None:
     merge = ("keys", "merge", "a.keys", "b.keys", "-o", "a.keys")
     assert run_command(*merge, folder=folder).returncode == 0
     assert run_command("dedup", "in", "--seen", "a.keys", folder=folder).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.gz"])
+def test_a_file_is_whole_or_as_it_was_after_a_loss_of_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """At each moment of which a disk may know: after each thing that is synced."""
+    path = tmp_path / name
+    path.write_bytes(b"before")
+    found = []
+    for left in range(1, 5):
+        disk = Disk(tmp_path)
+        with (
+            disk.watching(monkeypatch, left),
+            suppress(LostPowerError),
+            output.atomic(str(path)) as file,
+        ):
+            file.write(LINES.encode())
+        for one in tmp_path.iterdir():
+            one.unlink()
+        disk.restore()
+        data = path.read_bytes()
+        found.append(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
+        path.write_bytes(b"before")
+    assert found == [b"before", b"before", LINES.encode(), LINES.encode()]

@@ -193,6 +193,36 @@ def test_a_flipped_bit_is_told_or_changes_no_answer_but_its_own(store: Path, see
             told_or_done(command)
 
 
+@pytest.mark.parametrize("damage", ["cut", "zeroed", "flipped"])
+def test_a_damaged_log_ends_before_the_damage(store: Path, damage: str) -> None:
+    """What follows it is lost, as with the power; what precedes it is read as it was written."""
+    writer = sqlite3.connect(store, isolation_level=None)
+    writer.execute("PRAGMA journal_mode = WAL")
+    for number in range(9):
+        writer.execute("INSERT INTO refusals VALUES (?, 1, ?)", (f"reason {number}", "x" * 9000))
+    log = bytearray(Path(f"{store}-wal").read_bytes())
+    whole = store.read_bytes()
+    writer.close()
+    middle = len(log) // 2
+    if damage == "cut":
+        del log[middle:]
+    elif damage == "zeroed":
+        log[middle : middle + 4096] = bytes(4096)
+    else:
+        log[middle] ^= 1
+    store.write_bytes(whole)
+    Path(f"{store}-wal").write_bytes(log)
+    with closing(sqlite3.connect(store)) as reader:
+        found = [
+            name
+            for (name,) in reader.execute("SELECT reason FROM refusals WHERE sample LIKE 'xx%'")
+        ]
+    assert 1 < len(found) < 8
+    assert found == [f"reason {number}" for number in range(len(found))]
+    for command in READERS:
+        assert run(command).exit_code == 0, command
+
+
 def told_or_done(command: str) -> None:
     """Check that a command ends well, or with one sentence."""
     done = run(f"{command} -q" if command.startswith("crawl") else command)
