@@ -49,7 +49,7 @@ def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
         said = explained(error, engine.url) if found is None else str(found)
         raise _store_error(engine, said, advice) from error
     except Exception as error:
-        damage = "" if isinstance(error, OSError) else damage_behind(error, engine)
+        damage = "" if isinstance(error, OSError | MemoryError) else damage_behind(error, engine)
         if not damage:
             raise
         raise _store_error(engine, damage, advice) from error
