@@ -52,7 +52,7 @@ def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) ->
     """Run a command, print its errors, and return its exit code."""
     try:
         code = command(*args, **kwargs)
-        with naming_file(sys.stdout.name):
+        with naming_file("<stdout>"):
             sys.stdout.flush()  # what cannot be written is told here, not when Python ends
     except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
         return _told(error, USAGE)
