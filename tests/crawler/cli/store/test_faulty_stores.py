@@ -161,6 +161,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "column", "key"), CELLS)
 def test_a_changed_value_is_told_or_changes_no_answer_but_its_own(
     store: Path, table: str, column: str, key: str
