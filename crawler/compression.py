@@ -5,7 +5,8 @@ import io
 import lzma
 import struct
 import zlib
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -171,8 +172,20 @@ def write_all(file: IO[bytes], data: bytes) -> None:
     disk, or a pipe without a reader, raises an error when the rest is written.
     """
     rest = memoryview(data)
-    while rest:
-        rest = rest[file.write(rest) :]
+    with naming_file(getattr(file, "name", None)):
+        while rest:
+            rest = rest[file.write(rest) :]
+
+
+@contextmanager
+def naming_file(name: object) -> Iterator[None]:
+    """Let the system's errors in a block name a file, unless they name one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None and isinstance(name, str):
+            error.filename = name
+        raise
 
 
 class _Unclosed(io.RawIOBase):

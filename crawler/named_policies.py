@@ -21,16 +21,21 @@ def find_policy(name: str) -> Policy:
     Raises:
         PolicyError: names the file and the key, or the presets that exist.
     """
-    path = Path(name)
-    if path.suffix != ".toml":
+    file = policy_file(name)
+    if file is None:
         return preset(name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = Path(file).read_text(encoding="utf-8")
     except OSError as error:
         raise PolicyError(f"policy {name}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise PolicyError(f"policy {name}: cannot be read: {error}") from None
     return from_toml(text, name)
+
+
+def policy_file(name: str | None) -> str | None:
+    """Return the file that the name of a policy means; None if it means none."""
+    return name if name is not None and Path(name).suffix == ".toml" else None
 
 
 def warnings_for(policy: Policy) -> Iterator[str]:

@@ -13,7 +13,18 @@ from canonry.crawler.learn.lookup import Lookup
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version, silent
 from canonry.storage import Store, StoreError, report
 from canonry.storage.facts import another_policy, recorded_policy
-from canonry.storage.sql.engine import shown
+from canonry.storage.sql.engine import read_url, shown
+from canonry.storage.sql.sqlite_engine import file_of
+
+
+def file_of_store(store: str) -> str | None:
+    """Return the file of a store; None if it is a database that is no file.
+
+    Raises:
+        StoreURLError: if it names no store.
+    """
+    file = file_of(read_url(store))
+    return None if file is None else str(file)
 
 
 def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) -> Policy:

@@ -7,23 +7,33 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple, TypeVar
 
 import msgspec
 
 from canonry.crawler.batch.largest import Numerous
 from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import Copied, is_stream, opened
+from canonry.crawler.compression import Copied, gz, is_stream, opened
+from canonry.crawler.files import output
 from canonry.crawler.settings import SettingsError
 
-_VERSION = 5  # of the files in the folder
+_VERSION = 6  # of the files in the folder
 _CHECKPOINT, _DONE, _LOCK = "state.json", "done.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
 _SAVING = 20  # between two checkpoints pass at least so many times the seconds that one takes
+_SOME = 1 << 20  # bytes at once
+_T = TypeVar("_T")
+
+
+class Saved(NamedTuple):
+    """How much of a file a checkpoint needs; what follows was written later."""
+
+    size: int  # bytes at its beginning
+    checksum: int  # CRC-32 of these
 
 
 class Checkpoint(msgspec.Struct):
@@ -31,13 +41,10 @@ class Checkpoint(msgspec.Struct):
 
     job: str  # a hash of the plan and its files
     lines: int = 0
-    decided: int = 0  # lines at the beginning whose fates are known without the partitions
     keys: str = "keys"  # the folder of the partitions
-    others: int = 0  # bytes in the file of lines that are no URL
-    sizes: list[int] = []  # bytes in the files of the partitions; empty: nothing was saved yet
     all_keyed: bool = False
-    partitions: int = 0  # made unique
-    fresh: int = 0  # bytes in the file of keys that were not seen before
+    all_decided: bool = False
+    files: dict[str, Saved] = {}  # that it needs, in the folder; empty: nothing was saved yet
     runs: list[int] = []  # the number of spellings up to each partition
     largest: list[Numerous] = []  # of the resources, if they are counted
     hosts: dict[str, int] = {}
@@ -62,52 +69,106 @@ class Workplace:
         self._began = 0.0
 
     def start(self, job: str, notify: Callable[[str], None]) -> Checkpoint:
-        """Return the checkpoint of a job, a new one if there is none of this job."""
-        found = None
+        """Return the checkpoint of a job, a new one if there is none of this job.
+
+        All else in the folder is deleted.
+        """
+        found, fault = None, "there is nothing of this job to resume"
         if self._resume:
-            with suppress(OSError, msgspec.MsgspecError):
-                found = msgspec.json.decode(
-                    (self.folder / _CHECKPOINT).read_bytes(), type=Checkpoint
-                )
-        if found is not None and found.job == job:
-            if found.all_keyed:
-                notify(f"resuming after the first pass, over {found.lines:,} lines")
-            else:
-                notify(f"resuming after {found.lines:,} lines")
-            return found
-        if self._resume:
-            notify("there is nothing of this job to resume: starting from the beginning")
-        for file in self.folder.iterdir():
-            if file.is_dir():
-                shutil.rmtree(file)
-            elif file.name != _LOCK:
+            try:
+                found = self._checked(job)
+            except ValueError as error:
+                fault = f"the checkpoint is damaged ({error})"
+        needed = {_LOCK}
+        if found is not None:
+            needed |= {_CHECKPOINT, *found.files}
+            after = "the first pass, over " if found.all_keyed else ""
+            notify(f"resuming after {after}{found.lines:,} lines")
+        elif self._resume:
+            notify(f"{fault}: starting from the beginning")
+        for file in list(self.folder.rglob("*")):
+            if file.is_file() and str(file.relative_to(self.folder)) not in needed:
                 file.unlink()
-        return Checkpoint(job)
+        return Checkpoint(job) if found is None else found
+
+    def _checked(self, job: str) -> Checkpoint | None:
+        """Return the checkpoint of a job if there is one; its files have what it needs, no more.
+
+        Raises:
+            ValueError: something is damaged.
+        """
+        found = self._read(_CHECKPOINT, Checkpoint)
+        if found is None or found.job != job:
+            return None
+        for name, saved in found.files.items():
+            path = self.folder / name
+            size = path.stat().st_size if path.exists() else 0
+            if size < saved.size:
+                raise ValueError(f"{name} has {size:,} bytes of {saved.size:,}")
+            os.truncate(path, saved.size)
+            with path.open("rb") as file:
+                if _extended(file, Saved(0, 0)) != saved:
+                    raise ValueError(f"{name} has a wrong checksum")
+        return found
+
+    def _read(self, name: str, kind: type[_T]) -> _T | None:
+        """Return what `_write` has written; None if there is no such file.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        try:
+            content, _, told = (self.folder / name).read_bytes().rpartition(b"\n")
+            if told != _line_for(content):
+                raise ValueError(f"{name} has a wrong checksum")
+            return msgspec.json.decode(content, type=kind)
+        except FileNotFoundError:
+            return None
+        except msgspec.DecodeError as error:
+            raise ValueError(f"{name}: {error}") from None
+
+    def _write(self, name: str, record: object) -> None:
+        """Write a record onto the disk, whole or not at all, with a checksum in its last line."""
+        content = msgspec.json.encode(record)
+        with output.atomic(str(self.folder / name)) as file:
+            file.write(content + b"\n" + _line_for(content))
 
     def save_is_due(self) -> bool:
         """Return True if a checkpoint should be saved now."""
         self._began = time.monotonic()
         return self.lasting and self._began > self._due
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint atomically."""
-        new = self.folder / "state.new"
-        new.write_bytes(msgspec.json.encode(checkpoint))
-        new.replace(self.folder / _CHECKPOINT)
+    def save(self, checkpoint: Checkpoint, files: Sequence[Path]) -> None:
+        """Write a checkpoint, when all that it needs is on the disk.
+
+        Args:
+            checkpoint: it.
+            files: that it needs, as they are now; since the last checkpoint they have only grown.
+                What only that one needed is deleted.
+        """
+        before, checkpoint.files = checkpoint.files, {}
+        for path in files:
+            name = str(path.relative_to(self.folder))
+            with path.open("rb") as file:
+                checkpoint.files[name] = _extended(file, before.get(name, Saved(0, 0)))
+                os.fsync(file.fileno())
+        for folder in {self.folder.parent, *(path.parent for path in files)}:
+            output.sync_folder(folder)
+        self._write(_CHECKPOINT, checkpoint)
+        for name in before.keys() - checkpoint.files.keys():
+            (self.folder / name).unlink(missing_ok=True)
         now = time.monotonic()
         self._due = now + max(_SAVE_EVERY, _SAVING * (now - self._began))
 
     def finish(self, summary: Summary) -> None:
         """Note that the outputs of a job have their names: only the file of keys is left to do."""
         if self.lasting:
-            new = self.folder / "done.new"
-            new.write_bytes(msgspec.json.encode(summary))
-            new.replace(self.folder / _DONE)
+            self._write(_DONE, summary)
 
     def finished(self) -> Summary | None:
-        """Return what an earlier run has noted with `finish`."""
-        with suppress(OSError, msgspec.MsgspecError):
-            return msgspec.json.decode((self.folder / _DONE).read_bytes(), type=Summary)
+        """Return what an earlier run has noted with `finish`; None if that cannot be read."""
+        with suppress(ValueError):
+            return self._read(_DONE, Summary)
         return None
 
     @property
@@ -132,6 +193,20 @@ class Workplace:
             return spool.open("rb")
         copied = Copied(opened(source).__enter__(), spool.open("wb", buffering=0))
         return nullcontext(io.BufferedReader(copied))
+
+
+def _extended(file: IO[bytes], known: Saved) -> Saved:
+    """Return the size and the checksum of a file of which the beginning is known."""
+    size, checksum = known
+    file.seek(size)
+    while part := file.read(_SOME):
+        size, checksum = size + len(part), gz.crc32(part, checksum)
+    return Saved(size, checksum)
+
+
+def _line_for(content: bytes) -> bytes:
+    """Return the line with the checksum of a record."""
+    return b"%08x" % gz.crc32(content)
 
 
 @contextmanager

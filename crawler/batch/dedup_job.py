@@ -1,6 +1,5 @@
 """What a dedup is asked to do, and what of that goes together."""
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +32,7 @@ class Job(NamedTuple):
     memory: int = 1 << 30  # bytes
     resume: bool = False  # from where a killed run stopped
     engine: str = "local"
+    also_read: Sequence[str | None] = ()  # other files that no output may replace
 
     @property
     def reads_streams(self) -> bool:
@@ -78,25 +78,20 @@ class Job(NamedTuple):
             self.out is not None or self.output_format or self.contents != "url"
         ):
             raise SettingsError("--seen-only writes no lines; leave out -o, --format and --write")
-        if self.seen and os.path.realpath(self.seen) in map(os.path.realpath, self.files):
-            raise SettingsError(f"--seen {self.seen}: this is an input; name another file")
 
     def _check_outputs(self) -> None:
-        """Refuse one file for two outputs, and standard output for all but the lines."""
-        taken: dict[str, str] = {}
-        for option, name in (
+        """Refuse outputs that are inputs or each other, and standard output for all but lines."""
+        outputs = (
             ("-o", self.out),
             ("--map", self.map),
             ("--groups", self.groups),
             ("--report", self.report),
             ("--seen", self.seen),
-        ):
+        )
+        for option, name in outputs:
             if name == "-":
                 raise SettingsError(f"{option} -: name a file; standard output has the lines")
-            if name is not None and not output.is_special(name):
-                other = taken.setdefault(os.path.realpath(name), option)
-                if other != option:
-                    raise SettingsError(f"{other} and {option} name the same file: {name}")
+        output.check_distinct(outputs, [*self.files, *self.also_read])
 
 
 _NOT_WITH_STORE = {

@@ -1,5 +1,6 @@
 """How a command ends: with an exit code, and with errors as one sentence."""
 
+import errno
 import os
 import platform
 import sys
@@ -9,16 +10,20 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TextIO
 
+import click
+
 from canonry import __version__
 from canonry.canon import InvalidURL, PolicyError, RulesError
 from canonry.canon.pipeline import is_compiled
 from canonry.crawler.cli.exit_codes import FAILED, INTERRUPTED, USAGE
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
+from canonry.crawler.compression import naming_file
 from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError
 from canonry.storage import StoreError, StoreURLError
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})  # files are named where written
 _P = ParamSpec("_P")
 
 
@@ -31,19 +36,7 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
         for name in ("stdout", "stderr"):
             if getattr(sys, name) is None:  # it was closed, as by ">&-"
                 setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
-        try:
-            code = command(*args, **kwargs)
-            sys.stdout.flush()  # what cannot be written is told here, not when Python ends
-        except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
-            code = _told(error, USAGE)
-        except BrokenPipeError:  # the reader has closed the pipe, as "head" does
-            _forget(sys.stdout)
-            code = FAILED
-        except (StoreError, InvalidURL, OSError) as error:
-            code = _told(error, FAILED)
-        except KeyboardInterrupt:
-            render.notify("canonry: interrupted; run the same command to start again")
-            code = INTERRUPTED
+        code = _code_of(command, *args, **kwargs)
         if LOUDNESS.verbose:
             _describe(code, time.monotonic() - begun)
         try:
@@ -53,6 +46,41 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
         sys.exit(code)
 
     return run
+
+
+def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) -> int:
+    """Run a command, print its errors, and return its exit code."""
+    try:
+        code = command(*args, **kwargs)
+        with naming_file("<stdout>"):
+            sys.stdout.flush()  # what cannot be written is told here, not when Python ends
+    except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
+        return _told(error, USAGE)
+    except BrokenPipeError:  # the reader has closed the pipe, as "head" does
+        _forget(sys.stdout)
+        return FAILED
+    except (StoreError, InvalidURL, OSError, MemoryError) as error:
+        return _told(error, FAILED)
+    except KeyboardInterrupt:
+        render.notify("canonry: interrupted; run the same command to start again")
+        return INTERRUPTED
+    except Exception as error:
+        damaged = _damaged_store(error)
+        if damaged is None:
+            raise
+        return _told(damaged, FAILED)
+    return code
+
+
+def _damaged_store(error: Exception) -> StoreError | None:
+    """Return what is damaged in the store of this command, if that may have caused an error."""
+    context = click.get_current_context(silent=True)
+    store = None if context is None else context.params.get("store")
+    if store is None:
+        return None
+    from canonry.storage.sql.database_faults import damaged_store  # noqa: PLC0415 - loads SQLAlchemy
+
+    return damaged_store(error, store)
 
 
 def _forget(stream: TextIO) -> None:
@@ -65,9 +93,12 @@ def _told(error: Exception, code: int) -> int:
     if LOUDNESS.verbose:
         render.notify("".join(traceback.format_exception(error)).rstrip())
     said = str(error)
+    if isinstance(error, MemoryError):
+        said = f"out of memory: {said}".removesuffix(": ")
     if isinstance(error, OSError) and error.strerror:
-        file = error.filename
+        file = error.filename or ("<stdout>" if error.errno in _NO_ROOM else None)
         place = f"{os.fsdecode(file)}: " if isinstance(file, str | bytes) else ""
+        place = place.replace("<stdout>", "standard output")
         said = f"{place}{error.strerror}"
     render.notify(f"canonry: {said}")
     return code

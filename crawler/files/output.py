@@ -1,18 +1,20 @@
 """Output files, written atomically: each appears whole or not at all."""
 
 import bz2
+import errno
 import fcntl
 import io
 import lzma
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from canonry.crawler.compression import gzip_member, write_all
+from canonry.crawler.compression import gzip_member, naming_file, write_all
+from canonry.crawler.settings import SettingsError
 from canonry.extras import require
 
 _MEMBER = 1 << 21  # bytes before compression
@@ -28,19 +30,81 @@ def atomic(path: str) -> Iterator[IO[bytes]]:
     """
     target = Path(path)
     if is_special(path):
-        with target.open("wb") as pipe, _compressing(pipe, target.suffix) as compressed:
+        with (
+            naming_file(path),
+            target.open("wb") as pipe,
+            _compressing(pipe, target.suffix) as compressed,
+        ):
             yield compressed
         return
     temporary = target.with_name(f".{target.name}.tmp")
-    with owned(temporary) as file:
-        try:
-            with _compressing(file, target.suffix) as compressed:
-                yield compressed
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    try:
+        with naming_file(path), owned(temporary) as file:
+            try:
+                with _compressing(file, target.suffix) as compressed:
+                    yield compressed
+                file.flush()
+                os.fsync(file.fileno())
+                temporary.replace(target)
+                sync_folder(target.parent)
+            finally:
+                temporary.unlink(missing_ok=True)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = path
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names of files in a folder onto the disk, on systems that do this.
+
+    Raises:
+        OSError: the disk fails.
+    """
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # its names may be written, but not read
+        return
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in {errno.EBADF, errno.EINVAL}:
+            raise OSError(error.errno, error.strerror, str(folder)) from None
+    finally:
+        os.close(number)
+
+
+def check_distinct(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[str | None]) -> None:
+    """Refuse an output that is an input or another output, by whatever name or link.
+
+    Args:
+        outputs: each with its option; None and ``-`` are no file.
+        inputs: their names; ``-`` is standard input, and None is no file.
+
+    Raises:
+        SettingsError: naming the option and the file.
+    """
+    read = {_identity(name): name for name in inputs if name is not None}
+    written: dict[object, str] = {}
+    for option, name in outputs:
+        if name in {None, "-"} or is_special(name):
+            continue
+        file = _identity(name)
+        if file in read:
+            also = "" if read[file] == name else f" ({read[file]})"
+            raise SettingsError(f"{option} {name}: this is an input{also}; name another file")
+        if file in written:
+            raise SettingsError(f"{written[file]} and {option} name the same file: {name}")
+        written[file] = option
+
+
+def _identity(name: str) -> object:
+    """Return what two names of one file have in common, as `os.path.samefile` does."""
+    try:
+        found = os.fstat(0) if name == "-" else Path(name).stat()
+    except OSError:  # it is not there yet
+        return os.path.realpath(name)
+    return found.st_dev, found.st_ino
 
 
 def is_special(path: str) -> bool:

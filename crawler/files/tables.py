@@ -13,6 +13,7 @@ import msgspec
 
 from canonry.canon.syntax import to_text
 from canonry.crawler.compression import COMPRESSED_ENDINGS, write_all
+from canonry.crawler.look.unseen import escaped
 from canonry.extras import require
 from canonry.storage.timestamps import text_of
 
@@ -77,8 +78,8 @@ class _JSONL(_Rows):
         names = list(self._columns)
         encode = msgspec.json.encode
         shown = (map(_whole_plain, row) for row in rows)
-        lines = [encode(dict(zip(names, row, strict=True))) + b"\n" for row in shown]
-        write_all(self._file, b"".join(lines))
+        lines = [escaped(encode(dict(zip(names, row, strict=True)))) for row in shown]
+        write_all(self._file, b"\n".join([*lines, b""]))
 
 
 class _CSV(_Rows):
@@ -163,6 +164,9 @@ class _Parquet(_Rows):
         self._put()
         self._writer.close()
         super().close()
+
+    def __del__(self) -> None:
+        self._writer.is_open = False  # after an error, it would still write its end, and complain
 
 
 def column_types(row: Any) -> dict[str, Any]:  # noqa: ANN401 - types of types

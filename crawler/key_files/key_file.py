@@ -1,8 +1,8 @@
 """A file of keys: its format, and how it is read. The format is in docs/decisions/0040.
 
-It has a header, two places for its state, and parts. A part is sorted keys, and an index of their
-pages: the first half of each page's first key, and each page's checksum. The newest of the two
-states is in force: what follows the last part that it names is no content.
+It has a header, its state twice, and parts. A part is sorted keys, and an index of their pages: the
+first half of each page's first key, and each page's checksum. If the two states differ, the newer
+one is in force: what follows the last part that it names is no content.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from canonry.crawler.compression import gz
+from canonry.crawler.compression import gz, naming_file
 from canonry.crawler.key_files.sorted_keys import (
     KEY_BYTES,
     Halves,
@@ -29,7 +29,9 @@ from canonry.crawler.key_files.sorted_keys import (
     merged,
 )
 
-MAGIC = b"canonry keys 1\n"
+_NAME = b"canonry keys "
+VERSION = 2  # version 1 has the state once, and the one before it in the other place
+MAGIC = b"%s%d\n" % (_NAME, VERSION)
 RECORD = 4096  # bytes of the header, and of each state
 STATES = (RECORD, 2 * RECORD)  # where they are
 BEGINNING = 3 * RECORD  # of the first part
@@ -143,23 +145,26 @@ class KeyFile:
         self._indexes: dict[int, tuple[Halves, npt.NDArray[np.uint32]]] = {}
         self._held: list[tuple[Keys, Halves]] | None = None
         first = self._read(0, RECORD)
-        if not first.startswith(MAGIC[:13]):
+        if not first.startswith(_NAME):
             raise KeyFileError(f"{name}: it is no file of keys, as 'canonry dedup --seen' makes it")
-        if not first.startswith(MAGIC):
-            version = first[13:].partition(b"\n")[0].decode("ascii", "replace")[:8]
+        version = first.removeprefix(_NAME).partition(b"\n")[0].decode("ascii", "replace")[:8]
+        if version not in {"1", f"{VERSION}"}:
             raise KeyFileError(
-                f"{name}: its format has version {version}, and this program reads version 1; use "
-                "the program that made it"
+                f"{name}: its format has version {version}, and this program reads versions 1 to "
+                f"{VERSION}; use the program that made it"
             )
+        self.version = int(version)
         content = _content_of(first)
         if content is None:
             raise self.damaged("its header")
         self.header = msgspec.json.decode(content[len(MAGIC) :], type=KeyHeader)
-        states = [_content_of(self._read(at, RECORD)) for at in STATES]
-        found = [msgspec.json.decode(state, type=KeyState) for state in states if state is not None]
+        states = [self._state(at) for at in STATES]
+        found = [state for state in states if state is not None]
         if not found:
             raise self.damaged("its state")
         self.state = max(found, key=lambda state: state.generation)
+        self.spare = STATES[states[0] == self.state]  # where the next state is written first
+        self._has_two = len(found) == len(STATES)
         size = os.fstat(file.fileno()).st_size
         if size < self.state.end:
             raise self.damaged(f"it is truncated: {size:,} bytes instead of {self.state.end:,}")
@@ -172,6 +177,31 @@ class KeyFile:
     def pages(self) -> int:
         """Return how many pages of keys there are."""
         return sum(part.pages for part in self.state.parts)
+
+    def _state(self, at: int) -> KeyState | None:
+        """Return the state in a place; None if it is damaged, or was never written.
+
+        Raises:
+            KeyFileError: a damaged one may be the newest, which version 1 has only once.
+        """
+        record = self._read(at, RECORD)
+        content = _content_of(record)
+        if content is None and self.version == 1 and any(record):
+            raise self.damaged("one of its states, which may be the newest")
+        return None if content is None else msgspec.json.decode(content, type=KeyState)
+
+    def check_states(self) -> None:
+        """Check that the file has its state twice; one is enough to read it.
+
+        Raises:
+            KeyFileError: saying how to mend it.
+        """
+        if not self._has_two and self.version > 1:
+            raise KeyFileError(
+                f"{self.name}: one of the two copies of its state is damaged; the other one is "
+                f"right, and so are its keys. To write both anew: canonry keys merge {self.name} "
+                f"-o {self.name}"
+            )
 
     def damaged(self, what: str) -> KeyFileError:
         """Return an error that says what to do."""
@@ -244,9 +274,10 @@ class KeyFile:
     def _read(self, at: int, size: int) -> bytes:
         """Return the bytes at a place; fewer at the end of the file."""
         parts: list[bytes] = []
-        while size > 0 and (some := os.pread(self._file.fileno(), size, at)):
-            parts.append(some)
-            at, size = at + len(some), size - len(some)
+        with naming_file(self.name):
+            while size > 0 and (some := os.pread(self._file.fileno(), size, at)):
+                parts.append(some)
+                at, size = at + len(some), size - len(some)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def hold(self) -> None:

@@ -17,6 +17,7 @@ from canonry.crawler.key_files.key_file import (
     MAGIC,
     PAGE,
     STATES,
+    VERSION,
     KeyFile,
     KeyHeader,
     KeyPart,
@@ -79,9 +80,9 @@ def write_new(
     part = _write_part(file, BEGINNING, chunks)
     made = KeyState(state.generation, (part,) if part.keys else (), state.job, state.before)
     file.flush()
-    _put_state(file, made)
+    _put_state(file, made, STATES[0])
     Path(beside(path)).replace(path)
-    _sync_folder(path)
+    output.sync_folder(Path(path).parent)
     return made
 
 
@@ -117,25 +118,28 @@ def append(path: str, known: KeyFile, chunks: Iterable[Keys], job: str) -> KeySt
         file.seek(at)
         part = _write_part(file, at, chunks)
         file.flush()
-        os.fsync(file.fileno())
         made = KeyState(before.generation + 1, (*before.parts, part), job, before.id)
-        _put_state(file, made)
+        _put_state(file, made, known.spare)
     return made
 
 
-def is_appended(state: KeyState, more: int) -> bool:
+def is_appended(known: KeyFile, more: int) -> bool:
     """Return True if so many keys are appended to a file; else it is better written anew."""
-    if not state.parts or len(state.parts) == _MOST_PARTS:
+    parts = known.state.parts
+    if not parts or len(parts) == _MOST_PARTS or known.version < VERSION:
         return False
-    first = state.parts[0].keys
-    return (state.keys - first + more) * _SHARE <= first
+    return (len(known) - parts[0].keys + more) * _SHARE <= parts[0].keys
 
 
-def _put_state(file: IO[bytes], state: KeyState) -> None:
-    """Write a state in the place of the older one, onto the disk."""
+def _put_state(file: IO[bytes], state: KeyState, spare: int) -> None:
+    """Write a state twice onto the disk, after the keys: first in the place that is spare.
+
+    So at any time one of them is whole, and a damage to one does not bring an older one back.
+    """
     os.fsync(file.fileno())
-    os.pwrite(file.fileno(), as_record(b"", state), STATES[state.generation % 2])
-    os.fsync(file.fileno())
+    for at in sorted(STATES, key=lambda at: at != spare):
+        os.pwrite(file.fileno(), as_record(b"", state), at)
+        os.fsync(file.fileno())
 
 
 def _write_part(file: IO[bytes], at: int, chunks: Iterable[Keys]) -> KeyPart:
@@ -175,12 +179,3 @@ def keys_in(path: Path) -> Iterator[Keys]:
     with path.open("rb") as file:
         while data := file.read(_SOME * KEY_BYTES):
             yield as_keys(data)
-
-
-def _sync_folder(path: str) -> None:
-    """Put the new name of a file onto the disk."""
-    folder = os.open(Path(path).parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

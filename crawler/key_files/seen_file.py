@@ -70,7 +70,7 @@ class SeenFile:
         more = fresh.stat().st_size // KEY_BYTES
         if self._known is not None and not more:
             return self.state
-        if self._known is not None and key_writer.is_appended(self.state, more):
+        if self._known is not None and key_writer.is_appended(self._known, more):
             self.state = key_writer.append(self.path, self._known, chunks, job)
         else:
             known = iter(()) if self._known is None else self._known.chunks()

@@ -1,5 +1,6 @@
 """Texts of others, made visible: passwords hidden, and characters that cannot be seen shown."""
 
+import json
 import re
 
 from canonry.canon import redact, redaction
@@ -27,4 +28,22 @@ def visible(text: str, most: int = MOST) -> str:
     text = redaction.redact_message(text[: most + _LONGEST_PASSWORD])
     if len(text) > most:
         text = f"{text[:most]}… ({size:,} characters)"
+    return named(text)
+
+
+def named(text: str) -> str:
+    """Return a text in which characters that are not seen are shown by number, as in ``⟨U+001B⟩``.
+
+    So it can neither control a terminal nor turn the text around it. Tabs and line ends stay.
+    """
     return _UNSEEN.sub(lambda found: f"\u27e8U+{ord(found[0]):04X}\u27e9", text)
+
+
+def escaped(data: bytes) -> bytes:
+    """Return JSON in which the same characters are escaped: it means what it meant."""
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    text = data.decode()
+    if text.isprintable():  # far faster
+        return data
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text).encode()

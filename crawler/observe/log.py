@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import UNSET, Struct, UnsetType, json
 
 from canonry.canon import redact, redaction
+from canonry.crawler.look.unseen import escaped
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Admission, Outcome, StoreError
 from canonry.storage.records import NOT_A_PAGE
@@ -110,7 +111,7 @@ class Log:
             os.close(self._file)
             self._file = self._open()
         try:
-            os.write(self._file, json.encode(line) + b"\n")
+            os.write(self._file, escaped(json.encode(line)) + b"\n")
         except OSError as error:
             raise StoreError(f"--log {self._path}: {error.strerror}") from error
 

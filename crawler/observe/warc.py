@@ -16,6 +16,7 @@ from typing import IO, Any
 from canonry.canon import redact
 from canonry.crawler.compression import GzipMembers
 from canonry.crawler.fetch.response import Get, Response
+from canonry.crawler.files.output import sync_folder
 from canonry.crawler.observe.exchange_records import (
     VERSION,
     Written,
@@ -177,3 +178,5 @@ class WarcArchive:
             self._file.close()
             self._file = None
             (self._folder / f"{self._name}.open").rename(self._folder / self._name)
+            sync_folder(self._folder)
+            sync_folder(self._folder.parent)  # which may be where we made it

@@ -12,6 +12,7 @@ import jinja2
 import msgspec
 
 from canonry.canon import redaction
+from canonry.crawler.look.unseen import escaped
 from canonry.crawler.observe.pace import clock
 from canonry.crawler.web.charts import growth_chart
 from canonry.crawler.web.live_crawl import LiveCrawl
@@ -96,7 +97,7 @@ def _heard(task: asyncio.Task[PanelAnswer]) -> None:
 
 def as_json(value: object) -> bytes:
     """Return a value as JSON, without the passwords of the URLs in it."""
-    return msgspec.json.encode(redaction.redact_all(msgspec.to_builtins(value))) + b"\n"
+    return escaped(msgspec.json.encode(redaction.redact_all(msgspec.to_builtins(value)))) + b"\n"
 
 
 @cache

@@ -11,6 +11,10 @@ who want to look at a store with SQL. Read only: a change behind Canonry's back 
 promises. The tables are no promise, either, and may change with a release; what stays are the
 columns of `canonry export`, and that [every store can be upgraded](compatibility.md#stores).
 
+A new store of SQLite may only be read and written by its owner (mode 0600, as the files beside it):
+URLs in it may have passwords. One that is there keeps its mode. What a kill, a loss of power or a
+damaged disk leaves of it is [on another page](failures.md).
+
 Times are seconds since 1970, UTC, but where a comment says otherwise.
 Types are those of SQLite and of PostgreSQL. Keys and digests are bytes.
 

@@ -6,6 +6,7 @@ saved later, whatever their generation: its URLs may have other numbers by now.
 """
 
 import os
+import stat
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,7 +22,7 @@ from canonry.storage.seen.snapshot import Snapshot
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import next_id, upsert
 from canonry.storage.sql.schema import meta, url_rows
-from canonry.storage.sql.sqlite_engine import file_of
+from canonry.storage.sql.sqlite_engine import PRIVATE, file_of
 from canonry.storage.sql.store_errors import StoreError
 
 _SAVES = "filter_saves"  # the fact that holds the ids of the latest saves, the newest last
@@ -105,7 +106,9 @@ class FilterFile:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._engine.begin() as connection:
                 _add_save(connection, taken.save_id)
-            snapshot.save(self._path, taken, self._store_id)
+            file = file_of(self._engine.url)
+            mode = PRIVATE if file is None else stat.S_IMODE(file.stat().st_mode)
+            snapshot.save(self._path, taken, self._store_id, mode)
         except (OSError, DatabaseError, StoreError) as error:
             reason = error.orig if isinstance(error, DatabaseError) else error
             self._notify(f"the filter was not saved ({reason}); the next start rebuilds it")

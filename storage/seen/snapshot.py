@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from canonry.storage.seen.bloom import KeyFilter
+from canonry.storage.sql.sqlite_engine import PRIVATE
 
 _MAGIC = b"CANONRYF"
 _FORMAT = 3
@@ -23,13 +24,14 @@ class Snapshot(NamedTuple):
     save_id: str  # 32 hex digits, made for this one file
 
 
-def save(path: Path, taken: Snapshot, store_id: str) -> None:
+def save(path: Path, taken: Snapshot, store_id: str, mode: int = PRIVATE) -> None:
     """Write the filter, whole or not at all.
 
     Args:
         path: the file; it is replaced by renaming a temporary file next to it.
         taken: the filter, and what the file says of it.
         store_id: 32 hex digits; a filter is never loaded into another store.
+        mode: of the file: who may read it.
     """
     data = taken.filter.dumps()
     head = _HEADER.pack(
@@ -45,6 +47,7 @@ def save(path: Path, taken: Snapshot, store_id: str) -> None:
     _remove_leftovers(path)
     try:
         with temporary.open("wb") as file:
+            os.fchmod(file.fileno(), mode)
             file.write(head)
             file.write(data)
             file.flush()

@@ -8,12 +8,13 @@ from pathlib import Path
 from sqlalchemy import URL, Engine
 from sqlalchemy.exc import DBAPIError
 
-from canonry.storage.sql.engine import shown
+from canonry.storage.sql.engine import open_engine, shown
 from canonry.storage.sql.sqlite_engine import WRITING, file_of
 from canonry.storage.sql.store_errors import StoreError
-from canonry.storage.sql.stored_json import undecodable
+from canonry.storage.sql.stored_json import undecodable, wrong_row
 
-_PLAIN = frozenset({"builtins", "msgspec", "struct"})  # modules of errors that nobody planned
+# Modules of errors that nobody planned.
+_PLAIN = frozenset({"builtins", "msgspec", "sqlalchemy.exc", "struct"})
 _DAMAGED = (
     "the file is damaged: restore a copy of it, or save what can be read into a new file: "
     "sqlite3 {} .recover | sqlite3 saved.db"
@@ -32,7 +33,7 @@ def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
     """Let a block that uses a database fail with a sentence.
 
     What reads a damaged file may get values that no column holds. So where Python itself raises an
-    error, the file is checked: if SQLite finds damage, that was the cause.
+    error, the file is checked: if it is damaged, that was the cause.
 
     Args:
         engine: of the database.
@@ -48,10 +49,10 @@ def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
         said = explained(error, engine.url) if found is None else str(found)
         raise _store_error(engine, said, advice) from error
     except Exception as error:
-        if isinstance(error, OSError) or type(error).__module__ not in _PLAIN or _is_whole(engine):
+        damage = "" if isinstance(error, OSError | MemoryError) else damage_behind(error, engine)
+        if not damage:
             raise
-        said = _DAMAGED.format(file_of(engine.url) or "FILE")
-        raise _store_error(engine, said, advice) from error
+        raise _store_error(engine, damage, advice) from error
 
 
 @contextmanager
@@ -70,15 +71,39 @@ def _store_error(
     return kind(f"store {shown(engine.url)}: {said}{advice and '; '}{advice}")
 
 
-def _is_whole(engine: Engine) -> bool:
-    """Return False if SQLite finds damage in a file."""
-    if engine.dialect.name != "sqlite":
-        return True
+def damage_behind(error: Exception, engine: Engine) -> str:
+    """Return what is damaged in a SQLite file, in a sentence, if that may have caused an error.
+
+    Returns:
+        "" if nothing is found, or if the error is one that somebody planned.
+    """
+    if engine.dialect.name != "sqlite" or type(error).__module__ not in _PLAIN:
+        return ""
     try:
         with engine.connect() as connection:
-            return bool(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() == "ok")
-    except DBAPIError:
-        return False
+            is_whole = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() == "ok"
+            found = wrong_row(connection) if is_whole else None
+    except (DBAPIError, UnicodeDecodeError):  # the driver also decodes what SQLite says
+        is_whole = False
+    if not is_whole:
+        return _DAMAGED.format(file_of(engine.url) or "FILE")
+    return "" if found is None else str(found)
+
+
+def damaged_store(error: Exception, url: str) -> StoreError | None:
+    """Return the error for a store that is damaged, if that may have caused another error.
+
+    Args:
+        error: of a program that has read the store.
+        url: of the store, as users name it; there need not be one.
+    """
+    try:
+        engine = open_engine(url, read_only=True)
+    except StoreError:
+        return None
+    said = damage_behind(error, engine)
+    engine.dispose()
+    return _store_error(engine, said, "") if said else None
 
 
 def explained(error: DBAPIError, url: URL) -> str:

@@ -26,10 +26,10 @@ _LAST_PORT = 65_535
 
 
 def shown(url: URL | str) -> str:
-    """Return a store's URL for people, without its password."""
+    """Return a store's URL for people, without its password, whatever characters that has."""
     if isinstance(url, URL):
         url = url.set(drivername=url.get_backend_name()).render_as_string()
-    return redaction.redact_message(url)
+    return redaction.redact_message(redaction.redact_refused(url)[0])
 
 
 def read_url(url: str) -> URL:
@@ -58,6 +58,8 @@ def read_url(url: str) -> URL:
 def _fault(url: URL) -> str:
     """Return why a database cannot hold a store; "" if it can."""
     if url.drivername in _POSTGRESQL:
+        if "@" in (url.host or ""):
+            return "in its password, write @ as %40"
         is_port = url.port is None or 0 < url.port <= _LAST_PORT
         return "" if is_port else f"its port is not between 1 and {_LAST_PORT}"
     if url.drivername not in _SQLITE:
@@ -66,9 +68,7 @@ def _fault(url: URL) -> str:
         return "three slashes go before the path of a file"
     if not url.database or url.database == ":memory:":
         return "it names no file"
-    if url.query and "uri" not in url.query:
-        return "parameters need uri=true"
-    return ""
+    return "parameters need uri=true" if url.query and "uri" not in url.query else ""
 
 
 def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> Engine:

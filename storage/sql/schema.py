@@ -112,7 +112,9 @@ url_rows = Table(
     ),
     Column("spelling", Words, comment="as written in the document, if different"),
     Column("host_id", ForeignKey("hosts.id"), nullable=False),
-    Column("state", SmallInteger, nullable=False, comment="see State"),
+    Column(
+        "state", SmallInteger, nullable=False, comment="see State", info={"values": tuple(State)}
+    ),
     Column("reason", Words, comment="reason why it is held or failed, or waits"),
     Column("depth", Integer, nullable=False, comment="links from a seed, not counting redirects"),
     Column("hops", Integer, nullable=False, comment="redirects in a row that led here"),

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ _CACHE_KIB = (
 _READING_KIB = 16 * 1024  # for readers, such as the summary at the end of a crawl
 _PAGE_BYTES = 8_192  # measured: larger pages help bulk loads, smaller ones a crawl's short steps
 _LOG_PAGES = 8_192  # 64 MiB: a page that many batches change is written to the file once
+PRIVATE = 0o600  # the mode of a new store
 _PAUSE_SECONDS = 0.02
 _SHORT_PAUSE_SECONDS = 0.001
 WRITING = (
@@ -43,6 +45,8 @@ def open_sqlite(url: URL, *, read_only: bool) -> Engine:
     """Open SQLite with a write-ahead log: readers and the writer do not block each other."""
     if read_only and (mode := _mode(file_of(url))):
         return _read_only(url, mode)
+    if not read_only:
+        _make_private(file_of(url))
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
 
     @event.listens_for(engine, "connect")
@@ -101,6 +105,16 @@ def _file_id(file: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _make_private(file: Path | None) -> None:
+    """Make a file that only we may read, unless it is there: URLs in it may have passwords.
+
+    SQLite gives the files beside it the same mode.
+    """
+    if file is not None:
+        with suppress(OSError):  # SQLite says what is wrong when it opens it
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT, PRIVATE))
 
 
 def _begin_soon(connection: Connection) -> None:

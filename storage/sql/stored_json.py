@@ -1,16 +1,20 @@
-"""Texts in columns that are damaged: the error says which row of which table it is."""
+"""Values in columns that are damaged: the error says which row of which table it is."""
 
 import re
 from contextlib import closing
 from typing import Any
 
 import msgspec
-from sqlalchemy import Engine
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Column, Connection, Engine, Float, Integer, LargeBinary, SmallInteger
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from canonry.storage.sql.schema import metadata
 from canonry.storage.sql.store_errors import StoreError
 
+# What SQLite calls the values of a column; it stores any in any.
+_STORED = {str: "'text'", bytes: "'blob'", int: "'integer'", float: "'integer', 'real'"}
+# The largest numbers of columns; no time or duration of ours is beyond the year 9999.
+_LARGEST = {SmallInteger: (1 << 15) - 1, Integer: (1 << 31) - 1, Float: 253_402_300_799}
 _NO_TEXT = re.compile(r"Could not decode to UTF-8 column '(\w+)'")  # sqlite3's words
 
 
@@ -55,16 +59,55 @@ def undecodable(engine: Engine, error: DBAPIError) -> StoreError | None:
         driver.text_factory = bytes
         try:
             for table in metadata.sorted_tables:
-                key = next(iter(table.primary_key.columns)).name
-                if name not in table.columns:
+                if name not in table.columns or not table.primary_key:
                     continue
+                key = next(iter(table.primary_key.columns)).name
                 for row, text in driver.execute(f"SELECT {key}, {name} FROM {table.name}"):  # noqa: S608 - our names
                     if isinstance(text, bytes) and not _is_text(text):
                         shown = row.decode(errors="replace") if isinstance(row, bytes) else row
                         return damaged(table.name, shown, f"its {name} is no UTF-8")
         finally:
             driver.text_factory = str
+    with engine.connect() as connection:
+        return wrong_row(connection)
+
+
+def wrong_row(connection: Connection) -> StoreError | None:
+    """Return the error for a row of a SQLite store with a value that its column cannot have.
+
+    Raises:
+        DBAPIError: the file itself is damaged.
+    """
+    for table in (table for table in metadata.sorted_tables if table.primary_key):
+        key = next(iter(table.primary_key.columns)).name
+        wrong = f"CASE {' '.join(_is_wrong(column) for column in table.columns)} END"
+        query = f"SELECT CAST({key} AS BLOB), {wrong} FROM {table.name} WHERE {wrong} <> '' LIMIT 1"  # noqa: S608 - our names
+        try:
+            found = connection.exec_driver_sql(query).first()
+        except OperationalError as error:
+            if "no such" in str(error):  # it has an earlier schema
+                continue
+            raise
+        if found is not None:
+            return damaged(table.name, found[0].decode(errors="replace"), found[1])
     return None
+
+
+def _is_wrong(column: Column[Any]) -> str:
+    """Return the branch of a CASE that says what is wrong with a column's value."""
+    name, kind = column.name, column.type
+    stored = _STORED[kind.python_type] + ", 'null'" * bool(column.nullable)
+    faults = [f"typeof({name}) NOT IN ({stored})"]
+    faults += [f"abs({name}) > {most}" for of, most in _LARGEST.items() if type(kind) is of]
+    if values := column.info.get("values"):
+        faults.append(f"{name} NOT IN ({', '.join(map(str, map(int, values)))})")
+    if isinstance(kind, LargeBinary) and kind.length:
+        faults.append(f"length({name}) <> {kind.length}")
+    for key in column.foreign_keys:
+        there = key.column
+        ids = f"SELECT {there.name} FROM {there.table.name}"  # noqa: S608 - our names
+        faults.append(f"{name} NOT IN ({ids})")
+    return f"WHEN {' OR '.join(faults)} THEN 'its {name} is nothing that it can be'"
 
 
 def _is_text(found: bytes) -> bool:

@@ -76,6 +76,7 @@ def test_a_position_stays_at_its_character(text: str, position: int) -> None:
         (f"see 'http://u:{SECRET}@h/x', a:b@c", "see 'http://u:***@h/x', a:b@c"),
         ("https://h:80/a@b and //h/x:y@z", "https://h:80/a@b and //h/x:y@z"),
         (f"postgresql+psycopg://u:{SECRET}/x@h/db", "postgresql+psycopg://u:***@h/db"),
+        (f"store postgresql://u:my {SECRET}@h/db: x", "store postgresql://u:***@h/db: x"),
         (f"postgresql://h/db?password={SECRET}&a=b", "postgresql://h/db?password=***&a=b"),
         (f"host=h sslpassword='{SECRET} x' port=1", "host=h sslpassword=*** port=1"),
         (f"PGPASSWORD = {SECRET}; x", "PGPASSWORD = ***; x"),

@@ -1,6 +1,7 @@
 """The first pass of a dedup: key every line, then decide its fate."""
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,9 +21,9 @@ from canonry.crawler.batch.passes.part_writer import (
     SEEN,
     Kinds,
 )
-from canonry.crawler.batch.passes.partition import SPELLING, Numbers, Partitions, Repeats
+from canonry.crawler.batch.passes.partition import Numbers, Partitions, Repeats
 from canonry.crawler.batch.plan import Plan
-from canonry.crawler.compression import is_stream, write_all
+from canonry.crawler.compression import is_stream, naming_file, write_all
 from canonry.crawler.files.blocks import Block
 
 _MOST_HOSTS = 200_000  # in memory; beyond that the rarest are forgotten
@@ -94,51 +95,60 @@ class FirstPass:
     def _key(self) -> None:
         """Key all lines."""
         checkpoint, partitions = self._checkpoint, self._partitions
-        partitions.cut_to(checkpoint.sizes)
         with (self._folder / "others").open("ab") as others:
-            others.truncate(checkpoint.others)
             for block, found in self._rest:
                 lines = checkpoint.lines
                 partitions.add(found.keys, found.texts, found.places + np.uint64(lines))
                 odd = [(lines + n, BLANK) for n in found.blank]
                 odd += [(lines + n, REFUSED) for n, _reason in found.refused]
                 write_all(others, np.array(odd, "<u8").tobytes())
-                checkpoint.others += 16 * len(odd)
                 count_block(checkpoint, block, found)
                 if self._workplace.save_is_due():
                     others.flush()
-                    self._save_sizes()
+                    self._save_keyed()
         checkpoint.summary.lines = checkpoint.lines
         checkpoint.all_keyed = True
-        if checkpoint.sizes:
-            self._save_sizes()
+        if self._workplace.save_is_due():
+            self._save_keyed()
 
-    def _save_sizes(self) -> None:
+    def _save_keyed(self) -> None:
         """Write the partitions to disk, and save the checkpoint."""
         self._partitions.spill()
-        self._checkpoint.sizes = self._partitions.sizes()
-        self._workplace.save(self._checkpoint)
+        begun = [file for file in begun_in(self._folder) if file.exists()]
+        files = [*self._partitions.files(), self._folder / "others", *begun]
+        self._workplace.save(self._checkpoint, files)
 
     def _decide(self) -> Fates:
         """Decide the fate of every line, and find the first line of each repeated one."""
-        checkpoint, plan = self._checkpoint, self._plan
-        is_new = checkpoint.partitions == 0
+        checkpoint, workplace = self._checkpoint, self._workplace
         names = self._folder / "fates", self._folder / "firsts"
-        if is_new:
-            _reserve(names[0], checkpoint.decided, checkpoint.lines)
-            _reserve(names[1], 8 * checkpoint.decided, 8 * checkpoint.lines)
+        if not checkpoint.all_decided:
+            for name, begun, width in zip(names, begun_in(self._folder), (1, 8), strict=True):
+                _reserve(name, begun, width * checkpoint.lines)
         kinds = np.memmap(names[0], np.uint8, "r+")
         firsts = np.memmap(names[1], np.uint64, "r+")
-        if is_new:
+        if not checkpoint.all_decided:
             self._decide_others(kinds)
+            self._decide_keyed(kinds, firsts)
+            checkpoint.all_decided = True
+            is_due = workplace.save_is_due()
+            if is_due:
+                kinds.flush()
+                firsts.flush()
+                workplace.save(checkpoint, [*names, self._folder / "spellings", workplace.fresh])
+            if is_due or not checkpoint.files:  # else a checkpoint needs them
+                self._partitions.delete()
+        return Fates(kinds, firsts, checkpoint)
+
+    def _decide_keyed(self, kinds: Kinds, firsts: Numbers) -> None:
+        """Make each partition unique, and set the fates of its lines."""
+        checkpoint, plan = self._checkpoint, self._plan
         seen = None if plan.seen is None else plan.seen.among
-        todo = self._partitions.unique(checkpoint.partitions, spelled=plan.groups, seen=seen)
+        todo = self._partitions.unique(spelled=plan.groups, seen=seen)
         with (
-            (self._folder / "spellings").open("ab") as spellings,
-            self._workplace.fresh.open("ab") as fresh,
+            (self._folder / "spellings").open("wb") as spellings,
+            self._workplace.fresh.open("wb") as fresh,
         ):
-            spellings.truncate(SPELLING.itemsize * (checkpoint.runs or [0])[-1])
-            fresh.truncate(checkpoint.fresh)
             for repeats in todo:
                 kinds[repeats.seen] = SEEN
                 kinds[repeats.place] = np.where(repeats.alike, ALIKE, MERGED)
@@ -148,16 +158,9 @@ class FirstPass:
                 kinds[repeats.spellings["place"]] |= NEEDED
                 write_all(spellings, repeats.spellings.tobytes())
                 write_all(fresh, repeats.fresh.tobytes())
-                checkpoint.fresh += repeats.fresh.nbytes
                 checkpoint.runs.append((checkpoint.runs or [0])[-1] + len(repeats.spellings))
                 if plan.report:
                     self._note_sizes(repeats)
-                checkpoint.partitions += 1
-                if checkpoint.sizes:
-                    spellings.flush()
-                    fresh.flush()
-                    self._workplace.save(checkpoint)
-        return Fates(kinds, firsts, checkpoint)
 
     def _decide_others(self, kinds: Kinds) -> None:
         """Set the fates of lines that are no URL."""
@@ -206,19 +209,26 @@ def count_block(checkpoint: Checkpoint, block: Block, found: keying.Keyed) -> No
         checkpoint.hosts = dict(Counter(checkpoint.hosts).most_common(_MOST_HOSTS // 2))
 
 
-def _reserve(path: Path, kept: int, size: int) -> None:
-    """Extend a file with zeros, its blocks allocated: a full disk would kill a mapping process.
+def begun_in(folder: Path) -> tuple[Path, Path]:
+    """Return the files with the fates and the first lines that one pass has decided."""
+    return folder / "fates-begun", folder / "firsts-begun"
+
+
+def _reserve(path: Path, begun: Path, size: int) -> None:
+    """Make a file of zeros, its blocks allocated: a full disk would kill a mapping process.
 
     Args:
         path: of the file; it need not exist.
-        kept: bytes at its beginning that stay.
+        begun: a file with its beginning, which need not exist; a checkpoint may need it.
         size: of the file afterwards.
 
     Raises:
         OSError: the disk has no room for it.
     """
-    with path.open("ab") as file:
-        file.truncate(kept)
+    path.unlink(missing_ok=True)
+    if begun.exists():
+        shutil.copyfile(begun, path)
+    with naming_file(str(path)), path.open("ab") as file:
         file.truncate(max(size, 8))
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, max(size, 8))

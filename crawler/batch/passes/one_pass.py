@@ -4,7 +4,6 @@ Lines are written as they are read, so that it works as a filter on a pipe that 
 memory limit is reached, `FirstPass` continues with the blocks that are left.
 """
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import chain, count
@@ -17,7 +16,7 @@ from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Workplace
 from canonry.crawler.batch.key_set import Added, KeySet, is_compiled
 from canonry.crawler.batch.largest import largest, rise
-from canonry.crawler.batch.passes.first_pass import Start, count_block, rows_in
+from canonry.crawler.batch.passes.first_pass import Start, begun_in, count_block, rows_in
 from canonry.crawler.batch.passes.part_writer import (
     BLANK,
     REFUSED,
@@ -100,8 +99,8 @@ class OnePass:
         printed = 0  # lines, and the fates of these
         with self._files:
             if self._workplace.lasting:
-                names = (self._workplace.folder / name for name in ("fates", "firsts"))
-                self._fates = [self._files.enter_context(name.open("wb")) for name in names]
+                begun = begun_in(self._workplace.folder)
+                self._fates = [self._files.enter_context(name.open("wb")) for name in begun]
             try:
                 for block, found in stream:
                     decided = self._part(block, found)
@@ -176,25 +175,19 @@ class OnePass:
             f"the keys of {len(self._keys):,} resources fill --memory: from here on, keys go to "
             "disk and the rest of the input is read twice"
         )
-        if self._workplace.lasting:
+        if self._workplace.save_is_due():
             self._save()
         else:
             self._spread()
-            self._checkpoint.decided = self._checkpoint.lines
         self._keys = KeySet(1)
 
     def _save(self) -> None:
         """Save a checkpoint, with the keys in partitions of their own."""
         for file in self._fates:
             file.flush()
-        before = self._partitions.folder
         self._spread()
-        checkpoint = self._checkpoint
-        checkpoint.decided = checkpoint.lines
-        checkpoint.keys = self._partitions.folder.name
-        checkpoint.sizes = self._partitions.sizes()
-        self._workplace.save(checkpoint)
-        shutil.rmtree(before, ignore_errors=True)
+        files = [*self._partitions.files(), *begun_in(self._workplace.folder)]
+        self._workplace.save(self._checkpoint, files)
 
     def _spread(self) -> None:
         """Spread the keys over partitions in a new folder."""
@@ -207,6 +200,7 @@ class OnePass:
                 some = as_keys(keys)[several].tobytes()
                 self._partitions.add_tallies(some, places[several], later[several])
         self._partitions.spill()
+        self._checkpoint.keys = folder.name
 
     def _write_fresh(self, lines: int) -> None:
         """Write the keys of so many lines, sorted, and free the memory of all keys.
@@ -223,6 +217,7 @@ class OnePass:
         with self._workplace.fresh.open("wb") as file:
             for found in partitions.unique(seen=_none):
                 write_all(file, found.fresh.tobytes())
+        partitions.delete()
 
 
 class _Here(NamedTuple):

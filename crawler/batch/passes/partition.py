@@ -3,8 +3,8 @@
 Memory holds one partition at a time, however many keys there are.
 """
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,35 +133,27 @@ class Partitions:
     def _tally_file(self, number: int) -> Path:
         return self.folder / f"{number:04}.tallies"
 
-    def sizes(self) -> list[int]:
-        """Return the sizes of the partitions' files in bytes."""
-        files = map(self._file, range(self.count))
-        return [file.stat().st_size if file.exists() else 0 for file in files]
+    def files(self) -> list[Path]:
+        """Return the files, which have all rows that were spilled."""
+        return list(self.folder.iterdir())
 
-    def cut_to(self, sizes: Sequence[int]) -> None:
-        """Truncate the files to the sizes of a checkpoint."""
-        for n, size in enumerate(sizes):
-            if self._file(n).exists():
-                os.truncate(self._file(n), size)
+    def delete(self) -> None:
+        """Delete the files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def unique(
-        self, start: int = 0, *, spelled: bool = False, seen: Seen | None = None
-    ) -> Iterator[Repeats]:
-        """Yield the repeats in each partition, and delete it before the next.
+    def unique(self, *, spelled: bool = False, seen: Seen | None = None) -> Iterator[Repeats]:
+        """Yield the repeats in each partition; its files stay.
 
         The keys of a partition are before those of the next one.
 
         Args:
-            start: the number of the first partition.
             spelled: also list the spellings of each resource.
             seen: tells what was seen before.
         """
-        for n in range(start, self.count):
+        for n in range(self.count):
             rows = np.frombuffer(_taken(self._buffers[n], self._file(n)), _ROW)
             tallies = np.frombuffer(_taken(self._tallies[n], self._tally_file(n)), TALLY)
             yield _repeats(rows, seen, spelled=spelled)._replace(tallies=tallies)
-            self._file(n).unlink(missing_ok=True)
-            self._tally_file(n).unlink(missing_ok=True)
 
 
 def _taken(buffer: list[bytes], file: Path) -> bytes:

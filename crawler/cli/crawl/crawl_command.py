@@ -21,9 +21,10 @@ from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.printed.store_json import CrawlJSON, program
 from canonry.crawler.cli.terminal import last_words, live, render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.files.output import check_distinct
 from canonry.crawler.named_policies import find_policy, warnings_for
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.opening import preset_of_store
+from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import unread_pages, workers
 from canonry.crawler.settings import Settings, is_given, load
@@ -150,6 +151,8 @@ def crawl(
     settings = load(config, given)
     if not is_given(config, given, "crawl.policy"):
         settings = _under_policy_of(store, settings)
+    read = [*seed_lists, config, settings.fetch.ca_file, settings.fetch.cookies]
+    check_distinct([("--log", settings.crawl.log or None)], [*read, file_of_store(store)])
     for sentence in warnings_for(find_policy(settings.crawl.policy)):
         render.notify(f"canonry: {sentence}")
     listed, cuts = read_lists(seed_lists)

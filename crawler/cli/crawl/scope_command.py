@@ -16,6 +16,7 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files.lines import Cut
 from canonry.crawler.files.seed_lists import ListedSeed, read_seed_lists
+from canonry.crawler.look.unseen import named
 from canonry.crawler.named_policies import find_policy
 from canonry.crawler.run.job.preparation import read_seeds
 from canonry.crawler.settings import load
@@ -111,7 +112,7 @@ def test(
         for one in judged:
             place = "in " if one.inside else "out"
             about = f"{one.setting}: {one.value}" if one.value else one.setting
-            click.echo(f"{place}  {one.url}  ({about})")
+            click.echo(named(f"{place}  {one.url}  ({about})"))
     return FAILED if cuts or any(one.setting == "url" for one in judged) else 0
 
 

@@ -184,6 +184,7 @@ def dedup(
         memory=dedup_job.bytes_of(memory),
         resume=resume,
         engine=engine,
+        also_read=(rules_file, named_policies.policy_file(policy), _file_of(store)),
     )
     todo.check()
     for sentence in job.recognized(todo):
@@ -210,3 +211,12 @@ def dedup(
     else:
         summaries.dedup(summary, seconds)
     return FAILED if summary.cut else 0
+
+
+def _file_of(store: str | None) -> str | None:
+    """Return the file of a store, if there is one."""
+    if store is None:
+        return None
+    from canonry.crawler import opening  # noqa: PLC0415 - loads SQLAlchemy
+
+    return opening.file_of_store(store)

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 import click
 import msgspec
 
+from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, store_option
@@ -18,11 +19,13 @@ from canonry.crawler.cli.printed.file_json import (
 )
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.files.output import check_distinct
 from canonry.crawler.key_files import store_keys
 from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file
 from canonry.crawler.key_files.seen_file import check_header, policy_of_keys
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, aligned, among, merged
+from canonry.crawler.look.unseen import named
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 
@@ -47,6 +50,7 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
     """Show how many keys a file has, and the policy that made them."""
     with opened_keys(file) as found:
         if check:
+            found.check_states()
             with _progress([found], "check") as read:
                 for _chunk in read(found):
                     pass
@@ -109,6 +113,7 @@ def diff(first: str, second: str, side: str | None, out: str | None, *, as_json:
     """Count the keys that only one of two files has, and those that both have."""
     if (side is None) != (out is None):
         raise SettingsError("--only and -o belong together: which keys to write, and where")
+    check_distinct([("-o", out)], (first, second))
     counts = dict.fromkeys(_SIDES, 0)
 
     def compared(streams: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
@@ -172,6 +177,7 @@ def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int
 @with_exit_code
 def from_store(store: str, out: str, *, as_json: bool) -> int:
     """Write the keys of all URLs that a store has seen, fetched or not, as a file of keys."""
+    check_distinct([("-o", out)], [opening.file_of_store(store)])
     header = store_keys.header_of_store(store)
     state = write_file(out, header, store_keys.keys_of_store(store))
     return _told(f"{state.keys:,} keys", WrittenKeysJSON(keys=state.keys), as_json)
@@ -203,5 +209,5 @@ def _told(said: str, facts: msgspec.Struct, as_json: bool) -> int:  # noqa: FBT0
     if as_json:
         print_json(facts)
     else:
-        click.echo(said)
+        click.echo(named(said))
     return 0

@@ -67,6 +67,8 @@ def migrate(
 
     With --json, standard output gets the summary, and the map is written only to -o.
     """
+    read = [*files, rules_file, named_policies.policy_file(policy)]
+    output.check_distinct([("-o", out)], read)
     canonicalizer = named_policies.canonicalizer(policy, rules_file)
     refused: Counter[str] = Counter()
     count = 0

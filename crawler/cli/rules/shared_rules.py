@@ -16,7 +16,7 @@ from canonry.crawler.cli.options import json_option, out_option, policy_option, 
 from canonry.crawler.cli.printed.rule_json import ConvertedJSON, ImportedJSON, MinedJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
-from canonry.crawler.compression import decompressed
+from canonry.crawler.compression import decompressed, naming_file
 from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.life import thresholds as learning
@@ -50,6 +50,7 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
     'canonry canon --rules', 'canonry dedup --rules', 'canonry rules import' and
     canonry.Canonicalizer(policy, rules=...) read it.
     """
+    output.check_distinct([("-o", out)], [opening.file_of_store(store)])
     with report.reading(store) as connection:
         policy = read_facts(connection)["policy"]
         found = RuleSet(rule_store.rules_in(connection, state), policy)
@@ -139,6 +140,9 @@ def mine_rules(
     The result is candidates only: a log says where URLs led, but neither what was there nor what
     became of it. In a store they spare no fetch until a crawl has verified their predictions.
     """
+    store_file = None if store is None else opening.file_of_store(store)
+    read = [*files, named_policies.policy_file(policy), store_file]
+    output.check_distinct([("-o", out)], read)
     if store is None:
         canonicalizer = named_policies.canonicalizer(policy, None)
     else:  # opened below, it says what there is to say
@@ -190,8 +194,9 @@ def convert_rules(
 
     The rules are active: 'canonry rules import --trial' puts them on probation first.
     """
+    output.check_distinct([("-o", out)], [*files, named_policies.policy_file(policy)])
     label = named_policies.find_policy(policy or named_policies.DEFAULT_POLICY).label
-    found = [convert(Path(file).read_bytes(), file) for file in files]
+    found = [_converted(file) for file in files]
     made = {rule.rewrite: rule for conversion in found for rule in conversion.rules}
     if as_json:
         print_json(ConvertedJSON(**summary(found)))
@@ -200,6 +205,12 @@ def convert_rules(
     if out is not None or not as_json:
         _write(RuleSet(made.values(), label), out)
     return 0
+
+
+def _converted(file: str) -> Conversion:
+    """Convert a list of rules in a file."""
+    with naming_file(file):
+        return convert(Path(file).read_bytes(), file)
 
 
 def _report_lost(found: Sequence[Conversion]) -> None:
@@ -235,7 +246,7 @@ def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
 
 def _is_warc(name: str) -> bool:
     """Return True if a file is WARC, compressed or not."""
-    with Path(name).open("rb") as file:
+    with naming_file(name), Path(name).open("rb") as file:
         return decompressed(file).head(_HEAD).startswith(b"WARC/")
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from canonry import __version__
 from canonry.canon.pipeline import is_compiled
-from canonry.crawler import policy_upgrade
+from canonry.crawler import opening, policy_upgrade
 from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, store_option, unless_dash
@@ -27,7 +27,7 @@ from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
-from canonry.crawler.named_policies import find_policy
+from canonry.crawler.named_policies import find_policy, policy_file
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import unread_pages
 from canonry.crawler.run.job import killed_jobs
@@ -128,6 +128,8 @@ def export(
     rows to insert or replace, and rows to delete. The merges are those URLs one by one, with the
     rules and the evidence.
     """
+    outputs = (("-o", out), ("--cursor", cursor_file))
+    output.check_distinct(outputs, [opening.file_of_store(store), policy_file(policy)])
     since = _since(what, since, cursor_file)
     chosen = output_format or _format_of(out)
     with ExitStack() as stack:

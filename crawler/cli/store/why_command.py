@@ -3,6 +3,7 @@
 import time
 
 import click
+from rich.markup import escape
 
 from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
@@ -39,7 +40,7 @@ def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
         print_json(answer)
         return 0
     console = render.out()
-    console.print(f"[bold]{url_facts.printable(answer.asked)}[/]")
+    console.print(f"[bold]{escape(answer.asked)}[/]")
     url_facts.show_facts(answer, console)
     if answer.identity is not None:
         url_facts.show("request", answer.url or "", console)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
+from canonry.crawler.look.unseen import named
 from canonry.crawler.observe.pace import RunPace, Speed, clock, time_left
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.plurals import counted
@@ -100,7 +101,7 @@ class LiveDisplay:
         lines.add_column(no_wrap=True)
         lines.add_column()
         for name, text in self.lines():
-            lines.add_row(Text(name, style="dim"), Text(text))
+            lines.add_row(Text(name, style="dim"), Text(named(text)))
         yield lines
         counts = {
             "merged by": {row["rules"]: row["links"] for row in self._status.get("merged", ())},

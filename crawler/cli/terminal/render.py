@@ -5,7 +5,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,10 +18,12 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
+from canonry.crawler.look.unseen import named
 
 _PIPE_WIDTH = 200
 _LEAST_WIDTH = 20  # of a text beside its name
@@ -58,7 +60,16 @@ def _console(*, stderr: bool) -> Console:
     stream = cast("IO[str]", _Heedless(sys.stderr)) if stderr else sys.stdout
     is_known = "COLUMNS" in os.environ or stream.isatty()
     width = None if is_known else _PIPE_WIDTH
-    return Console(file=stream, stderr=stderr, soft_wrap=True, highlight=False, width=width)
+    return _SafeConsole(
+        file=stream, stderr=stderr, soft_wrap=True, highlight=False, width=width, emoji=False
+    )
+
+
+class _SafeConsole(Console):
+    """A console that texts of others cannot control, in whatever they are printed."""
+
+    def render_str(self, text: str, **more: Any) -> Text:  # noqa: ANN401 - as rich has it
+        return super().render_str(named(text), **more)
 
 
 class _Heedless:

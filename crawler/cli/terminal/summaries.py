@@ -159,8 +159,8 @@ def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _short(text: str) -> str:
-    """Return a text cut to the width of a column, without control characters."""
-    shown = "".join(c if c.isprintable() else " " for c in text.strip())
+    """Return a text on one line, cut to the width of a column."""
+    shown = " ".join(text.split())
     return shown if len(shown) <= _NARROW else f"{shown[: _NARROW - 1]}…"
 
 

@@ -25,17 +25,8 @@ def show_facts(answer: URLAnswer, console: Console) -> None:
 
 def show(name: str, text: str, console: Console, style: str = "none") -> None:
     """Print a fact, with its name on the left."""
-    shown = escape(render.hanging(_visible(text), console, 2 + _WIDTH))
+    shown = escape(render.hanging(" ".join(text.split()), console, 2 + _WIDTH))
     console.print(f"  [dim]{name:{_WIDTH}}[/][{style}]{shown}[/]")
-
-
-def printable(text: str) -> str:
-    """Return a text for a terminal: what sites wrote must not control it."""
-    return escape(_visible(text))
-
-
-def _visible(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def facts(answer: URLAnswer) -> Iterator[tuple[str, str]]:

@@ -26,10 +26,11 @@ from canonry.crawler.cli.printed.url_json import (
 )
 from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.as_json import print_json
-from canonry.crawler.compression import Stream
+from canonry.crawler.compression import Stream, naming_file
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
 from canonry.crawler.files.streams.text_streams import in_utf8
+from canonry.crawler.look.unseen import escaped
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 
@@ -90,7 +91,7 @@ def canon(
                 refused += 1
                 render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
             if output_format == "json":
-                click.echo(msgspec.json.encode(_record(result)))
+                click.echo(escaped(msgspec.json.encode(_record(result))))
             elif isinstance(result, Refused):
                 click.echo("")
             else:
@@ -193,7 +194,8 @@ def extract(file: str, base: str | None, *, suffixes: bool, as_json: bool) -> in
     appendix C). The links of a page are resolved against its base URL. If the base is not known,
     relative links are left out and counted: give --base.
     """
-    body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    with naming_file(file):
+        body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     relative = 0
     if html.looks_like_html(body):
         found, relative = html.absolute_links(body, base)

@@ -223,11 +223,13 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
         ends_at = rng.randrange(1, 20) + attempt
         left = [ends_at]
 
-        def save_some(place: Workplace, state: Checkpoint, left: list[int] = left) -> None:
+        def save_some(
+            place: Workplace, state: Checkpoint, files: list[Path], left: list[int] = left
+        ) -> None:
             left[0] -= 1
             if left[0] == 0 and rng.random() < 0.5:  # before the checkpoint is saved, or after
                 raise Killed
-            save(place, state)
+            save(place, state, files)
             done["partitions" if state.all_keyed else "first pass"] += 1
             if left[0] <= 0:
                 raise Killed
@@ -377,8 +379,9 @@ def test_a_full_disk_is_reported_and_nothing_is_left(
 def test_the_checkpoint_of_another_job_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"http://a.example/\n")
     (tmp_path / ".out.txt.work").mkdir()
-    state = b'{"job":"another","lines":9,"partitions":1}'
-    (tmp_path / ".out.txt.work" / "state.json").write_bytes(state)
+    Workplace(tmp_path / ".out.txt.work", lasting=True, resume=False).save(
+        Checkpoint("another"), []
+    )
     done = run_command("dedup", "in", "-o", "out.txt", "--resume", folder=tmp_path)
     assert done.returncode == 0
     assert b"there is nothing of this job to resume: starting from the beginning" in done.stderr

@@ -204,3 +204,50 @@ def test_tables_fit_80_columns_and_no_color_is_obeyed(folder: Path, line: str) -
     assert not colour.search(plain)
     if line.startswith("explain"):
         assert colour.search(CliRunner().invoke(main, line.split(), env=coloured).stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        ("dedup many.txt -o out.txt", "out.txt"),
+        ("migrate many.txt --from surt -o out.gz", "out.gz"),
+        ("dedup many.txt -o out.parquet", ".out.parquet.work/firsts-begun"),
+        ("dedup many.txt --map map.csv", "map.csv"),
+        ("dedup many.txt --seen b.keys --seen-only", ".b.keys.work/firsts-begun"),
+        ("dedup many.txt -o /dev/full", "/dev/full"),
+        ("migrate many.txt --from surt -o out.csv", "out.csv"),
+        ("dedup many.txt > /dev/full", "standard output"),
+        ("canon http://a.example/ > /dev/full", "standard output"),
+        ("extract /proc/self/mem", "/proc/self/mem"),
+        ("rules convert /proc/self/mem", "/proc/self/mem"),
+        ("rules mine /proc/self/mem", "/proc/self/mem"),
+        ("keys info /proc/self/mem", "/proc/self/mem"),
+        ("dedup /proc/self/mem", "/proc/self/mem"),
+        ("dedup many.txt --rules /proc/self/mem", "/proc/self/mem"),
+    ],
+)
+def test_what_the_disk_refuses_is_told_with_the_name_of_the_file(
+    folder: Path, words: str, file: str
+) -> None:
+    """Files may have 100 KiB here, /dev/full takes nothing, and /proc/self/mem gives nothing."""
+    (folder / "many.txt").write_text("".join(f"http://a.example/{n}\n" for n in range(30_000)))
+    script = f"ulimit -f 100; exec {sys.executable} -m canonry {words}"
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (2 if "--rules" in words else 1)
+    assert re.search(rf"^canonry: {file}: ", done.stderr, re.MULTILINE), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_memory_lacks_is_told(folder: Path) -> None:
+    with (folder / "large.html").open("wb") as file:
+        file.truncate(8 << 30)
+    script = f"ulimit -v {4 << 20}; exec {sys.executable} -m canonry extract large.html"
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+    (folder / "large.html").unlink()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("canonry: out of memory")
+    assert done.stderr.count("\n") == 1

@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.sites import run_command
 from support.strategies import tries
 
 from canonry.canon.policies import from_toml, preset
 from canonry.crawler.key_files import key_file, key_writer
-from canonry.crawler.key_files.key_file import KeyFileError, opened_keys
+from canonry.crawler.key_files.key_file import (
+    RECORD,
+    STATES,
+    KeyFileError,
+    KeyState,
+    as_record,
+    opened_keys,
+)
 from canonry.crawler.key_files.seen_file import SeenFile, extending, policy_of_keys
 from canonry.crawler.key_files.sorted_keys import as_keys, in_order
 from canonry.crawler.settings import SettingsError
@@ -180,7 +188,7 @@ def test_a_damage_is_told_wherever_it_is(tmp_path: Path) -> None:
     with opened_keys(str(path)) as file:
         end = file.state.end
     assert end == len(whole)
-    for at in [3, 20, 4000, 4100, 12_288, 30_000, end - 200, end - 1]:
+    for at in [3, 20, 4000, 12_288, 30_000, end - 200, end - 1]:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         refused(path, keys)
     for size in (0, 10, 5000, 12_288, 20_000, end - 1):
@@ -188,6 +196,60 @@ def test_a_damage_is_told_wherever_it_is(tmp_path: Path) -> None:
         refused(path, keys)
     path.write_bytes(whole + b"what a killed process has left")
     assert held_in(path) == sorted(keys)
+
+
+@pytest.mark.parametrize("at", [4100, 8191, 8192, 12_000])
+@pytest.mark.parametrize("size", [1, 512, 4096])
+def test_a_damaged_state_forgets_no_key_and_is_told(tmp_path: Path, at: int, size: int) -> None:
+    """A flipped byte, a lost sector, a lost page: of the newest state, there is another one."""
+    path = tmp_path / "seen.keys"
+    keys = [some_keys(1, 3000), some_keys(2, 200), some_keys(3, 50)]
+    for some in keys[:2]:
+        with extending(str(path), WEB) as seen:
+            add(seen, some)
+    data = bytearray(path.read_bytes())
+    start = at // size * size
+    data[start : start + size] = bytes(size) if size > 1 else bytes([data[at] ^ 1])
+    path.write_bytes(data)
+    assert held_in(path) == sorted(keys[0] + keys[1])
+    told = run_command("keys", "info", "seen.keys", "--check", folder=tmp_path)
+    assert told.returncode == 1
+    assert b"seen.keys: one of the two copies of its state is damaged" in told.stderr
+    with extending(str(path), WEB) as seen:  # writes both
+        add(seen, keys[2])
+    assert held_in(path) == sorted([*keys[0], *keys[1], *keys[2]])
+    assert run_command("keys", "info", "seen.keys", "--check", folder=tmp_path).returncode == 0
+
+
+def as_version_1(path: Path, *, older: KeyState) -> None:
+    """Make a file what the first version of the format wrote: an older state in one place."""
+    data = bytearray(path.read_bytes())
+    with opened_keys(str(path)) as file:
+        data[:RECORD] = as_record(b"canonry keys 1\n", file.header)
+    data[RECORD : 2 * RECORD] = as_record(b"", older)
+    path.write_bytes(data)
+
+
+def test_a_file_of_version_1_is_read_and_becomes_one_of_version_2(tmp_path: Path) -> None:
+    path = tmp_path / "seen.keys"
+    keys = [some_keys(1, 3000), some_keys(2, 200), some_keys(3, 50)]
+    states = []
+    for some in keys[:2]:
+        with extending(str(path), WEB) as seen:
+            add(seen, some)
+            states.append(seen.state)
+    as_version_1(path, older=states[0])
+    assert held_in(path) == sorted(keys[0] + keys[1])
+    whole = path.read_bytes()
+    for at in STATES:  # it cannot tell which was the newest
+        path.write_bytes(whole[: at + 5] + b"x" + whole[at + 6 :])
+        with pytest.raises(KeyFileError, match="one of its states, which may be the newest"):
+            held_in(path)
+    path.write_bytes(whole)
+    with extending(str(path), WEB) as seen:
+        add(seen, keys[2])
+    assert path.read_bytes().startswith(b"canonry keys 2\n")
+    assert held_in(path) == sorted([*keys[0], *keys[1], *keys[2]])
 
 
 def refused(path: Path, keys: list[bytes]) -> None:
@@ -259,8 +321,8 @@ def test_what_is_no_file_of_keys_is_told(tmp_path: Path) -> None:
     path.write_text("http://a.example/\n" * 1000)
     with pytest.raises(KeyFileError, match="it is no file of keys"):
         policy_of_keys(str(path), None, print)
-    path.write_bytes(b"canonry keys 2\n" + bytes(10_000))
-    with pytest.raises(KeyFileError, match="its format has version 2, and this program reads"):
+    path.write_bytes(b"canonry keys 3\n" + bytes(10_000))
+    with pytest.raises(KeyFileError, match="its format has version 3, and this program reads"):
         policy_of_keys(str(path), None, print)
 
 

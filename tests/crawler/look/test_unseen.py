@@ -1,9 +1,12 @@
 """Texts of others: what cannot be seen in them is shown, and lines end where words do."""
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from canonry.crawler.look import markup
-from canonry.crawler.look.unseen import MOST, visible
+from canonry.crawler.look.unseen import MOST, escaped, named, visible
 
 
 def test_what_turns_text_around_is_shown_by_number() -> None:
@@ -19,6 +22,13 @@ def test_what_turns_text_around_is_shown_by_number() -> None:
 )
 def test_ordinary_text_of_any_script_stays(text: str) -> None:
     assert visible(text) == text
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_json_means_what_it_meant_and_is_only_text(text: str) -> None:
+    made = escaped(msgspec.json.encode({"a": text, text: 1}))
+    assert msgspec.json.decode(made) == {"a": text, text: 1}
+    assert named(made.decode()) == made.decode()
 
 
 def test_a_title_of_two_megabytes_is_cut_and_says_so() -> None:

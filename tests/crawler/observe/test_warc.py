@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from fastwarc import ArchiveIterator, WarcRecordType
+from support.disks import Disk
 from support.servers import Answer, Raw, ok, raw_server
 from support.sites import from_thread, run_command, wait_for
 from warcio.checker import Checker
@@ -230,3 +232,22 @@ def test_a_response_is_written_while_another_is_waited_for(tmp_path: Path) -> No
     asyncio.run(fetch())
     archive.close()
     assert len(records(tmp_path / "w")) == 7
+
+
+def test_a_whole_file_outlives_a_loss_of_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its records, its name, and the folder that was made for it."""
+    disk = Disk(tmp_path)
+    with disk.watching(monkeypatch):
+        archive = WarcArchive(str(tmp_path / "w"), "agent")
+        asyncio.run(archive.write(Response(SEED, 200, {}, {}, b"x", 0.1)))
+        archive.close()
+    shutil.rmtree(tmp_path / "w")
+    disk.restore()
+    assert [record["type"] for record in records(tmp_path / "w")] == [
+        "warcinfo",
+        "response",
+        "request",
+    ]
+    assert [file.suffix for file in (tmp_path / "w").iterdir()] == [".gz"]

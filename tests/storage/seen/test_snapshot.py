@@ -51,6 +51,17 @@ def test_a_missing_file_is_rebuilt(folder: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("start", [0, 8, 4096, -512])
+def test_a_file_with_lost_sectors_is_rebuilt(folder: Path, start: int) -> None:
+    path = folder / "store.db.bloom"
+    data = bytearray(path.read_bytes())
+    start %= len(data)
+    data[start : start + 512] = bytes(len(data[start : start + 512]))
+    was_zero = bytes(data) == path.read_bytes()
+    path.write_bytes(data)
+    assert any("rebuilding" in said for said in notices_of_right_answers(folder)) != was_zero
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_a_file_with_one_flipped_bit_is_rebuilt(folder: Path, seed: int) -> None:
     path = folder / "store.db.bloom"

@@ -50,6 +50,19 @@ def test_what_names_no_store_gets_a_message(given: str, said: str) -> None:
     assert str(caught.value).startswith(f"store {given}: {said}; give a file with an ending")
 
 
+@pytest.mark.parametrize("secret", ["s3cret", "my s3cret", "a/s3cret b", "a@s3cret", "s3cret @ b"])
+@pytest.mark.parametrize("rest", ["h/x", "h:abc/x", "h:5432/x?sslmode=require"])
+def test_a_password_of_any_characters_is_hidden(secret: str, rest: str) -> None:
+    """Where the URL is shown as it was given, and in the error for one that names no store."""
+    given = f"postgresql://u:{secret}@{rest}"
+    assert "cret" not in shown(given)
+    if "@" in secret or "abc" in rest:
+        with pytest.raises(StoreURLError, match=r"^(?!.*cret)store postgresql://u:\*\*\*@h"):
+            read_url(given)
+    else:
+        assert "cret" not in shown(read_url(given))
+
+
 def test_a_word_is_a_path_if_there_is_such_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,7 @@ def test_it_shows_the_way_to_a_url(store: str) -> None:
         f"that on {SEED}{n}" for n in ("five", "four", "three", "two")
     ]
     assert found[place + 5 : place + 7] == ["… 1 more …", f"that on {SEED}"]
-    assert "title [31mred" in found
+    assert "title ⟨U+001B⟩[31mred" in found
 
 
 def test_it_shows_redirects_spellings_and_failures(store: str) -> None:
