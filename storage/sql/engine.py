@@ -107,13 +107,20 @@ def _postgresql(url: URL, *, read_only: bool) -> Engine:
         raise StoreError(str(error)) from None
     engine = create_engine(url, pool_pre_ping=True, isolation_level=level)
     if not read_only:
-        event.listen(engine, "connect", _commit_durably)
+        event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", write_locks.begin)
     return engine
 
 
-def _commit_durably(connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
-    """Let commits wait for the disk, also on a server whose setting is to lose the last ones."""
-    durably = "SELECT set_config('synchronous_commit', 'on', false)"
-    connection.execute(f"{durably} WHERE current_setting('synchronous_commit') = 'off'")
+def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
+    """Let commits wait for the disk, and let the server end a transaction that does nothing.
+
+    A server may be set to lose the last commits. And a process that is stopped in a transaction
+    would keep its locks: all others would wait for it.
+    """
+    setting = "SELECT set_config(%s, %s, false)"
+    idle = f"{write_locks.IDLE_SECONDS}s"
+    connection.execute(setting, ("idle_in_transaction_session_timeout", idle))
+    is_off = " WHERE current_setting('synchronous_commit') = 'off'"
+    connection.execute(setting + is_off, ("synchronous_commit", "on"))
     connection.commit()

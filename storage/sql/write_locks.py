@@ -18,7 +18,8 @@ from sqlalchemy import Connection
 
 BESIDE = "canonry_beside"  # execution option: a transaction that claims, beside others that do
 WITHOUT = "canonry_without_write_lock"  # execution option: a transaction without the write lock
-BUSY_SECONDS = 60.0
+BUSY_SECONDS = 60.0  # to wait for a lock
+IDLE_SECONDS = 50.0  # of a transaction that asks nothing: less, so that nobody waits in vain
 _WRITE = int.from_bytes(b"canonry")  # the ids of the advisory locks
 _TURN = int.from_bytes(b"can-turn")
 _HAS_TURN = "canonry_has_turn"  # in the facts of a connection

@@ -69,6 +69,21 @@ def test_a_writer_waits_for_the_lock_and_reports_a_timeout(
     other.close()
 
 
+def test_a_writer_that_hangs_loses_its_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("canonry.storage.sql.write_locks.IDLE_SECONDS", 0.2)
+    hanging, other = open_store(tmp_path), open_store(tmp_path)
+    lost = pytest.raises(StoreError, match="the same command resumes")
+    with lost, hanging.transaction() as connection:
+        hanging.admit_in(connection, [candidate("http://a.example/1")], 0.0)
+        assert admit(other, ["http://a.example/1"])[0].new
+        connection.exec_driver_sql("SELECT 1")
+    assert not admit(hanging, ["http://a.example/1"])[0].new
+    hanging.close()
+    other.close()
+
+
 def test_readers_do_not_wait_and_see_one_moment(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/1"])
