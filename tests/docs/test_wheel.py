@@ -85,7 +85,7 @@ def test_the_wheel_has_all_kernels_and_names_them_in_its_sbom(wheel: Path) -> No
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     names = (
         *("canon/pipeline/_kernel", "crawler/content/_sketch", "crawler/batch/_key_set"),
-        "crawler/documents/_tags",
+        *("crawler/documents/_tags", "crawler/learning/_blocks"),
     )
     kernels = {f"canonry/{name}{suffix}" for name in names}
     binary = {name for name in names_in(wheel) if not name.startswith("canonry-")}
@@ -101,7 +101,7 @@ def test_the_wheel_has_all_kernels_and_names_them_in_its_sbom(wheel: Path) -> No
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"CC": "/bin/false"}, "4 of 4 kernels are not compiled, so the same answers take longer"),
+        ({"CC": "/bin/false"}, "5 of 5 kernels are not compiled, so the same answers take longer"),
         ({"CC": "no-such-compiler"}, "No such file or directory: 'no-such-compiler'"),
         ({"CFLAGS": "-include no-such.h"}, "no-such.h" if is_compiled() else "are not compiled"),
         ({"CANONRY_PURE": "1"}, "the kernels are left out: CANONRY_PURE is set"),

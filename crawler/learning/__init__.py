@@ -1,0 +1,1 @@
+"""Learning: answers are compared, pairs are counted, and rules act where enough of them agree."""

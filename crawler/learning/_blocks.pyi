@@ -1,0 +1,3 @@
+VERSION: int
+
+def read(body: bytes, markup: bool, /) -> bytes: ...
