@@ -97,11 +97,13 @@ def _compare_lost(
         lost: what one has, and the other has not.
         stays: what stays in either of them.
     """
-    own = sum(map(text.is_own, lost))
-    if not own:  # it is elsewhere on the site, too: it may be chance
+    if not any(map(text.is_own, lost)):  # it is elsewhere on the site, too: it may be chance
         return _ask(one, other, MOST_ANSWERS, found=_DIFFERENT)
-    in_all = sum(text.is_own(block) for block in stays if not text.is_ignored(block))
-    return _decided(_DIFFERENT._replace(share=own / in_all), one, other, text)
+    found = _decided(_DIFFERENT, one, other, text)
+    if found is _DIFFERENT:
+        own = sum(text.is_own(block) for block in stays if not text.is_ignored(block))
+        found = found._replace(share=sum(map(text.is_own, lost)) / own)
+    return found
 
 
 def _has_own(blocks: frozenset[TextBlock], text: SiteText) -> bool:

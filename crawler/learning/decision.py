@@ -85,6 +85,8 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     found, said = whole.tally, whole.rewrite
     if said.below != "/" or FAMILIES[said.family].moves_host or whole.state == "active":
         return
+    if found.weight < needed_for(said).own_word and found.names < _NAMES_OF_PAGE:
+        return  # no part can have enough
     if found.different:
         yield from _rules_by(site, _where_it_holds(_by_section(whole)))
     if found.different and said.family == _DROPS:

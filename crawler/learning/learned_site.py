@@ -4,6 +4,7 @@ A site is a host with ``www.`` before its name and without. It knows neither the
 clock: who owns it asks the URLs that it wants to be asked.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from canonry.crawler.learning.site_text import SiteText
 _OF_A_CLASS, _OF_ONE_CLASS = 5, 60  # pairs; of one where a rule has no others
 _FEW_CLASSES = 2
 _HOLDS = 3  # classes that are the same and none that differs: then other rules may be blamed
+_NOTED = 64  # queued URLs that would decide a rule
 _ENOUGH_AGAINST = 6  # classes that differ, before no more of them are looked for
 
 
@@ -49,6 +51,8 @@ class LearnedSite:
         self._sizes: dict[str, int] = {}  # pairs of a class
         self._open: dict[str, set[URLPair]] = {}  # pairs that more answers may change, by URL
         self._changes = 0
+        self._noted: set[str] = set()
+        self.decisive: dict[Rewrite, deque[str]] = {}  # queued URLs that would decide a rule
 
     def found(self, identity: str, row: int) -> None:
         """Note a URL that was found, and waits in the queue."""
@@ -123,7 +127,10 @@ class LearnedSite:
         met = 0
         for other in self.pages.partners(identity):
             there = self.pages[other]
-            if met >= 2 * PARTNERS or not there.has_answered:
+            if not there.has_answered:
+                self._note_queued(known, other)
+                continue
+            if met >= 2 * PARTNERS:
                 break
             pair = pair_of(identity, other)
             if pair not in self._pairs:
@@ -132,6 +139,14 @@ class LearnedSite:
                     continue
                 self._pairs[pair] = rules
             met += self._judge(pair)
+
+    def _note_queued(self, known: SitePage, other: str) -> None:
+        """Note a queued URL whose answer would decide a rule, as its other name has answered."""
+        if self.pages.is_queued(other) and other not in self._noted:
+            self._noted.add(other)
+            rules = rules_between(known.parts, self.pages[other].parts)
+            for rule in self._to_decide(rules):
+                self.decisive.setdefault(rule.rewrite, deque(maxlen=_NOTED)).append(other)
 
     def _selects(self, rewrite: Rewrite) -> bool:
         """Return True if a rule is known not to hold."""

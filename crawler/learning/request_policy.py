@@ -7,7 +7,7 @@ would hold are fetched all the same. A site has one budget for requests that are
 import hashlib
 from collections.abc import Iterable, Iterator
 
-from canonry.canon.learned import Rewrite, act
+from canonry.canon.learned import Rewrite
 from canonry.crawler.learning.comparison import MOST_ANSWERS, PageVerdict
 from canonry.crawler.learning.decision import needed_for
 from canonry.crawler.learning.evidence import RuleEvidence, URLPair
@@ -18,7 +18,6 @@ _FOR_TESTS = 0.2  # of these, for one active rule
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
 _ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
 _DOUBTED = 0.13  # classes that differ, of those that are the same: so few are asked again
-_EVERY, _SEARCHED = 8, 400  # answers; queued URLs that are looked at
 _FIRST_TESTS, _OFTEN, _SELDOM = 6, 20, 8  # tests of a rule; per cent of URLs, then and later
 _TESTS, _TESTS_SHARE = 4, 0.06  # tests of a rule: so many, and of a site's URLs
 
@@ -29,7 +28,6 @@ class RequestPolicy:
     def __init__(self, site: LearnedSite) -> None:
         """Bind the site."""
         self._site = site
-        self._searched_at = 0
 
     def questions(self) -> Iterator[str]:
         """Yield URLs to ask again, within the budget."""
@@ -72,28 +70,15 @@ class RequestPolicy:
 
     def to_ask_first(self) -> Iterator[int]:
         """Yield the rows of queued URLs that form pairs with others, for rules that are open."""
-        if self._site.answers < self._searched_at + _EVERY:
-            return
-        self._searched_at = self._site.answers
-        wanted = {rule.rewrite: n for rule in self._site.rules.values() if (n := _first(rule)) > 0}
-        for identity in self._site.pages.queued(_SEARCHED) if wanted else ():
-            rewrite = self._decided_by(identity, wanted)
-            if rewrite is not None:
-                wanted[rewrite] -= 1
-                self._site.rules[rewrite].asked_first += 1
-                yield self._site.pages[identity].row
-
-    def _decided_by(self, identity: str, wanted: dict[Rewrite, int]) -> Rewrite | None:
-        """Return a rule for which a queued URL forms a pair with one that has answered."""
-        parts = self._site.pages[identity].parts
-        for rewrite, number in wanted.items():
-            after = act(rewrite, parts) if number > 0 else parts
-            if after is not parts:
-                for other in self._site.pages.partners(identity):
-                    known = self._site.pages[other]
-                    if known.has_answered and act(rewrite, known.parts) == after:
-                        return rewrite
-        return None
+        for rewrite, noted in self._site.decisive.items():
+            rule = self._site.rule(rewrite)
+            wanted = _first(rule)
+            while noted and wanted > 0:
+                identity = noted.pop()
+                if self._site.pages.is_queued(identity):
+                    wanted -= 1
+                    rule.asked_first += 1
+                    yield self._site.pages[identity].row
 
     def is_test(self, identity: str, rewrites: Iterable[Rewrite]) -> bool:
         """Return True if a URL is fetched although rules could hold it; count it as their test."""

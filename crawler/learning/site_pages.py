@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -30,6 +30,7 @@ class SitePage:
     names: str | None = None  # as canonical
     requested: int = 0  # again, for learning alone
     is_awaited: bool = False  # it was requested again, and has not answered yet
+    signs: frozenset[int] = frozenset()  # under which it is filed by what it says
 
 
 class SitePages:
@@ -43,7 +44,7 @@ class SitePages:
         """
         self._text = text
         self._pages: OrderedDict[str, SitePage] = OrderedDict()
-        self._queued: OrderedDict[str, None] = OrderedDict()
+        self._queued: set[str] = set()
         self._forms: dict[int, list[str]] = {}  # by loose form
         self._signed: dict[int, list[str]] = {}  # by what pages say
         self._blocks = 0
@@ -73,7 +74,7 @@ class SitePages:
         """Note a URL that was found, and waits in the queue."""
         if identity not in self._pages and len(self._pages) < _MOST:
             self._add(identity, row)
-            self._queued[identity] = None
+            self._queued.add(identity)
 
     def answered(self, identity: str, row: int) -> SitePage:
         """Return a URL that has answered, or leads elsewhere."""
@@ -81,13 +82,13 @@ class SitePages:
         known.row = row or known.row
         known.has_answered = True
         known.is_awaited = False
-        self._queued.pop(identity, None)
+        self._queued.discard(identity)
         self._pages.move_to_end(identity)
         return known
 
-    def queued(self, most: int) -> Iterator[str]:
-        """Yield URLs that wait in the queue, the latest first."""
-        yield from islice(reversed(self._queued), most)
+    def is_queued(self, identity: str) -> bool:
+        """Return True if a URL waits in the queue, as far as is known."""
+        return identity in self._queued
 
     def add_answer(self, identity: str, known: SitePage, answer: PageAnswer) -> None:
         """Add what a page answered, and learn what changes there by itself."""
@@ -99,7 +100,8 @@ class SitePages:
             return
         if before is None:
             self._text.add_page(_hash(known.parts.path.lower().rstrip("/")), answer.blocks)
-            for sign in self._signs_of(known):
+            known.signs = known.signs or self._signs_of(known, answer)
+            for sign in known.signs:
                 signed = self._signed.setdefault(sign, [])
                 if len(signed) < _SIGNED and identity not in signed:
                     signed.append(identity)
@@ -114,7 +116,7 @@ class SitePages:
             here = self._forms.get(form, ())
             met.update(dict.fromkeys(here[:PARTNERS]))
             met.update(dict.fromkeys(here[-PARTNERS:]))
-        for sign in self._signs_of(known) if known.answers else ():
+        for sign in known.signs:
             met.update(dict.fromkeys(self._signed.get(sign, ())))
         met.pop(identity, None)
         return sorted(met, key=lambda other: not self._pages[other].has_answered)
@@ -136,13 +138,14 @@ class SitePages:
             self._forms.setdefault(form, []).append(identity)
         return known
 
-    def _signs_of(self, known: SitePage) -> set[int]:
+    def _signs_of(self, known: SitePage, answer: PageAnswer) -> frozenset[int]:
         """Return what a page is filed under: its bytes, and the first blocks that are its own."""
-        answer = known.answers[0]
-        own = islice((b for b in answer.blocks or () if self._text.is_own(b)), 2)
-        name, first = loose_name(known.parts.path), list(own)
         signs = {_hash(answer.digest)}
-        return signs | {_hash(name, *first[:1]), _hash(name, *first)} if first else signs
+        if self._text.knows_pages:
+            own = list(islice((b for b in answer.blocks or () if self._text.is_own(b)), 2))
+            name = loose_name(known.parts.path)
+            signs |= {_hash(name, *own[: n + 1]) for n in range(len(own))}
+        return frozenset(signs)
 
 
 def _forms_of(parts: Parts) -> list[int]:

@@ -26,6 +26,7 @@ class SiteText:
         self._shuffled: set[int] = set()  # places whose blocks change their order
         self._volatile: set[TextBlock] = set()
         self._samples: dict[int, frozenset[TextBlock]] = {}  # by a hash of the page
+        self._sampled: Counter[TextBlock] = Counter()  # in how many of them each block is
         self.repeats = 0  # answers of pages that had answered before
         self._unexplained: list[TextBlock] = []  # that went, where something stays
         self.changes = 0  # how often more became known
@@ -38,8 +39,9 @@ class SiteText:
             largest = max(self._samples)
             if page > largest:
                 return
-            del self._samples[largest]
+            self._sampled.subtract(self._samples.pop(largest))
         self._samples[page] = frozenset(blocks)
+        self._sampled.update(self._samples[page])
 
     def add_repeat(self, first: Sequence[TextBlock], second: Sequence[TextBlock]) -> None:
         """Note what stayed in a page that was asked again, what went, and what moved."""
@@ -76,7 +78,12 @@ class SiteText:
 
     def is_own(self, block: TextBlock) -> bool:
         """Return True if few pages of the site have a block."""
-        return sum(block in sample for sample in self._samples.values()) < _COMMON
+        return self._sampled[block] < _COMMON
+
+    @property
+    def knows_pages(self) -> bool:
+        """True if pages enough were sampled to tell what is a page's own."""
+        return len(self._samples) > _COMMON
 
     @property
     def varies(self) -> bool:
