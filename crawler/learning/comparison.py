@@ -125,7 +125,8 @@ def _decided(
     found: PageComparison, one: Sequence[PageAnswer], other: Sequence[PageAnswer], text: SiteText
 ) -> PageComparison:
     """Return what was found once there are answers enough; until then, what to ask."""
-    return _ask(one, other, _STEADY if text.is_steady else _VARYING, found=found)
+    needed = _STEADY if text.is_steady else _VARYING if text.is_sampled else MOST_ANSWERS
+    return _ask(one, other, needed, found=found)
 
 
 def _ask(

@@ -83,7 +83,7 @@ def _is_better(one: RuleEvidence, other: RuleEvidence) -> bool:
 def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     """Yield the rules that say the same of a part: a section, a value, or one page."""
     found, said = whole.tally, whole.rewrite
-    if said.below != "/" or FAMILIES[said.family].moves_host or whole.state == "active":
+    if said.below != "/" or said.family == "host-alias" or whole.state == "active":
         return
     if found.weight < needed_for(said).own_word and found.names < _NAMES_OF_PAGE:
         return  # no part can have enough
@@ -126,10 +126,20 @@ def _by_section(whole: RuleEvidence) -> _Groups:
     groups: _Groups = {}
     for urls, pair in whole.pairs.items():
         for section in sections_of(Parts.of(pair.key).path):
-            if section != "/":
-                said = replace(whole.rewrite, below=section)
-                groups.setdefault(said, {})[urls] = pair
+            if section != "/":  # what the rule makes of a URL is there
+                said = _in_section(whole.rewrite, section)
+                if said != whole.rewrite:
+                    groups.setdefault(said, {})[urls] = pair
     return groups
+
+
+def _in_section(said: Rewrite, section: str) -> Rewrite:
+    """Return what a rule says of a section; a directory that is another one has its own there."""
+    if said.family != "path-prefix":
+        return replace(said, below=section)
+    if not section.startswith(said.new) or section == said.new:
+        return said
+    return replace(said, old=said.old + section[len(said.new) :], new=section)
 
 
 def _by_value(whole: RuleEvidence) -> _Groups:

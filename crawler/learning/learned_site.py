@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from canonry.canon.learned import Rewrite, act
+from canonry.canon.learned import FAMILIES, Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learning.comparison import (
     MOST_ANSWERS,
@@ -51,6 +51,7 @@ class LearnedSite:
         self._sizes: dict[str, int] = {}  # pairs of a class
         self._open: dict[str, set[URLPair]] = {}  # pairs that more answers may change, by URL
         self._changes = 0
+        self._moving: list[Rewrite] = []
         self._noted: set[str] = set()
         self.decisive: dict[Rewrite, deque[str]] = {}  # queued URLs that would decide a rule
 
@@ -117,6 +118,8 @@ class LearnedSite:
         found = self.rules.get(rewrite)
         if found is None:
             found = self.rules[rewrite] = RuleEvidence(rewrite)
+            if FAMILIES[rewrite.family].can_chain:  # a directory or a host is another one
+                self._moving.append(rewrite)
             against = self.rules.get(opposite(rewrite))
             if against is not None and against is not found:
                 found.take_from(against, own_word=False)
@@ -125,7 +128,7 @@ class LearnedSite:
     def _meet(self, identity: str, known: SitePage) -> None:
         """Compare a URL with those that may be the same page."""
         met = 0
-        for other in self.pages.partners(identity):
+        for other in (*self._moved_to(known), *self.pages.partners(identity)):
             there = self.pages[other]
             if not there.has_answered:
                 self._note_queued(known, other)
@@ -139,6 +142,13 @@ class LearnedSite:
                     continue
                 self._pairs[pair] = rules
             met += self._judge(pair)
+
+    def _moved_to(self, known: SitePage) -> Iterator[str]:
+        """Yield what rules make of a URL that does not look like what they make of it."""
+        for rewrite in self._moving:
+            after = act(rewrite, known.parts)
+            if after is not known.parts and (moved := str(after)) in self.pages:
+                yield moved
 
     def _note_queued(self, known: SitePage, other: str) -> None:
         """Note a queued URL whose answer would decide a rule, as its other name has answered."""

@@ -17,7 +17,7 @@ _BASE, _SHARE = 40, 0.06  # requests for learning alone: so many, and of a site'
 _FOR_TESTS = 0.2  # of these, for one active rule
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
 _ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
-_DOUBTED = 0.13  # classes that differ, of those that are the same: so few are asked again
+_DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
 _FIRST_TESTS, _OFTEN, _SELDOM = 6, 20, 8  # tests of a rule; per cent of URLs, then and later
 _TESTS, _TESTS_SHARE = 4, 0.06  # tests of a rule: so many, and of a site's URLs
 
@@ -48,7 +48,7 @@ class RequestPolicy:
     def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; first those that need the fewest."""
         found = rule.tally
-        is_doubted = found.different > _DOUBTED * found.same
+        is_doubted = found.different > 1 + _DOUBTED * found.same
         if rule.state == "revoked":
             return
         if rule.state == "candidate" and (is_doubted or found.same > _ENOUGH):

@@ -86,6 +86,11 @@ class SiteText:
         return len(self._samples) > _COMMON
 
     @property
+    def is_sampled(self) -> bool:
+        """True if so many pages were sampled that what is on few of them is hardly chance."""
+        return len(self._samples) >= _SAMPLES // 2
+
+    @property
     def varies(self) -> bool:
         """True if pages were seen to change also where something stays."""
         self._volatile.update(b for b in self._unexplained if not self.is_own(b))

@@ -20,7 +20,7 @@ def answer(html: str) -> PageAnswer:
     )
 
 
-def site(*repeats: Sequence[str], pages: int = 12) -> SiteText:
+def site(*repeats: Sequence[str], pages: int = 24) -> SiteText:
     """Return what is known of a site of some pages, of which some were asked more than once."""
     text = SiteText()
     for n in range(pages):
@@ -58,6 +58,13 @@ def test_pages_that_look_unlike_are_asked_again_before_they_differ() -> None:
     assert verdict([one] * 2, [other] * 2).verdict is UNKNOWN
     assert verdict([one] * 3, [other] * 3).verdict is DIFFERENT
     assert verdict([one] * 2, [other] * 2, site(*STEADY)).verdict is DIFFERENT
+
+
+def test_on_a_site_that_is_hardly_known_pages_differ_only_by_four_answers() -> None:
+    """What few pages have may be a teaser that many have."""
+    one, other, text = "<p>a</p>", "<p>b</p>", site(pages=10)
+    assert verdict([one] * 3, [other] * 3, text).verdict is UNKNOWN
+    assert verdict([one] * 4, [other] * 4, text).verdict is DIFFERENT
 
 
 def test_how_much_differs_is_told() -> None:
