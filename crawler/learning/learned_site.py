@@ -26,6 +26,7 @@ _OF_A_CLASS, _OF_ONE_CLASS = 5, 60  # pairs; of one where a rule has no others
 _FEW_CLASSES = 2
 _HOLDS = 3  # classes that are the same and none that differs: then other rules may be blamed
 _NOTED = 64  # queued URLs that would decide a rule
+_TO_DECIDE = 16  # classes that are not known to be the same, beyond those that are
 _ENOUGH_AGAINST = 6  # classes that differ, before no more of them are looked for
 
 
@@ -159,9 +160,13 @@ class LearnedSite:
                 self.decisive.setdefault(rule.rewrite, deque(maxlen=_NOTED)).append(other)
 
     def _selects(self, rewrite: Rewrite) -> bool:
-        """Return True if a rule is known not to hold."""
+        """Return True if a rule is known not to hold, or enough pairs of it are to be decided."""
         rule = self.rules.get(rewrite)
-        return rule is not None and rule.tally.different > _ENOUGH_AGAINST + rule.tally.same / 4
+        if rule is None:
+            return False
+        found = rule.tally
+        is_wrong = found.different > _ENOUGH_AGAINST + found.same / 4
+        return is_wrong or found.unknown + found.different >= _TO_DECIDE + found.same
 
     def _is_full(self, pair: URLPair, rules: tuple[Rewrite, ...]) -> bool:
         """Return True if a class has pairs enough: each further one is only a name more."""
