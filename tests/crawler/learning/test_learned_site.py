@@ -178,13 +178,13 @@ def test_requests_for_learning_alone_have_a_budget() -> None:
 
 
 @pytest.mark.parametrize("page_of", [bare, str, lambda path: path.removesuffix("?ref=1")])
-@settings(max_examples=200, deadline=None)
-@given(order=st.permutations(PATHS[:18]))
+@settings(max_examples=100, deadline=None)
+@given(order=st.permutations(PATHS[:12]))
 def test_the_same_answers_in_any_order_are_the_same_evidence(
     page_of: Callable[[str], str], order: list[str]
 ) -> None:
     host, other = Host(page_of), Host(page_of)
-    host.visit(PATHS[:18])
+    host.visit(PATHS[:12])
     other.visit(order)
     one, two = host.tally(REF), other.tally(REF)
     assert (one.same, one.different > 0) == (two.same, two.different > 0)
