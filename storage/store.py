@@ -97,7 +97,7 @@ class Store:
             self._engine.dispose()
             raise
         self._policy = policy
-        self._is_rewound = False
+        self._has_reconnected = self._is_rewound = False
         self._merges = MergeCounter()
         self._sampler = StoreSampler()
         self.merging_rules = merging_rules
@@ -172,16 +172,18 @@ class Store:
                 if not connection.info.get(_COMPARED):
                     if not self.seen.is_confirmed(connection):
                         self._raise_rewound()
-                    connection.info[_COMPARED] = True
+                    connection.info[_COMPARED] = self._has_reconnected = True
             yield connection
 
     def confirm_rows(self, connection: Connection, leased: Iterable[Queued]) -> None:
         """Check that rows which were leased still have their URLs, before outcomes are recorded.
 
+        While the first connection lasts, they do.
+
         Raises:
             StoreRewoundError: if one of them is missing, or belongs to another URL.
         """
-        known = {url.row: url.url for url in leased}
+        known = {url.row: url.url for url in leased} if self._has_reconnected else {}
         if known != dict(rows_of(connection, "SELECT id, url FROM urls WHERE id", list(known))):
             with naming(self._engine):
                 self._raise_rewound()

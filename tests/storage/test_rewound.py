@@ -96,6 +96,25 @@ def test_the_filter_of_what_is_gone_is_not_saved(
 
 
 @pytest.mark.usefixtures("_on_postgresql")
+def test_rows_that_were_leased_are_compared_by_a_process_that_has_claimed_nothing(
+    tmp_path: Path,
+) -> None:
+    store, database = open_store(tmp_path), Database(tmp_path)
+    admit(store, ["http://a.example/1"])
+    database.keep()
+    admit(store, ["http://a.example/2"])
+    store.close()
+    fresh = open_store(tmp_path)
+    [host] = lease(fresh, "w")
+    database.restore()
+    with fresh.transaction() as connection:
+        fresh.confirm_rows(connection, host.urls[:1])
+        with pytest.raises(StoreRewoundError, match="older copy"):
+            fresh.confirm_rows(connection, host.urls)
+    fresh.close()
+
+
+@pytest.mark.usefixtures("_on_postgresql")
 def test_a_lost_connection_alone_is_no_step_back(tmp_path: Path) -> None:
     store, database = open_store(tmp_path), Database(tmp_path)
     admit(store, ["http://a.example/1"])
