@@ -107,17 +107,17 @@ def sketch(body: bytes, content_type: str | None) -> Sketch | None:
 
 def encoded_sketch(body: bytes, content_type: str | None) -> bytes | None:
     """Return the sketch of a body as the store keeps it; None if it is not text."""
-    markup = _is_markup(body, content_type)
+    markup = is_markup(body, content_type)
     return None if markup is None else _scan(body, markup)
 
 
 def hashes_of(body: bytes, content_type: str | None) -> bytes | None:
     """Return the hashes of all that a body says, for a `PageReading`; None if it is not text."""
-    markup = _is_markup(body, content_type)
+    markup = is_markup(body, content_type)
     return None if markup is None else _read(body, markup)
 
 
-def _is_markup(body: bytes, content_type: str | None) -> bool | None:
+def is_markup(body: bytes, content_type: str | None) -> bool | None:
     """Return True if a body is HTML or XML, False if it is other text, None if it is none."""
     kind = (content_type or "").partition(";")[0].strip().lower()
     if not kind:
@@ -136,6 +136,7 @@ __all__ = [
     "encoded_sketch",
     "has_heading",
     "hashes_of",
+    "is_markup",
     "sketch",
     "without_details",
 ]

@@ -111,10 +111,7 @@ def _rules_by(site: LearnedSite, groups: _Groups) -> Iterator[RuleEvidence]:
     for rewrite, pairs in groups.items():
         if FAMILIES[rewrite.family].check(rewrite):
             continue
-        rule = site.rules.get(rewrite)
-        if rule is None:
-            rule = site.rules[rewrite] = RuleEvidence(rewrite)
-            rule.is_undecided = False
+        rule = site.rules.setdefault(rewrite, RuleEvidence(rewrite))
         for urls, pair in pairs.items():
             rule.put(urls, pair)
         rule.is_undecided = False

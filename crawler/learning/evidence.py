@@ -110,8 +110,8 @@ class RuleEvidence:
             self._tally = None
             self.is_undecided = True
 
-    def take_from(self, other: "RuleEvidence", *, own_word: bool) -> None:
-        """Take the pairs of another rule that speak for this one as well, or against it."""
+    def take_compared(self, other: "RuleEvidence") -> None:
+        """Take the pairs of another rule that were compared: they say as much of this one."""
         for urls, pair in other.pairs.items():
-            if own_word or not pair.own_word:
+            if not pair.own_word:
                 self.put(urls, pair)

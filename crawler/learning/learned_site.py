@@ -123,7 +123,7 @@ class LearnedSite:
                 self._moving.append(rewrite)
             against = self.rules.get(opposite(rewrite))
             if against is not None and against is not found:
-                found.take_from(against, own_word=False)
+                found.take_compared(against)
         return found
 
     def _meet(self, identity: str, known: SitePage) -> None:

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Callable
 
+from canonry.crawler.content.sketch import is_markup
 from canonry.crawler.learning import plain_blocks
 
 try:
@@ -12,9 +13,6 @@ except ImportError:  # Canonry was installed without a C compiler: the same bloc
 else:
     # A kernel compiled from another version of the source is ignored.
     _read = _blocks.read if _blocks.VERSION == plain_blocks.VERSION else plain_blocks.read
-
-_PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
-_SNIFFED = 1024  # bytes of an answer without a content type
 
 TextBlock = int  # the place in the high 32 bits, the text in the low ones
 
@@ -26,7 +24,7 @@ def blocks_of(body: bytes, content_type: str | None) -> bytes | None:
         body: the body, decoded from its content encoding.
         content_type: the ``Content-Type`` header, as sent.
     """
-    markup = _is_markup(body, content_type)
+    markup = is_markup(body, content_type)
     return None if markup is None else _read(body, markup)
 
 
@@ -39,15 +37,3 @@ def decoded(blocks: bytes) -> tuple[TextBlock, ...]:
 def place_of(block: TextBlock) -> int:
     """Return the place of a block."""
     return block >> 32
-
-
-def _is_markup(body: bytes, content_type: str | None) -> bool | None:
-    """Return True if a body is HTML or XML, False if it is other text, None if it is none."""
-    kind = (content_type or "").partition(";")[0].strip().lower()
-    if not kind:
-        if not body or b"\0" in body[:_SNIFFED]:
-            return None
-        return body.lstrip()[:1] == b"<"
-    if kind in {"text/html", "text/xml", "application/xml"} or kind.endswith("+xml"):
-        return True
-    return False if kind.startswith("text/") or kind in _PLAIN or kind.endswith("+json") else None
