@@ -45,7 +45,7 @@ help:
 	@echo "make bench           measure against other libraries"
 
 $(READY): pyproject.toml hatch_build.py $(wildcard canon/pipeline/*.[ch]) \
-    crawler/content/_sketch.c crawler/learning/_blocks.c crawler/batch/_key_set.c crawler/documents/_tags.c
+    crawler/learn/text/_blocks.c crawler/batch/_key_set.c crawler/documents/_tags.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \

@@ -20,8 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _KERNELS = (
     "canon/pipeline/_kernel",
-    "crawler/content/_sketch",
-    "crawler/learning/_blocks",
+    "crawler/learn/text/_blocks",
     "crawler/batch/_key_set",
     "crawler/documents/_tags",
 )

@@ -25,7 +25,7 @@ from canonry.canon.learned import Rewrite, act, to_fields
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import mine
-from canonry.crawler.learn.inference.infer import rewrites_from
+from canonry.crawler.learn.rules.infer import rewrites_from
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.life.lifecycle import is_proven

@@ -46,13 +46,6 @@ class KnownPage(NamedTuple):
     links: int
 
 
-class KnownContent(NamedTuple):
-    """What a page says, in a few bytes."""
-
-    digest: bytes  # of the decoded body
-    sketch: bytes | None  # None: it is no text
-
-
 class Lead(NamedTuple):
     """What one URL leads to: the target, and what became of that."""
 
@@ -114,15 +107,13 @@ def page_of(connection: Connection, row: int) -> KnownPage | None:
     return None if found is None else KnownPage._make(found)
 
 
-def content_of(connection: Connection, row: int) -> KnownContent | None:
-    """Return what the page of a URL says; None if it has none, or its body was not read."""
-    query = select(pages.c.digest, pages.c.sketch).where(
+def digest_of(connection: Connection, row: int) -> bytes | None:
+    """Return the digest of a URL's page; None if it has none, or its body was not read."""
+    query = select(pages.c.digest).where(
         pages.c.url_id == row, pages.c.links != UNREAD, pages.c.size > 0
     )
-    found = connection.execute(query).first()
-    if found is None:
-        return None
-    return KnownContent(bytes(found[0]), None if found[1] is None else bytes(found[1]))
+    found = connection.scalar(query)
+    return None if found is None else bytes(found)
 
 
 def way_to(connection: Connection, known: KnownURL) -> list[str]:

@@ -70,7 +70,6 @@ class Page(NamedTuple):
     charset: str | None = None
     etag: str | None = None
     modified: str | None = None
-    sketch: bytes | None = None
 
 
 NOFOLLOW = "nofollow"  # the reason of links that are not followed, because their page says so
@@ -132,7 +131,7 @@ class Outcome(NamedTuple):
     # with the first ones of the URLs; "" where these are equal.
     known: Mapping[str, int] = NO_LINKS
     earlier: EarlierLinks = EarlierLinks()  # further ones, with rows of their own already
-    hashes: bytes | None = None  # of all that the page says, if it answered a probe
+    blocks: bytes | None = None  # of text, of a page that answered 200; None: it is no text
 
     @property
     def row(self) -> int:

@@ -177,7 +177,6 @@ EXPORTS: dict[str, Select[Any]] = {
         rules.c.disagree,
         rules.c.first_seen,
         rules.c.last_seen,
-        rules.c.verified_at,
     ).order_by(rules.c.host, rules.c.id),
     "aliases": select(
         aliases.c.from_id,
@@ -199,7 +198,7 @@ _URL_COLUMNS = frozenset(
     | {"lesson"}
 )
 _AT_ONCE = 5_000  # rows
-_TIMES = frozenset({"fetched_at", "found_at", "first_seen", "last_seen", "verified_at"})
+_TIMES = frozenset({"fetched_at", "found_at", "first_seen", "last_seen"})
 
 
 def columns(what: str) -> dict[str, type]:

@@ -36,8 +36,7 @@ _MEMORY_TESTS = (
     "tests/canon/pipeline/test_threads.py",
     "tests/canon/test_arrow_columns.py",
     "tests/crawler/batch/test_key_set.py",
-    "tests/crawler/content/test_native_sketch.py",
-    "tests/crawler/learning/test_blocks.py",
+    "tests/crawler/learn/text/test_blocks.py",
     "tests/crawler/documents/test_native_tags.py",
 )
 _THREADS_TESTS = (

@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 
 from canonry.canon.learned.rewrite import Rewrite
 
-RuleState = Literal["candidate", "probation", "active", "suspended", "frozen", "revoked"]
+RuleState = Literal["candidate", "active", "suspended", "revoked"]
 RULE_STATES: tuple[RuleState, ...] = get_args(RuleState)
 
 
@@ -17,7 +17,7 @@ class RulesError(ValueError):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a rule rests on. Counts are of distinct paths; times are seconds since 1970, UTC."""
+    """What a rule rests on. Counts are of classes of URLs; times are seconds since 1970, UTC."""
 
     agree: int = 0
     disagree: int = 0

@@ -11,6 +11,7 @@ from canonry.canon.learned.validate import fault
 
 FORMAT, VERSION = "canonry-rules", 1
 _KEYS = ("format", "version", "policy", "rules")
+_EARLIER_STATES = {"probation": "candidate", "frozen": "revoked"}  # that there were until 0.2
 
 
 def encode(rules: Iterable[LearnedRule], policy: str) -> str:
@@ -61,6 +62,8 @@ def _rules(rules: list[Any], source: str) -> Iterator[LearnedRule]:
             raise RulesError(f"{where}: it has to be an object with the keys {allowed}")
         named = given.get("id")
         fields = {key: value for key, value in given.items() if key != "id"}
+        if isinstance(state := fields.get("state"), str):
+            fields["state"] = _EARLIER_STATES.get(state, state)
         try:
             rule = msgspec.convert(fields, LearnedRule)
         except msgspec.ValidationError:

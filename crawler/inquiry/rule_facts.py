@@ -14,7 +14,7 @@ from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.life.lifecycle import IN_FORCE, WITHDRAWN
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
-from canonry.crawler.learn.trials.held_urls import held_by
+from canonry.crawler.learn.rules.held_urls import held_by
 from canonry.storage import known_url
 from canonry.storage.http_status import GONE
 from canonry.storage.known_url import KnownContent

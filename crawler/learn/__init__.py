@@ -1,1 +1,1 @@
-"""Learning which URLs of a host are equal, from what its servers say: evidence in, rules out."""
+"""Learning: answers are compared, pairs are counted, and rules act where enough of them agree."""

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
 import msgspec
+from canonry.crawler.learn.learner import Learner
+from canonry.crawler.learn.life.thresholds import Thresholds
+from canonry.crawler.learn.news import Moved
 
 from canonry.canon import Canonicalizer, InvalidURL
 from canonry.canon.learned import LearnedRule
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.learner import Learner
-from canonry.crawler.learn.life.thresholds import Thresholds
-from canonry.crawler.learn.news import Moved
 from canonry.extras import require
 from canonry.storage.http_status import PERMANENT_REDIRECTS
 from canonry.storage.learned.tracked_rule import TrackedRule

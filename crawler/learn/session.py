@@ -1,50 +1,38 @@
-"""The learning session: joins the learner to the store, inside the store's own transactions.
+"""The learning session: joins what is known of sites to the store, inside its own transactions.
 
-What a crawl fetches goes to the learner. What the learner decides is published: saved, and applied
-to the known URLs of the hosts, in the transaction in which it was learned. If the process is
-killed on the way, the store stays as it was before.
+What a crawl fetches goes to the sites. What is found is written to the ledger, and what is decided
+is published: saved, and applied to the known URLs of the hosts, in the same transaction. If the
+process is killed on the way, the store stays as it was before.
 """
 
 import time
-from collections import Counter
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import describe, site_in
-from canonry.crawler.admission.scope import registrable
-from canonry.crawler.learn.asking import Asking
-from canonry.crawler.learn.decider import StateChange
-from canonry.crawler.learn.learner import Learner
-from canonry.crawler.learn.life.experience import priors_for
-from canonry.crawler.learn.life.gone_names import GoneNames
-from canonry.crawler.learn.life.in_words import IN_STATE
-from canonry.crawler.learn.life.lifecycle import IN_FORCE
-from canonry.crawler.learn.life.thresholds import Thresholds
-from canonry.crawler.learn.memory.site_memory import FACTS
-from canonry.crawler.learn.news import Answered, Moved
-from canonry.crawler.learn.questions.probes import Probe
-from canonry.crawler.learn.rules.gate import reason_to_block
-from canonry.crawler.learn.rules.in_force import RulesInForce
+from canonry.canon.learned import FAMILIES, RuleState, describe, find_circle, site_in
+from canonry.crawler.learn import site_records
+from canonry.crawler.learn.decision import decide
+from canonry.crawler.learn.evidence import RuleEvidence
+from canonry.crawler.learn.gone_names import GoneNames
+from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.rules.rule_store import publish
-from canonry.crawler.learn.store_archive import StoreArchive
-from canonry.crawler.learn.trials.occasion import Occasion
-from canonry.crawler.learn.trials.site_trials import SiteTrials
-from canonry.crawler.learn.waiting_hops import WaitingHops
+from canonry.crawler.learn.rules.stored_rules import StoredRules
+from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.plurals import agreement, counted
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
-from canonry.storage.learned.tracked_rule import TrackedRule
-from canonry.storage.records import QUESTION, TARGET, Outcome, RecordedOutcome
+from canonry.storage.records import QUESTION, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, urls
+from canonry.storage.sql.bulk import rows_of
 
-_UNKNOWN = -1  # generation of rules
-_REFIT = 16  # experience is read again when there were so much more changes: a sixteenth
-_DECIDED = (*IN_FORCE, "revoked", "frozen")
+_MOST_BYTES = 200_000_000  # of memory for all sites, about
 
 
 class Learned(NamedTuple):
@@ -55,294 +43,238 @@ class Learned(NamedTuple):
     sooner: tuple[int, ...] = ()  # queued rows whose answers would decide on a rule
 
 
-class LearningSession:
+class _Learning(NamedTuple):
+    """A site, and what is asked of it."""
+
+    site: LearnedSite
+    policy: RequestPolicy
+
+
+class LearningSession(StoredRules):
     """Learns for one crawl, and gives the store its rules. Only the writer thread may call it."""
 
-    def __init__(
-        self,
-        canonicalizer: Canonicalizer,
-        thresholds: Thresholds,
-        notify: Callable[[str], None],
-        most_facts: int = FACTS,
-    ) -> None:
+    def __init__(self, canonicalizer: Canonicalizer, notify: Callable[[str], None]) -> None:
         """Start without rules; the first transaction loads those of the store.
 
         Args:
             canonicalizer: makes identities, without learned rules.
-            thresholds: how much evidence makes a rule.
             notify: receives sentences for people.
-            most_facts: that are remembered; one host has at most half of them.
         """
-        self._canonicalizer = canonicalizer
-        self._thresholds = thresholds
+        super().__init__(canonicalizer)
         self._notify = notify
-        self._archive = StoreArchive(canonicalizer)
-        self._learner = Learner(thresholds, registrable, self._archive, most_facts)
-        self._asking = Asking(self._learner, canonicalizer)
-        self._generation = _UNKNOWN
-        self._fitted_until = _UNKNOWN  # the generation up to which experience is not read again
-        self._in_force = RulesInForce((), canonicalizer)
-        self._waiting = WaitingHops()
-        self._trials = SiteTrials(thresholds.verification, self._learner)
+        self._connection: Connection | None = None  # of the transaction that is under way
+        self._sites: OrderedDict[str, _Learning] = OrderedDict()  # by name, without "www."
+        self._sizes: dict[str, int] = {}  # of these, in bytes
+        self._is_known = False  # the store may know more of a site than is in memory
         self._gone = GoneNames()
-        self._blocked: set[str] = set()  # ids of rules that the gate blocked
+        self._answers: list[tuple[Probe, Outcome]] = []  # to what was asked again
         self.seconds = 0.0  # of CPU time, spent on learning
 
     def refresh(self, connection: Connection) -> None:
         """Load rules that another process, or the command, has changed in the store."""
-        start = time.thread_time()
-        self._archive.bind(connection)
-        generation = rule_rows.generation(connection)
-        if generation != self._generation:
-            self._reload(connection, generation)
-        self.seconds += time.thread_time() - start
-
-    def _reload(self, connection: Connection, generation: int) -> None:
-        """Load the rules of a generation."""
-        wide = rule_rows.wide_hosts(connection)
-        is_first = self._generation == _UNKNOWN
-        self._archive.has_history |= not is_first or leases.fetched(connection) > 0
-        if generation > self._fitted_until or is_first:  # experience changes slowly
-            self._learner.expect(priors_for(connection, self._thresholds))
-            self._fitted_until = generation + generation // _REFIT
+        self._connection = connection
+        is_first = self._generation is None
+        if not self._load(connection):
+            return
         if is_first:
-            self._learner.forget(wide)
-            self._in_force = RulesInForce.load(connection, self._canonicalizer)
-        else:  # another worker has decided on rules of its hosts, or somebody on those of any
-            decided = rule_rows.states_by_host(connection, _DECIDED)
-            if wide != self._learner.wide_domains:
-                self._learner.forget(wide)
-            self._learner.forget_hosts(self._learner.hosts_with_other_rules(decided))
-            self._in_force = self._in_force.refreshed(connection, decided)
-        self._generation = generation
+            self._is_known |= leases.fetched(connection) > 0
+            return
+        decided = rule_rows.states_by_host(connection, ("active", "suspended", "revoked"))
+        for name, (site, _policy) in list(self._sites.items()):
+            stored = {**decided.get(name, {}), **decided.get(f"www.{name}", {})}
+            known = {r.rewrite.id: r.state for r in site.rules.values() if r.state != "candidate"}
+            if stored != known:
+                self._drop(name)
 
     def forget(self) -> None:
         """Forget what came from a transaction that was rolled back."""
-        self._learner.forget()
-        self._trials.clear()
-        self._waiting.clear()
+        super().forget()
+        self.forget_hosts(self._sites)
         self._gone.clear()
-        self._asking.clear()
-        self._generation = _UNKNOWN
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
-        """Forget hosts that go to another worker or come from one: the store knows more of them."""
-        self._archive.has_history = True
-        self._learner.forget_hosts(hosts)
+        """Forget hosts that go to another worker or come from one: the store knows them."""
+        self._is_known = True
+        for name in {_without_www(host) for host in hosts}:
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        """Drop a site from memory; the store has its evidence."""
+        self._is_known = True
+        self._sizes.pop(name, None)
+        self._sites.pop(name, None)
 
     @property
     def has_news(self) -> bool:
-        """True if probes have answered since `learn` was called."""
-        return self._asking.has_answers
+        """True if what was asked again has answered since `learn` was called."""
+        return bool(self._answers)
 
     def observe_probe(self, probe: Probe, found: Outcome) -> None:
-        """Keep what a probe answered with 200, until `learn` is called."""
-        self._asking.answered(probe, found)
-
-    def rewrite(self, url: str) -> Rewritten | None:
-        """Return what active rules make of a URL; None if no rule is about its host."""
-        return self._in_force.rewrite(url)
-
-    def is_verified(self, rewritten: Rewritten, now: float) -> bool:
-        """Return True if a URL is to be fetched although rules could spare it, to verify them."""
-        return self._is_verified(now, self._in_force, rewritten)
+        """Keep what was answered with 200, until `learn` is called."""
+        self._answers.append((probe, found))
 
     def is_gone(self, rewritten: Rewritten) -> bool:
         """Return True if names enough of a page have answered 404 or 410, and none with it."""
         return self._gone.are_enough(rewritten.key)
 
-    def _is_verified(self, now: float, in_force: RulesInForce, rewritten: Rewritten) -> bool:
-        """Do what `is_verified` says, for some rules."""
-        rules = in_force.behind(rewritten)
-        return self._learner.is_verified(rules, rewritten.identity, now, rewritten.source)
+    def is_verified(self, rewritten: Rewritten, now: float) -> bool:  # noqa: ARG002 - the store's protocol
+        """Return True if a URL is to be fetched although rules could hold it, to test them."""
+        rewrites = [rule.rewrite for rule in self._in_force.behind(rewritten)]
+        name = _without_www(site_in(rewritten.source))
+        return self._site(name).policy.is_test(rewritten.source, rewrites)
+
+    def _site(self, name: str) -> _Learning:
+        """Return what is known of a site."""
+        found = self._sites.get(name)
+        if found is None:
+            if self._is_known and self._connection is not None:
+                site = site_records.load(self._connection, name, self._canonicalizer)
+            else:
+                site = LearnedSite()
+            found = self._sites[name] = _Learning(site, RequestPolicy(site))
+        self._sites.move_to_end(name)
+        return found
 
     def learn(
-        self,
-        connection: Connection,
-        recorded: Sequence[RecordedOutcome],
-        now: float,
+        self, connection: Connection, recorded: Sequence[RecordedOutcome], now: float
     ) -> Learned:
-        """Learn from outcomes, and from probes, and publish new rules, in the caller's transaction.
+        """Learn from outcomes, and from what was asked again, and publish what is decided.
 
         Nothing is learned from what came late: evidence is what the store has, too.
 
         Args:
             connection: of the transaction that recorded the outcomes.
-            recorded: outcomes of visits; none to learn from probes alone.
+            recorded: outcomes of visits; none to learn from what was asked again alone.
             now: seconds since 1970.
 
         Returns:
             The rows that rules hold or defer, and what to request next.
         """
         start = time.thread_time()
-        ends: set[int] = set()
-        sooner: list[int] = []
-        sites: dict[str, str | None] = dict.fromkeys(self._asking.observe())  # with one page each
-        answers: Counter[str] = Counter()  # by site
-        for one in recorded:
-            if one.late:
-                continue
-            outcome = one.outcome
-            ends.add(outcome.row)
-            identity = self._canonicalizer.identity(outcome.queued.url)
-            for moved, row in self._observe(identity, one, now):
-                ends.add(row)
-                if moved.kind == "canonical" and self._learner.is_worth_asking(moved):
-                    sooner.append(row)
-            site = site_in(identity)
-            answers[site] += 1
-            if outcome.page is not None and outcome.page.status == OK:
-                sites[site] = outcome.queued.url
-            else:
-                sites.setdefault(site, None)
-        sites.pop("", None)
-        for moved in self._waiting.answered(connection, ends, now):
-            self._learner.observe(moved)
+        self._connection = connection
+        names = dict.fromkeys(self._observe_all(recorded))
         later = [a.replaces for r in recorded for a in r.admissions if a.replaces is not None]
-        settled = self._trials.in_place.settle(connection, recorded, self._in_force, now)
-        for moved in settled.moved:
-            self._learner.observe(moved)
-        later += settled.held
-        sooner += settled.to_ask
-        published = self._publish(connection, sites, now)
-        later += published.later
-        probes = [
-            probe
-            for site, page in sites.items()
-            for probe in self._asking.probes(connection, site, page, now)
-        ]
-        sooner += [row for site in sites for row in self._asking.questions(connection, site)]
-        tests = list(published.sooner)
-        for site in sites:
-            rules = self._rules_about([site])
-            found = self._trials.release(
-                Occasion(connection, site, answers[site], rules, self._in_force, now)
-            )
-            sooner += found.sooner
-            later += found.later
-            tests += found.tests
+        changed: list[tuple[RuleEvidence, RuleState]] = []
+        asked: list[int] = []
+        sooner: list[int] = []
+        for site, policy in [self._site(name) for name in names]:
+            site.judge_again()
+            changed += decide(site)
+            sooner += policy.to_ask_first()
+            asked += [site.pages[identity].row for identity in policy.questions()]
+        later += self._publish(connection, changed, now)
+        for name in names:
+            site_records.save(connection, self._site(name).site, now)
+        self._trim(names)
         urls.promote(connection, sooner, QUESTION)
-        urls.promote(connection, tests, TARGET)
+        found = rows_of(connection, "SELECT url FROM urls WHERE id", asked)
+        probes = tuple([Probe(url) for (url,) in found])
         self.seconds += time.thread_time() - start
-        return Learned(tuple(later), tuple(probes), (*tests, *sooner))
+        return Learned(tuple(later), probes, tuple(sooner))
 
-    def _observe(
-        self, identity: str, recorded: RecordedOutcome, now: float
-    ) -> list[tuple[Moved, int]]:
-        """Pass an answer to the learner; keep redirects until their targets have answered.
+    def _trim(self, names: Iterable[str]) -> None:
+        """Drop the sites from memory that have not answered for the longest, if there is much."""
+        for name in names:
+            self._sizes[name] = self._sites[name].site.pages.size
+        total = sum(self._sizes.values()) if len(self._sizes) % 16 == 0 else 0
+        while total > _MOST_BYTES and len(self._sites) > 1:
+            oldest = next(iter(self._sites))
+            total -= self._sizes.get(oldest, 0)
+            self._drop(oldest)
 
-        Args:
-            identity: of the URL that was visited.
-            recorded: the outcome of the visit.
-            now: seconds since 1970.
-
-        Returns:
-            The redirects and canonical links, with the rows of their targets.
-        """
-        outcome = recorded.outcome
-        page = outcome.page
+    def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
+        """Give answers to their sites; yield the names of these."""
         identity_of = self._canonicalizer.identity
-        hops = recorded.led if outcome.hops else ()  # most pages lead nowhere
-        led = [(hop, identity_of(hop.target.url), admitted.row) for hop, admitted in hops]
-        if page is not None and (page.status == OK or page.status in GONE):
-            missing = page.status != OK
-            names = next((to for hop, to, _row in led if hop.kind == "canonical"), None)
-            self._learner.observe(
-                Answered(identity, page.digest, now, outcome.hsts, page.sketch, missing, names)
-            )
-            self._count_gone(outcome.queued.url, missing=missing)
-        found = []
-        for hop, target, row in led:
-            if target == identity or (
-                hop.kind == "redirect" and hop.status not in PERMANENT_REDIRECTS
-            ):
-                continue
-            moved = Moved(identity, target, now, hop.kind)
-            self._waiting.add(moved, row)
-            found.append((moved, row))
-        return found
+        answers, self._answers = self._answers, []
+        for probe, found in answers:
+            identity = identity_of(probe.url)
+            name = _without_www(site_in(identity))
+            if found.page is not None and found.page.status == OK:
+                answer = PageAnswer(found.page.digest, found.blocks)
+                self._site(name).site.page(identity, 0, answer, None)
+            yield name
+        for one in recorded:
+            if not one.late:
+                identity = identity_of(one.outcome.queued.url)
+                name = _without_www(site_in(identity))
+                self._observe(self._site(name).site, identity, one)
+                yield name
+
+    def _observe(self, site: LearnedSite, identity: str, recorded: RecordedOutcome) -> None:
+        """Give an answer, and the links that are new, to a site."""
+        outcome, identity_of = recorded.outcome, self._canonicalizer.identity
+        canonical = None
+        for hop, _admitted in recorded.led:
+            target = identity_of(hop.target.url)
+            if hop.kind == "canonical":
+                canonical = target
+            elif hop.status in PERMANENT_REDIRECTS and target != identity:
+                site.moved(identity, outcome.row, target)
+        status = None if outcome.page is None else outcome.page.status
+        if outcome.page is not None and status == OK:
+            answer = PageAnswer(outcome.page.digest, outcome.blocks)
+            site.page(identity, outcome.row, answer, canonical)
+            if self._gone:
+                self._count_gone(outcome.queued.url, missing=False)
+        elif status in GONE:
+            site.gone(identity, outcome.row)
+            self._count_gone(outcome.queued.url, missing=True)
+        admitted = recorded.admissions[len(outcome.hops) :]
+        for link, admission in zip(outcome.links, admitted, strict=False):
+            if admission.new and admission.replaces is None:
+                found = identity_of(link.url)
+                name = _without_www(site_in(found))
+                if name in self._sites or not self._is_known:  # else it is loaded from the queue
+                    self._site(name).site.found(found, admission.row)
 
     def _count_gone(self, url: str, *, missing: bool) -> None:
         """Remember that a name of a page is gone, or that one leads to it."""
-        if (missing or self._gone) and (rewritten := self._in_force.rewrite(url)) is not None:
+        if (rewritten := self._in_force.rewrite(url)) is not None:
             (self._gone.add if missing else self._gone.found)(rewritten.key)
 
-    def _rules_about(self, sites: Iterable[str]) -> list[TrackedRule]:
-        """Return the active and suspended rules that cover sites, or move others to them."""
-        rules = {rule.id: rule for site in sites for rule in self._in_force.about(site)}
-        known = (self._learner.tracked(rule) for rule in rules.values())
-        return [rule for rule in known if rule is not None]
-
-    def _publish(self, connection: Connection, sites: Iterable[str], now: float) -> Learned:
-        """Save what was learned, and apply rules whose state changed to the known URLs.
-
-        Args:
-            connection: in a writing transaction.
-            sites: that have answered.
-            now: seconds since 1970.
-        """
-        decisions = self._learner.decide(now)
-        about = self._rules_about(sites)
-        undecided = [
-            rule
-            for rule in self._trials.second.undecided(connection, about)
-            if not (self._learner.may_be_noise(rule) and self._trials.second.extend(rule))
-        ]
-        for rule in undecided:
-            rule.enter("revoked" if rule.disagree else "probation", now)
-        changed = []
-        in_force = self._in_force
-        ended = [StateChange(rule, "suspended") for rule in undecided]
-        for change in (*decisions.state_changes, *ended):
-            rule = change.rule
-            if rule.state == "active" and not self._passes_gate(connection, rule, in_force, now):
-                rule.enter("probation", now)
-            elif rule.state == "active" or change.before in IN_FORCE:
-                in_force = in_force.with_changes([rule.as_learned()])  # the gate of the next one
-                changed.append(rule.rewrite)
-                self._notify_of(change)
-        saved = {rule.rewrite: rule for rule in (*decisions.changed, *undecided)}
-        rule_rows.put(connection, saved.values())
-        rule_rows.delete_candidates(connection, [rule.id for rule in decisions.removed])
-        later: list[int] = []
-        if changed:
-            verified = partial(self._is_verified, now)
-            self._in_force, done = publish(
-                connection, changed, self._canonicalizer, now, verified, in_force
-            )
-            self._generation = rule_rows.generation(connection)
-            later = [*done.held, *done.deferred]
-            if done.held or done.released:
-                self._notify(
-                    f"learned rules: {counted(len(done.held), 'queued URL')} held as duplicates, "
-                    f"{counted(len(done.released), 'held URL')} released"
-                )
-        known = self._rules_about(sites) if changed else about
-        rules = {rule.rewrite: rule for rule in (*decisions.changed, *known)}
-        tried = self._trials.second.release(connection, rules.values(), self._in_force)
-        return Learned(tuple(later), (), tuple(tried))
-
-    def _notify_of(self, change: StateChange) -> None:
-        """Notify people of a rule that became active, or is no longer."""
-        rule = change.rule
-        self._notify(
-            f"rule {rule.id} is {IN_STATE[rule.state]} (was {IN_STATE[change.before]}): "
-            f"{describe(rule.rewrite)}; {agreement(rule.agree, rule.disagree)}"
-        )
-
-    def _passes_gate(
-        self, connection: Connection, rule: TrackedRule, in_force: RulesInForce, now: float
-    ) -> bool:
-        """Return True if a rule may become active; if not, notify people of the reason, once."""
-        reason = reason_to_block(
+    def _publish(
+        self, connection: Connection, changed: Sequence[tuple[RuleEvidence, RuleState]], now: float
+    ) -> list[int]:
+        """Save rules whose state has changed, and apply them; return what is asked later."""
+        rules = [rule for rule, before in changed if self._enters(rule, before, now)]
+        if not rules:
+            return []
+        rule_rows.put(connection, [site_records.as_stored(rule, now) for rule in rules])
+        self._in_force, done = publish(
             connection,
-            rule,
-            in_force,
+            [rule.rewrite for rule in rules],
             self._canonicalizer,
-            self._thresholds.gate,
             now,
+            lambda _in_force, rewritten: self.is_verified(rewritten, now),
+            self._in_force,
         )
-        if reason is not None and rule.id not in self._blocked:
-            self._blocked.add(rule.id)
-            self._notify(f"rule {rule.id} is held back: {describe(rule.rewrite)}; {reason}")
-        return reason is None
+        self._generation = rule_rows.generation(connection)
+        if done.held or done.released:
+            self._notify(
+                f"learned rules: {counted(len(done.held), 'queued URL')} held as duplicates, "
+                f"{counted(len(done.released), 'held URL')} released"
+            )
+        return [*done.held, *done.deferred]
+
+    def _enters(self, rule: RuleEvidence, before: RuleState, now: float) -> bool:
+        """Let a rule enter its new state, and notify people; False if rules would form a circle."""
+        said = rule.rewrite
+        if rule.state == "active" and FAMILIES[said.family].can_chain:
+            others = [other.rewrite for other in self._in_force.known]
+            if find_circle([*others, said]):
+                rule.state = before
+                return False
+        rule.entered_at = now
+        stored = site_records.as_stored(rule, now)
+        self._in_force = self._in_force.with_changes([stored.as_learned()])
+        self._notify(
+            f"rule {stored.id} is {rule.state} (was {before}): "
+            f"{describe(said)}; {agreement(stored.agree, stored.disagree)}"
+        )
+        return True
+
+
+def _without_www(site: str) -> str:
+    while site.startswith("www."):
+        site = site[4:]
+    return site

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from canonry.crawler.content.sketch import encoded_sketch, hashes_of
+from canonry.crawler.learn.text.text_blocks import blocks_of
 
 _DIGEST = 16  # bytes
 _SMALL = 1 << 13  # bytes, which take less time than the way to the thread
@@ -17,8 +17,7 @@ class Fingerprint(NamedTuple):
     """What tells whether two bodies are the same, or say the same."""
 
     digest: bytes
-    sketch: bytes | None  # None: not asked for, or it is not text
-    hashes: bytes | None = None  # of all that it says; None: as for the sketch
+    blocks: bytes | None = None  # of its text; None: not asked for, or it is no text
 
 
 class _Asked(NamedTuple):
@@ -26,7 +25,6 @@ class _Asked(NamedTuple):
 
     body: bytes
     content_type: str | None
-    sketched: bool
     read: bool
     found: "asyncio.Future[Fingerprint]"
 
@@ -42,21 +40,18 @@ class Fingerprints:
         self._waiting: list[_Asked] = []
         self._running: asyncio.Task[None] | None = None
 
-    async def of(
-        self, body: bytes, content_type: str | None, *, sketched: bool, read: bool = False
-    ) -> Fingerprint:
+    async def of(self, body: bytes, content_type: str | None, *, read: bool) -> Fingerprint:
         """Return the fingerprint of a body.
 
         Args:
             body: decoded from its content encoding.
             content_type: the ``Content-Type`` header, as sent.
-            sketched: False if no sketch is needed.
-            read: True if the hashes of all that it says are needed.
+            read: False if the blocks of its text are not needed.
         """
         if len(body) <= _SMALL:
-            return _of(body, content_type, sketched=sketched, read=read)
+            return _of(body, content_type, read=read)
         loop = asyncio.get_running_loop()
-        asked = _Asked(body, content_type, sketched, read, loop.create_future())
+        asked = _Asked(body, content_type, read, loop.create_future())
         self._waiting.append(asked)
         if self._running is None:
             self._running = loop.create_task(self._run())
@@ -85,16 +80,15 @@ def _made(asked: Sequence[_Asked]) -> list[Fingerprint | Exception]:
     made: list[Fingerprint | Exception] = []
     for one in asked:
         try:
-            made.append(_of(one.body, one.content_type, sketched=one.sketched, read=one.read))
+            made.append(_of(one.body, one.content_type, read=one.read))
         except Exception as error:  # noqa: BLE001 - the visit raises it
             made.append(error)
     return made
 
 
-def _of(body: bytes, content_type: str | None, *, sketched: bool, read: bool) -> Fingerprint:
+def _of(body: bytes, content_type: str | None, *, read: bool) -> Fingerprint:
     """Return the fingerprint of a body."""
     return Fingerprint(
         hashlib.blake2b(body, digest_size=_DIGEST).digest(),
-        encoded_sketch(body, content_type) if sketched else None,
-        hashes_of(body, content_type) if read else None,
+        blocks_of(body, content_type) if read else None,
     )

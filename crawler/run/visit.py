@@ -14,7 +14,7 @@ from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
 from canonry.crawler.fetch.waits import seconds_before_retry, seconds_to_wait
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.learn.questions.probes import Probe
+from canonry.crawler.learn.probes import Probe
 from canonry.crawler.run.body_fingerprints import Fingerprints
 from canonry.crawler.run.unread_pages import unread_outcome
 from canonry.crawler.run.vain_retries import VainRetries
@@ -57,6 +57,7 @@ class Visitor:
         self._robots = robots
         self._url_filter = url_filter
         self._settings = settings.fetch
+        self._learns = settings.learn.enabled
         self._links = LinkFinder(url_filter, settings)
         self._fingerprints = Fingerprints()
         self._room = BodyRoom()
@@ -104,8 +105,7 @@ class Visitor:
             note_request: is called for each request but that for robots.txt, answered or not.
 
         Returns:
-            The outcome with the page, and with the hashes of what it says; None where the host says
-            in some way that there is none.
+            The outcome with the page; None where the host says in some way that there is none.
         """
         try:
             if not await self._is_allowed(probe.url, slow_down):
@@ -255,11 +255,8 @@ class Visitor:
         document = found.document
         content_type = response.headers.get("Content-Type")
         body = response.body
-        is_ok = response.status == OK
-        is_probe = queued.row == _NO_ROW
-        digest, sketch, hashes = await self._fingerprints.of(
-            body, content_type, sketched=is_ok, read=is_ok and is_probe
-        )
+        is_read = self._learns and response.status == OK
+        digest, read = await self._fingerprints.of(body, content_type, read=is_read)
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
@@ -272,7 +269,6 @@ class Visitor:
             charset=document.charset if document else None,
             etag=response.headers.get("ETag") if response.status == OK else None,
             modified=response.headers.get("Last-Modified") if response.status == OK else None,
-            sketch=sketch,
         )
         return Outcome(
             queued,
@@ -285,7 +281,7 @@ class Visitor:
             elapsed=response.elapsed,
             known=found.known,
             earlier=found.earlier,
-            hashes=hashes,
+            blocks=read,
         )
 
     def _failed(self, queued: Queued, error: FetchError) -> Outcome:

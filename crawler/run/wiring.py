@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import NamedTuple
 
+
 from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
@@ -16,7 +17,6 @@ from canonry.crawler.fetch.request_headers import RequestHeaders
 from canonry.crawler.fetch.response import Get
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
 from canonry.crawler.files.seed_lists import ListedSeed
-from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
@@ -194,7 +194,6 @@ def _open(
     notify: Callable[[str], None],
 ) -> _Resources:
     """Open what a run reads and writes; the stack closes it."""
-    thresholds = learning.load(settings.learn.thresholds or None)
     log = archive = session = None
     if settings.crawl.log:
         log = stack.enter_context(closing(Log(settings.crawl.log, worker)))
@@ -205,7 +204,7 @@ def _open(
     store = stack.enter_context(closing(open_store(store_url, canonicalizer.policy, notify)))
     writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work
     if settings.learn.enabled:
-        store.rules = session = LearningSession(canonicalizer, thresholds, notify)
+        store.rules = session = LearningSession(canonicalizer, notify)
     return _Resources(store, writer, session, log, archive, notify)
 
 

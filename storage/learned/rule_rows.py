@@ -6,26 +6,23 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
-    BindParameter,
     Connection,
     RowMapping,
     Select,
     and_,
     bindparam,
-    delete,
     func,
-    insert,
     or_,
     select,
     update,
 )
 
-from canonry.canon import redact
 from canonry.canon.learned import FAMILIES, Rewrite, to_fields
-from canonry.storage.learned.tracked_rule import Sample, TrackedRule
+from canonry.storage.learned import ledger
+from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.prepared import Prepared, execute
-from canonry.storage.sql.schema import evidence, meta, rules
+from canonry.storage.sql.schema import meta, rules
 from canonry.storage.sql.stored_json import damaged, stored_json
 
 _COUNTERS = (  # columns that are attributes of a rule, under the same names
@@ -33,29 +30,15 @@ _COUNTERS = (  # columns that are attributes of a rule, under the same names
     "agree",
     "disagree",
     "moved",
-    "trial_agree",
-    "trial_disagree",
-    "reversed",
+    "tests",
     "first_seen",
     "last_seen",
     "entered_at",
-    "verified_at",
     "spared",
-    "held_back",
 )
-_SETTLED = 8  # paths, from which on the end of a rule is experience
-_COLUMNS = ("id", "host", "lesson", "hsts", *_COUNTERS)
+_COLUMNS = ("id", "host", "lesson", *_COUNTERS)
 _SELECT = select(*(rules.c[name] for name in _COLUMNS))
 # Built once: building a statement takes longer than running it.
-_ids: BindParameter[str] = bindparam("ids", expanding=True)
-_DELETE_EVIDENCE = delete(evidence).where(evidence.c.rule_id.in_(_ids))
-_WITHDRAW = Prepared(
-    delete(evidence).where(
-        evidence.c.rule_id == bindparam("rule"),
-        evidence.c.agrees == bindparam("side"),
-        evidence.c.url == bindparam("name"),
-    )
-)
 _GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # in each transaction
 _ADVANCE = (
     "INSERT INTO meta (name, value) VALUES ('rules', '{:d}') "
@@ -69,15 +52,12 @@ _ADD_SPARED = Prepared(
     .where(rules.c.id == bindparam("rule"))
     .values(spared=rules.c.spared + bindparam("number"))
 )
-_DELETE_RULES = delete(rules).where(
-    rules.c.id.in_(_ids), rules.c.state.in_(("candidate", "probation"))
-)
 
 
 def _encode(rule: TrackedRule) -> dict[str, Any]:
     """Return a rule as the row that holds it."""
     row = {name: getattr(rule, name) for name in _COUNTERS}
-    row |= {"id": rule.id, "host": rule.rewrite.host, "hsts": int(rule.hsts)}
+    row |= {"id": rule.id, "host": rule.rewrite.host}
     return row | {"lesson": _lesson(rule.rewrite)}
 
 
@@ -89,14 +69,10 @@ def _lesson(said: Rewrite) -> str:
     return msgspec.json.encode(fields).decode()
 
 
-def _decode(row: RowMapping, samples: Iterable[Sample]) -> TrackedRule:
-    """Return the rule that a row holds, with the samples of its evidence."""
+def _decode(row: RowMapping) -> TrackedRule:
+    """Return the rule that a row holds, without samples."""
     said = _rewrite(row["id"], row["host"], row["lesson"])
-    counters = {name: row[name] for name in _COUNTERS}
-    rule = TrackedRule(said, hsts=bool(row["hsts"]), **counters)
-    for agrees, url, found in samples:
-        (rule.samples if agrees else rule.against).append((url, found))
-    return rule
+    return TrackedRule(said, **{name: row[name] for name in _COUNTERS})
 
 
 def _rewrite(rule_id: str, host: str, fields: str) -> Rewrite:
@@ -159,7 +135,7 @@ def most_useful(
         same = and_(rules.c.spared == spared, rules.c.id < rule_id)
         query = query.where(rules.c.spared <= spared, or_(rules.c.spared < spared, same))
     query = query.order_by(rules.c.spared.desc(), rules.c.id.desc()).limit(most)
-    return [_decode(row, ()) for row in connection.execute(query).mappings()]
+    return [_decode(row) for row in connection.execute(query).mappings()]
 
 
 def number_in(connection: Connection, state: str, most: int) -> int:
@@ -187,12 +163,6 @@ def with_prefix(connection: Connection, prefix: str) -> list[TrackedRule]:
     return _rules(connection, _SELECT.where(rules.c.id.startswith(prefix, autoescape=True)))
 
 
-def wide_hosts(connection: Connection) -> set[str]:
-    """Return the hosts that have rules for their subdomains, too."""
-    wide = rules.c.lesson.contains('"subdomains":true', autoescape=True)
-    return set(connection.scalars(select(rules.c.host).where(wide)))
-
-
 def states_by_host(connection: Connection, states: Collection[str]) -> dict[str, dict[str, str]]:
     """Return by host the ids of the rules in some states, with their states."""
     query = select(rules.c.host, rules.c.id, rules.c.state).where(rules.c.state.in_(states))
@@ -202,75 +172,23 @@ def states_by_host(connection: Connection, states: Collection[str]) -> dict[str,
     return found
 
 
-def number_activated(connection: Connection, family: str, moment: float) -> int:
-    """Return how many rules of a family are active, and became so after a moment."""
-    query = select(func.count()).select_from(rules).where(rules.c.state == "active")
-    said = rules.c.lesson.contains(f'"family":"{family}"', autoescape=True)
-    return connection.scalar(query.where(rules.c.entered_at >= moment, said)) or 0
-
-
-def outcomes(connection: Connection) -> dict[str, list[tuple[int, int]]]:
-    """Return how rules for whole hosts ended: by family, the paths for and against each of them.
-
-    Rules with few paths are left out, and those for subdomains, which speak for many hosts.
-    """
-    paths = rules.c.agree + rules.c.disagree
-    query = select(rules.c.id, rules.c.host, rules.c.lesson, rules.c.agree, rules.c.disagree)
-    query = query.where(paths >= _SETTLED)
-    for name in ("below", "subdomains"):  # fields that have their defaults are not written
-        query = query.where(~rules.c.lesson.contains(f'"{name}":', autoescape=True))
-    found: dict[str, list[tuple[int, int]]] = {}
-    for rule_id, host, fields, agree, disagree in connection.execute(query):
-        family = _rewrite(rule_id, host, fields).family
-        found.setdefault(family, []).append((agree, disagree))
-    return found
-
-
 def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:
-    """Return the rules that a query finds, with their samples."""
-    rows = connection.execute(query).mappings().all()
-    samples = _samples(connection, [row["id"] for row in rows])
-    return [_decode(row, samples.get(row["id"], ())) for row in rows]
-
-
-def _samples(connection: Connection, ids: Iterable[str]) -> dict[str, list[Sample]]:
-    """Return the samples of evidence that are stored for rules, by id."""
-    found: dict[str, list[Sample]] = {}
-    for part in chunks(list(ids)):
-        query = select(evidence.c.rule_id, evidence.c.agrees, evidence.c.url, evidence.c.found)
-        here = query.where(evidence.c.rule_id.in_(part)).order_by(evidence.c.id)
-        for rule, agrees, url, seen in connection.execute(here):
-            found.setdefault(rule, []).append(Sample(bool(agrees), url, seen))
+    """Return the rules that a query finds, with some of their pairs."""
+    found = [_decode(row) for row in connection.execute(query).mappings().all()]
+    ids = [rule.id for rule in found]
+    same, different = (
+        ledger.samples_of(connection, ids, verdict) for verdict in (ledger.SAME, ledger.DIFFERENT)
+    )
+    for rule in found:
+        rule.samples, rule.against = same.get(rule.id, []), different.get(rule.id, [])
     return found
 
 
 def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
-    """Save rules and their samples, without passwords; `add_spared` alone counts fetches."""
-    changed = list(given)
-    if changed:
-        _put(connection.dialect.name).run_many(connection, [_encode(rule) for rule in changed])
-    withdrawn = [
-        {"rule": rule.id, "side": int(sample.agrees), "name": redact(sample.url)}
-        for rule in changed
-        for sample in rule.withdrawn
-    ]
-    if withdrawn:
-        _WITHDRAW.run_many(connection, withdrawn)
-    samples = [
-        {
-            "rule_id": rule.id,
-            "agrees": int(sample.agrees),
-            "url": redact(sample.url),
-            "found": redact(sample.found),
-        }
-        for rule in changed
-        for sample in rule.unsaved
-    ]
-    if samples:
-        connection.execute(insert(evidence), samples)
-    for rule in changed:
-        rule.unsaved.clear()
-        rule.withdrawn.clear()
+    """Save rules, without their pairs; `add_spared` alone counts fetches."""
+    rows = [_encode(rule) for rule in given]
+    if rows:
+        _put(connection.dialect.name).run_many(connection, rows)
 
 
 @cache
@@ -279,13 +197,6 @@ def _put(dialect: str) -> Prepared:
     new = upsert(dialect, rules).inline().values({name: bindparam(name) for name in _COLUMNS})
     later = {name: new.excluded[name] for name in _COLUMNS if name not in {"id", "spared"}}
     return Prepared(new.on_conflict_do_update(index_elements=["id"], set_=later))
-
-
-def delete_candidates(connection: Connection, ids: Collection[str]) -> None:
-    """Delete rules that became candidates without evidence, also those stored on probation."""
-    for part in chunks(list(ids)):
-        connection.execute(_DELETE_EVIDENCE, {"ids": part})
-        connection.execute(_DELETE_RULES, {"ids": part})
 
 
 def set_spared(connection: Connection, numbers: Mapping[str, int]) -> None:

@@ -17,6 +17,7 @@ from canonry.storage.migrations import (
     from_7,
     from_8,
     from_9,
+    from_10,
 )
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
@@ -34,6 +35,7 @@ _STEPS: dict[int, Callable[[Connection, Operations], None]] = {
     7: from_7.upgrade,
     8: from_8.upgrade,
     9: from_9.upgrade,
+    10: from_10.upgrade,
 }
 
 

@@ -45,7 +45,6 @@ _PAST: tuple[tuple[Table, Column[float]], ...] = (
     (rules, rules.c.first_seen),
     (rules, rules.c.last_seen),
     (rules, rules.c.entered_at),
-    (rules, rules.c.verified_at),
 )
 _WAITS: tuple[tuple[Table, Column[float]], ...] = (
     (url_rows, url_rows.c.due),

@@ -29,7 +29,7 @@ from sqlalchemy.sql.ddl import CreateView
 from canonry.storage.sql.tables import figure_tables
 from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
 
-VERSION = 10  # increase it with every change; CONTRIBUTING has the moves
+VERSION = 11  # increase it with every change; CONTRIBUTING has the moves
 
 
 class State(IntEnum):
@@ -190,7 +190,6 @@ pages = Table(
     Column("charset", Text, comment="encoding it was read in, as the Encoding Standard names it"),
     Column("etag", Words, comment="its entity tag, for conditional requests"),
     Column("modified", Words, comment="its Last-Modified, for conditional requests"),
-    Column("sketch", LargeBinary, comment="what its text says, in a few bytes; null: not text"),
     Index("pages_by_digest", "digest"),
     Index("pages_by_time", "fetched_at", "url_id"),
 )
@@ -226,39 +225,61 @@ rules = Table(
     ),
     Column("host", Words, nullable=False, comment="site: host and port, unless it is the default"),
     Column("lesson", Words, nullable=False, comment="family and parameters, as JSON"),
-    Column("state", Text, nullable=False, comment="candidate, probation, active, suspended ..."),
-    Column("agree", Integer, nullable=False, comment="distinct paths that agree"),
-    Column("disagree", Integer, nullable=False, comment="distinct paths that do not"),
-    Column("moved", Integer, nullable=False, comment="of those that agree, how many by redirects"),
-    Column("trial_agree", Integer, nullable=False, comment="since the state was entered"),
-    Column("trial_disagree", Integer, nullable=False, comment="since the state was entered"),
-    Column("reversed", Integer, nullable=False, comment="redirects in the other direction"),
-    Column("hsts", SmallInteger, nullable=False, comment="1: the host asks for https (RFC 6797)"),
+    Column("state", Text, nullable=False, comment="candidate, active, suspended or revoked"),
+    Column("agree", Integer, nullable=False, comment="classes of URLs that are the same"),
+    Column("disagree", Integer, nullable=False, comment="classes that are not"),
+    Column(
+        "moved",
+        Integer,
+        nullable=False,
+        comment="of those that agree, how many by the site's own word",
+    ),
+    Column(
+        "tests",
+        Integer,
+        nullable=False,
+        server_default=text("0"),
+        comment="URLs that were requested although it could hold them",
+    ),
     Column("first_seen", Float, nullable=False, comment="first evidence; seconds since 1970"),
     Column("last_seen", Float, nullable=False, comment="last evidence; seconds since 1970"),
     Column("entered_at", Float, nullable=False, comment="when the state was entered"),
-    Column("verified_at", Float, nullable=False, comment="last verification"),
     Column("spared", BigInteger, nullable=False, comment="URLs that it held, about: for the order"),
-    Column(
-        "held_back",
-        Text,
-        comment="why a rule with evidence enough does not act; null: not known",
-    ),
 )
 Index("rules_by_host", rules.c.host).ddl_if(dialect="sqlite")
 hash_index(Index("rules_by_hash", rules.c.host))
 # Finds those of a state that spare most.
 Index("rules_by_state", rules.c.state, rules.c.spared, rules.c.id)
 
-evidence = Table(
-    "evidence",
+pairs = Table(
+    "pairs",
     metadata,
-    Column("id", RowId, primary_key=True),
-    Column("rule_id", ForeignKey("rules.id"), nullable=False),
-    Column("agrees", SmallInteger, nullable=False, comment="1: for the rule, 0: against it"),
-    Column("url", Words, nullable=False, comment="the identity of a URL ..."),
-    Column("found", Words, nullable=False, comment="... and what it turned out to be"),
-    Index("evidence_by_rule", "rule_id"),
+    Column("rule_id", ForeignKey("rules.id"), primary_key=True),
+    Column("pair", LargeBinary(16), primary_key=True, comment="hash of the two: texts may be long"),
+    Column("first", Words, nullable=False, comment="the identity of a URL ..."),
+    Column("second", Words, nullable=False, comment="... and of another, in their order"),
+    Column("class_url", Words, nullable=False, comment="what the rule makes of them"),
+    Column("verdict", SmallInteger, nullable=False, comment="0: unknown, 1: same, 2: different"),
+    Column(
+        "source",
+        SmallInteger,
+        nullable=False,
+        comment="0: content, 1: the site's own word, 2: mined",
+    ),
+    Column("answers", SmallInteger, nullable=False, comment="of the URL that has fewer"),
+    Column("at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    sqlite_with_rowid=False,
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("url_id", ForeignKey("url_rows.id"), primary_key=True, autoincrement=False),
+    Column("number", SmallInteger, primary_key=True, comment="0: the first answer of the URL"),
+    Column("host_id", ForeignKey("hosts.id"), nullable=False),
+    Column("digest", LargeBinary(16), nullable=False, comment="BLAKE2b-128 of the decoded body"),
+    Column("blocks", LargeBinary, comment="places and texts, 8 bytes each; null: not text"),
+    Index("answers_by_host", "host_id"),
 )
 
 classes = Table(

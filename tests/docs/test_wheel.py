@@ -84,8 +84,8 @@ def test_the_wheel_has_the_add_on_for_scrapy(site: Path, tmp_path: Path) -> None
 def test_the_wheel_has_all_kernels_and_names_them_in_its_sbom(wheel: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     names = (
-        *("canon/pipeline/_kernel", "crawler/content/_sketch", "crawler/batch/_key_set"),
-        *("crawler/documents/_tags", "crawler/learning/_blocks"),
+        *("canon/pipeline/_kernel", "crawler/batch/_key_set"),
+        *("crawler/documents/_tags", "crawler/learn/text/_blocks"),
     )
     kernels = {f"canonry/{name}{suffix}" for name in names}
     binary = {name for name in names_in(wheel) if not name.startswith("canonry-")}

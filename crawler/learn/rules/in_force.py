@@ -17,10 +17,10 @@ from canonry.canon.learned import (
     site_in,
     without_port,
 )
-from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.rules.rewriting import rewrite_many
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
+from canonry.storage.learned.tracked_rule import IN_FORCE
 from canonry.storage.sql.schema import hosts
 
 Changes: TypeAlias = Sequence[tuple[LearnedRule, str, str]]  # rule, before, after

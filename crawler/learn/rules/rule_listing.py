@@ -13,12 +13,10 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 STATE_ORDER: tuple[RuleState, ...] = (
     "active",
     "suspended",
-    "probation",
-    "frozen",
     "revoked",
     "candidate",
 )
-_HARMLESS = frozenset({"probation", "candidate"})  # spare nothing, and nothing went wrong
+_HARMLESS = frozenset({"candidate"})  # spare nothing, and nothing went wrong
 
 
 class ListedRule(NamedTuple):

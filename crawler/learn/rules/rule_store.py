@@ -8,13 +8,13 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy
 from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, RuleState
-from canonry.crawler.learn.life.lifecycle import WITHDRAWN
 from canonry.crawler.learn.rules.in_force import SOURCE, RulesInForce
 from canonry.storage import StoreError
-from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.learned import ledger, rekeying, rule_rows
 from canonry.storage.learned.classes import Rewritten
+from canonry.storage.learned.ledger import StoredPair
 from canonry.storage.learned.rekeying import Rekeyed
-from canonry.storage.learned.tracked_rule import Sample, TrackedRule
+from canonry.storage.learned.tracked_rule import TrackedRule
 
 
 def find(connection: Connection, prefix: str) -> TrackedRule:
@@ -105,7 +105,7 @@ def revoke(
 class Overruled(NamedTuple):
     """What an import says otherwise than a store did."""
 
-    withdrawn: int  # rules that were revoked or frozen, and are not any more
+    withdrawn: int  # rules that were revoked, and are not any more
     deactivated: int  # rules that were active, and are not any more
 
 
@@ -117,14 +117,14 @@ def overruled(
     given = {rule.id: _state_of(rule, trial=trial) for rule in rules}
     for known in rule_rows.with_ids(connection, given):
         after = given[known.id]
-        withdrawn += known.state in WITHDRAWN and after not in WITHDRAWN
+        withdrawn += known.state == "revoked" != after
         deactivated += known.state == "active" and after != "active"
     return Overruled(withdrawn, deactivated)
 
 
 def _state_of(given: LearnedRule, *, trial: bool) -> RuleState:
     """Return the state in which a rule is imported."""
-    return "probation" if trial and given.state == "active" else given.state
+    return "candidate" if trial and given.state == "active" else given.state
 
 
 def import_rules(
@@ -142,29 +142,37 @@ def import_rules(
         rules: in any state.
         canonicalizer: makes identities, without learned rules.
         now: seconds since 1970.
-        trial: put active rules on probation.
+        trial: make active rules candidates.
 
     Raises:
         RulesError: if they form a circle with the rules of the store.
     """
-    imported = [_imported(connection, rule, now, trial=trial) for rule in rules]
+    given = list(rules)
+    known = {rule.rewrite: rule for rule in rule_rows.with_ids(connection, [r.id for r in given])}
+    imported = [_imported(known.get(rule.rewrite), rule, now, trial=trial) for rule in given]
+    rule_rows.put(connection, imported)
+    for rule in given:
+        is_new = rule.rewrite not in known or not known[rule.rewrite].samples
+        ledger.put_pairs(connection, _named_in(rule, now) if is_new else ())
     return put(connection, imported, canonicalizer, now)
 
 
 def _imported(
-    connection: Connection, given: LearnedRule, now: float, *, trial: bool
+    known: TrackedRule | None, given: LearnedRule, now: float, *, trial: bool
 ) -> TrackedRule:
     """Return a rule as it is stored when it is imported."""
-    known = {rule.rewrite: rule for rule in rule_rows.with_prefix(connection, given.id)}
-    rule = known.get(given.rewrite) or TrackedRule(given.rewrite)
+    rule = known or TrackedRule(given.rewrite)
     evidence = given.evidence
     rule.agree, rule.disagree = evidence.agree, evidence.disagree
     rule.first_seen, rule.last_seen = evidence.first_seen or now, evidence.last_seen or now
-    if not rule.samples and not rule.against:
-        rule.unsaved = [
-            Sample(agrees=agrees, url=url, found=found)
-            for agrees, pairs in ((True, evidence.samples), (False, evidence.against))
-            for url, found in pairs
-        ]
     rule.enter(_state_of(given, trial=trial), now)
     return rule
+
+
+def _named_in(rule: LearnedRule, now: float) -> Iterable[StoredPair]:
+    """Yield the pairs of URLs that a rule names as its evidence."""
+    named = ((ledger.SAME, rule.evidence.samples), (ledger.DIFFERENT, rule.evidence.against))
+    for verdict, pairs in named:
+        for url, found in pairs:
+            first, second = sorted((url, found))
+            yield StoredPair(rule.id, first, second, found, verdict, ledger.MINED, 1, now)

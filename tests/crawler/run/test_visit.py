@@ -14,7 +14,7 @@ from canonry.crawler.fetch.bodies.request_time import RequestTime
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker
-from canonry.crawler.learn.questions.probes import Probe
+from canonry.crawler.learn.probes import Probe
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import load
 from canonry.storage import Outcome, Queued, State

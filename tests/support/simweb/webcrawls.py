@@ -74,7 +74,6 @@ def crawl(
     flags = {
         "crawl": {"delay": 0.0, "address_delay": 0.0, "scope": "any"},
         "fetch": {"retries": 0, "allow_private": True},
-        "learn": {"thresholds": str(file)},
     }
     done = asyncio.run(wiring.crawl(web.seeds, store, load(None, flags), notify=notices.append))
     assert done.finished

@@ -1,0 +1,179 @@
+"""The one decision: from the evidence for a rule to its state; and rules for parts of a site. Pure.
+
+A rule acts when enough classes are the same, none is different, and few are unknown. While it acts,
+it is revoked once URLs enough turn out to be other pages.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from canonry.canon.learned import FAMILIES, Rewrite, RuleState
+from canonry.canon.syntax import Parts, query
+from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, tally
+from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.rules.pair_rules import opposite, sections_of
+from canonry.crawler.learn.text.comparison import PageVerdict
+from canonry.storage.learned.tracked_rule import URLPair
+
+_UNKNOWN = 0.15  # of the classes that are the same: so many may be unknown
+_WRONG = 0.01  # of the classes that are the same: more that are different end a rule
+_NAMES_OF_PAGE = 50  # names that are the same, before a parameter selects nothing on one page
+_MOSTLY_SELECT = frozenset(("page", "p", "q", "id", "lang", "sort", "n", "start", "offset", "s"))
+_DROPS = "parameter-anywhere"
+
+_Groups: TypeAlias = dict[Rewrite, dict[URLPair, JudgedPair]]  # by what a rule says of each
+
+
+class Needed(NamedTuple):
+    """How many classes have to be the same before a rule acts."""
+
+    own_word: float  # by the site's own word
+    content: float  # in all
+
+
+def needed_for(rewrite: Rewrite) -> Needed:
+    """Return how much evidence a rule needs, by its family."""
+    if rewrite.family in {"host-alias", "path-prefix"}:
+        return Needed(20, 25)
+    if rewrite.family.startswith("parameter"):
+        return Needed(16, 25) if rewrite.old in _MOSTLY_SELECT else Needed(8, 16)
+    return Needed(8, 12)
+
+
+def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
+    """Decide on the rules of a site whose evidence has changed.
+
+    Yields:
+        The rules whose state changes, with the state before.
+    """
+    for whole in list(site.rules.values()):
+        if not whole.is_undecided:
+            continue
+        whole.is_undecided = False
+        for rule in (whole, *_parts_of(site, whole)):
+            before = rule.state
+            rule.state = _next_state(site, rule)
+            if rule.state != before:
+                yield rule, before
+
+
+def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
+    """Return the state of a rule, by its evidence."""
+    found, needed = rule.tally, needed_for(rule.rewrite)
+    if rule.state == "active":
+        is_wrong = found.refuted > 1 or found.refuted > _WRONG * found.same
+        return "revoked" if is_wrong else "active"
+    unknown = found.undecidable if site.text.varies else found.unknown
+    if rule.state == "revoked" or found.different or unknown > _UNKNOWN * found.same:
+        return rule.state
+    against = site.rules.get(opposite(rule.rewrite))
+    if against is not None and against is not rule and _is_better(against, rule):
+        return rule.state
+    weight = found.weight if rule.rewrite.family != "parameter-of-page" else found.names + 1
+    least = _NAMES_OF_PAGE if rule.rewrite.family == "parameter-of-page" else needed.content
+    return "active" if found.own_word >= needed.own_word or weight >= least else rule.state
+
+
+def _is_better(one: RuleEvidence, other: RuleEvidence) -> bool:
+    """Return True if of two rules that say the opposite, the first is the one to act."""
+    return one.state == "active" or one.tally.own_word > other.tally.own_word
+
+
+def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
+    """Yield the rules that say the same of a part: a section, a value, or one page."""
+    found, said = whole.tally, whole.rewrite
+    if said.below != "/" or said.family == "host-alias" or whole.state == "active":
+        return
+    if found.weight < needed_for(said).own_word and found.names < _NAMES_OF_PAGE:
+        return  # no part can have enough
+    if found.different:
+        yield from _rules_by(site, _where_it_holds(_by_section(whole)))
+    if found.different and said.family == _DROPS:
+        yield from _rules_by(site, _where_it_holds(_by_value(whole)))
+    if said.family == _DROPS and said.old not in _MOSTLY_SELECT and found.names >= _NAMES_OF_PAGE:
+        yield from _rules_by(site, _by_page(whole))
+
+
+def _where_it_holds(groups: _Groups) -> _Groups:
+    """Return groups of evidence, if a rule mostly does not hold where it is contradicted.
+
+    If exceptions are everywhere, a part without one is no better than the others.
+    """
+    tallies = [tally(pairs.values()) for pairs in groups.values()]
+    bad = [found for found in tallies if found.different]
+    is_true = sum(found.different for found in bad) > sum(found.same for found in bad)
+    return groups if is_true else {}
+
+
+def _rules_by(site: LearnedSite, groups: _Groups) -> Iterator[RuleEvidence]:
+    """Yield rules for parts with the evidence of these parts."""
+    for rewrite, pairs in groups.items():
+        if FAMILIES[rewrite.family].check(rewrite):
+            continue
+        rule = site.rules.setdefault(rewrite, RuleEvidence(rewrite))
+        for urls, pair in pairs.items():
+            rule.put(urls, pair)
+        rule.is_undecided = False
+        yield rule
+
+
+def _by_section(whole: RuleEvidence) -> _Groups:
+    """Return rules for the sections of a site."""
+    groups: _Groups = {}
+    for urls, pair in whole.pairs.items():
+        for section in sections_of(Parts.of(pair.key).path):
+            if section != "/":  # what the rule makes of a URL is there
+                said = _in_section(whole.rewrite, section)
+                if said != whole.rewrite:
+                    groups.setdefault(said, {})[urls] = pair
+    return groups
+
+
+def _in_section(said: Rewrite, section: str) -> Rewrite:
+    """Return what a rule says of a section; a directory that is another one has its own there."""
+    if said.family != "path-prefix":
+        return replace(said, below=section)
+    if not section.startswith(said.new) or section == said.new:
+        return said
+    return replace(said, old=said.old + section[len(said.new) :], new=section)
+
+
+def _by_value(whole: RuleEvidence) -> _Groups:
+    """Return rules for values of a parameter that are the same as none, such as ``page=1``."""
+    groups: _Groups = {}
+    name = whole.rewrite.old
+    for urls, pair in whole.pairs.items():
+        here, there = (_fields_of(url, name) for url in urls)
+        field = here[0] | there[0]
+        if len(field) == 1 and len(here[0]) + len(there[0]) == 1 and here[1] == there[1]:
+            beside = tuple(sorted(here[1]))
+            said = replace(
+                whole.rewrite, family="parameter-default", old=next(iter(field)), beside=beside
+            )
+            groups.setdefault(said, {})[urls] = pair
+    return groups
+
+
+def _fields_of(url: str, name: str) -> tuple[set[str], set[str]]:
+    """Return the fields of a URL's query that have a name, and the names of the others."""
+    text = Parts.of(url).query
+    fields = query.fields(text) if text else []
+    own = {field for field in fields if query.name(field) == name}
+    return own, {query.name(field) for field in fields} - {name}
+
+
+def _by_page(whole: RuleEvidence) -> _Groups:
+    """Return rules for single pages that have many names which are the same."""
+    groups: dict[str, dict[URLPair, JudgedPair]] = {}
+    for urls, pair in whole.pairs.items():
+        groups.setdefault(pair.key, {})[urls] = pair
+    found = {}
+    for key, pairs in groups.items():
+        same = sum(pair.verdict is PageVerdict.SAME for pair in pairs.values())
+        if same >= _NAMES_OF_PAGE:
+            parts = Parts.of(key)
+            page = parts.path + (f"?{parts.query}" if parts.query else "")
+            found[replace(whole.rewrite, family="parameter-of-page", new=page)] = pairs
+    return found

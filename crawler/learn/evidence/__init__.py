@@ -1,1 +1,0 @@
-"""Evidence: what facts say for rules, and against them."""

@@ -1,1 +1,0 @@
-"""Inference: which rules would explain that two URLs are the same page."""

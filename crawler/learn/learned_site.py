@@ -1,0 +1,318 @@
+"""One site: its answers become pairs, and pairs become evidence for rules. Pure.
+
+A site is a host with ``www.`` before its name and without. It knows neither the store nor the
+clock: who owns it asks the URLs that it wants to be asked.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from canonry.canon.learned import FAMILIES, Rewrite, act
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, pair_of
+from canonry.crawler.learn.rules.pair_rules import opposite, rules_between
+from canonry.crawler.learn.site_pages import PARTNERS, SitePage, SitePages
+from canonry.crawler.learn.text.comparison import (
+    MOST_ANSWERS,
+    PageAnswer,
+    PageComparison,
+    PageVerdict,
+    compare,
+)
+from canonry.crawler.learn.text.site_text import SiteText
+from canonry.storage.learned.ledger import CONTENT, OWN_WORD
+from canonry.storage.learned.tracked_rule import URLPair
+
+_OF_A_CLASS, _OF_ONE_CLASS = 5, 60  # pairs; of one where a rule has no others
+_FEW_CLASSES = 2
+_HOLDS = 3  # classes that are the same and none that differs: then other rules may be blamed
+_NOTED = 64  # queued URLs that would decide a rule
+_TO_DECIDE = 16  # classes that are not known to be the same, beyond those that are
+_MOST_RULES = 300  # that are looked at
+_MOST_LED = 20_000  # URLs that lead to one that has not answered yet
+_ENOUGH_AGAINST = 6  # classes that differ, before no more of them are looked for
+
+# All that are proposed here. Rules of other families come from people, lists and earlier versions.
+_PROPOSED = frozenset(
+    (
+        *("scheme-upgrade", "www", "host-alias", "path-prefix", "trailing-slash", "double-slash"),
+        *("letter-case", "index-file", "session-segment", "path-parameter", "parameter-order"),
+        *("parameter-anywhere", "parameter-default", "parameter-of-page"),
+    )
+)
+
+
+class _Led(NamedTuple):
+    """A URL that leads to another, which has not answered yet."""
+
+    source: str
+    rules: tuple[Rewrite, ...]
+
+
+class LearnedSite:
+    """What is known of a site."""
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self.text = SiteText()
+        self.pages = SitePages(self.text)
+        self.rules: dict[Rewrite, RuleEvidence] = {}
+        self.answers = 0
+        self.extra = 0  # requests for learning alone
+        self._led: dict[str, list[_Led]] = {}  # by the target
+        self._pairs: dict[URLPair, tuple[Rewrite, ...]] = {}
+        self._sizes: dict[str, int] = {}  # pairs of a class
+        self._open: dict[str, set[URLPair]] = {}  # pairs that more answers may change, by URL
+        self._changes = 0
+        self._moving: list[Rewrite] = []
+        self._noted: set[str] = set()
+        self.decisive: dict[Rewrite, deque[str]] = {}  # queued URLs that would decide a rule
+
+    def restore(self, rules: Iterable[RuleEvidence]) -> None:
+        """Take up rules with their pairs where they were left; the pages are known already.
+
+        Pairs that more answers may change are judged again.
+        """
+        for rule in rules:
+            self.rules[rule.rewrite] = rule
+            if FAMILIES[rule.rewrite.family].can_chain or rule.rewrite.family not in _PROPOSED:
+                self._moving.append(rule.rewrite)
+            for pair, judged in rule.pairs.items():
+                self._pairs.setdefault(pair, ())
+                self._sizes[judged.key] = self._sizes.get(judged.key, 0) + 1
+        for rule in list(self.rules.values()):
+            for pair, judged in list(rule.pairs.items()):
+                is_open = not (judged.own_word or judged.verdict is PageVerdict.SAME)
+                if is_open and not judged.is_final and all(one in self.pages for one in pair):
+                    self._judge(pair)
+
+    def led(self, source: str, target: str) -> None:
+        """Note that a URL was seen to lead to another by the site's own word."""
+        if source in self.pages:
+            self._lead(source, target)
+
+    def found(self, identity: str, row: int) -> None:
+        """Note a URL that was found, and waits in the queue."""
+        self.pages.found(identity, row)
+
+    def page(self, identity: str, row: int, answer: PageAnswer, canonical: str | None) -> None:
+        """Note a page that answered with 200.
+
+        Args:
+            identity: of its URL.
+            row: of its URL in the store; 0: not known.
+            answer: what it said.
+            canonical: the identity that it names as canonical.
+        """
+        self.answers += 1
+        known = self.pages.answered(identity, row)
+        known.is_page, known.is_gone, known.names = True, False, canonical
+        self.pages.add_answer(identity, known, answer)
+        for led in self._led.pop(identity, ()):
+            self._confirm(led.source, identity, led.rules)
+        for pair in list(self._open.pop(identity, ())):
+            self._judge(pair)
+        self._meet(identity, known)
+        if canonical not in {None, identity}:
+            self._lead(identity, str(canonical))
+        self.pages.trim(self._open.keys())
+
+    def gone(self, identity: str, row: int) -> None:
+        """Note a URL that answered 404 or 410."""
+        self.answers += 1
+        known = self.pages.answered(identity, row)
+        known.is_page, known.is_gone = False, True
+        self._led.pop(identity, None)
+        self._meet(identity, known)
+
+    def moved(self, identity: str, row: int, target: str) -> None:
+        """Note a permanent redirect.
+
+        Where no rules explain it, it contradicts those that say that the URL is another page.
+        """
+        self.answers += 1
+        known = self.pages.answered(identity, row)
+        explained = self._lead(identity, target)
+        for led in self._led.pop(identity, ()):  # what leads here leads there
+            self._lead(led.source, target)
+        there = Parts.of(target)
+        for rule in () if explained else list(self.rules.values()):
+            after = act(rule.rewrite, known.parts)
+            is_elsewhere = after is not known.parts and act(rule.rewrite, there) != after
+            if is_elsewhere and str(after) in self.pages:
+                rule.put(pair_of(identity, target), JudgedPair(str(after), PageVerdict.DIFFERENT))
+
+    def judge_again(self) -> None:
+        """Judge the pairs that are open, if more is known of what changes by itself."""
+        if self._changes != self.text.changes:
+            self._changes = self.text.changes
+            for pair in {pair for pairs in self._open.values() for pair in pairs}:
+                self._judge(pair)
+
+    def rule(self, rewrite: Rewrite) -> RuleEvidence:
+        """Return the evidence for a rule; equal content says nothing about a direction."""
+        found = self.rules.get(rewrite)
+        if found is None:
+            found = RuleEvidence(rewrite)
+            if len(self.rules) >= _MOST_RULES:  # as where each link has a new parameter
+                return found
+            self.rules[rewrite] = found
+            if FAMILIES[rewrite.family].can_chain:  # a directory or a host is another one
+                self._moving.append(rewrite)
+            against = self.rules.get(opposite(rewrite))
+            if against is not None and against is not found:
+                found.take_compared(against)
+        return found
+
+    def _meet(self, identity: str, known: SitePage) -> None:
+        """Compare a URL with those that may be the same page."""
+        met = 0
+        moved = dict(self._moved_to(known))
+        for other in (*moved, *self.pages.partners(identity)):
+            there = self.pages[other]
+            if not there.has_answered:
+                self._note_queued(known, other)
+                continue
+            if met >= 2 * PARTNERS:
+                break
+            pair = pair_of(identity, other)
+            if pair not in self._pairs:
+                rules = rules_between(known.parts, there.parts)
+                if other in moved and moved[other] not in rules:
+                    rules = (moved[other],)
+                if not rules or any(map(self._selects, rules)) or self._is_full(pair, rules):
+                    continue
+                self._pairs[pair] = rules
+            met += self._judge(pair)
+
+    def _moved_to(self, known: SitePage) -> Iterator[tuple[str, Rewrite]]:
+        """Yield what rules make of a URL that does not look like what they make of it."""
+        for rewrite in self._moving:
+            after = act(rewrite, known.parts)
+            if after is not known.parts and (moved := str(after)) in self.pages:
+                yield moved, rewrite
+
+    def _note_queued(self, known: SitePage, other: str) -> None:
+        """Note a queued URL whose answer would decide a rule, as its other name has answered."""
+        if self.pages.is_queued(other) and other not in self._noted:
+            self._noted.add(other)
+            rules = rules_between(known.parts, self.pages[other].parts)
+            for rule in self._to_decide(rules):
+                self.decisive.setdefault(rule.rewrite, deque(maxlen=_NOTED)).append(other)
+
+    def _selects(self, rewrite: Rewrite) -> bool:
+        """Return True if a rule is known not to hold, or enough pairs of it are to be decided."""
+        rule = self.rules.get(rewrite)
+        if rule is None:
+            return False
+        found = rule.tally
+        is_wrong = found.different > _ENOUGH_AGAINST + found.same / 4
+        return is_wrong or found.unknown + found.different >= _TO_DECIDE + found.same
+
+    def _is_full(self, pair: URLPair, rules: tuple[Rewrite, ...]) -> bool:
+        """Return True if a class has pairs enough: each further one is only a name more."""
+        key = self._class_of(pair, rules)
+        size = self._sizes[key] = self._sizes.get(key, 0) + 1
+        few = all(self.rule(rewrite).tally.same <= _FEW_CLASSES for rewrite in rules)
+        return size > (_OF_ONE_CLASS if few else _OF_A_CLASS)
+
+    def _class_of(self, pair: URLPair, rules: Iterable[Rewrite]) -> str:
+        """Return what rules make of a pair."""
+        parts = self.pages[pair[0]].parts
+        for rewrite in rules:
+            parts = act(rewrite, parts)
+        return str(parts)
+
+    def _judge(self, pair: URLPair) -> bool:
+        """Judge a pair; return True if its URLs could be compared."""
+        one, other = (self.pages[identity] for identity in pair)
+        rules = self._pairs[pair] or rules_between(one.parts, other.parts)
+        if one.is_gone or other.is_gone:
+            if one.is_gone is not other.is_gone:
+                self._count(pair, rules, PageComparison(PageVerdict.DIFFERENT), MOST_ANSWERS)
+            return True
+        if not (one.is_page and other.is_page):  # one of them leads elsewhere
+            return False
+        answers = min(len(one.answers), len(other.answers))
+        if answers:
+            found = compare(one.answers, other.answers, self.text)
+            self._count(pair, rules, found, answers)
+        else:  # they were forgotten
+            found = PageComparison(PageVerdict.UNKNOWN, not one.answers, not other.answers)
+        if (
+            found.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS
+        ):  # asked if it surprises
+            first = len(one.answers) <= len(other.answers)
+            found = found._replace(ask_first=first, ask_second=not first)
+        is_open = found.ask_first or found.ask_second
+        for rule in self._to_decide(rules):
+            rule.open.pop(pair, None)
+            if is_open:
+                rule.open[pair] = found
+        if is_open or found.verdict is PageVerdict.UNKNOWN:
+            for identity in pair:
+                self._open.setdefault(identity, set()).add(pair)
+        return bool(answers)
+
+    def _count(
+        self, pair: URLPair, rules: tuple[Rewrite, ...], found: PageComparison, answers: int
+    ) -> None:
+        """Count a pair for the rules that make it one page.
+
+        If it is the same, all of them hold. If it is not, one of them does not: it counts against
+        that one alone of which it is not known that it holds.
+        """
+        same = found.verdict is PageVerdict.SAME
+        counted = JudgedPair(self._class_of(pair, rules), found.verdict, CONTENT, answers)
+        for rule in self._both_ways(rules) if same else self._to_decide(rules):
+            rule.put(pair, counted, found.share)
+
+    def _to_decide(self, rules: tuple[Rewrite, ...]) -> Iterator[RuleEvidence]:
+        """Yield the rules on which a pair could decide: of several, one that is open alone."""
+        if len(rules) > 1:
+            rules = tuple(rewrite for rewrite in rules if not self._holds(rewrite))
+        if len(rules) == 1:
+            yield from self._both_ways(rules)
+
+    def _both_ways(self, rules: Iterable[Rewrite]) -> Iterator[RuleEvidence]:
+        """Yield rules, and those that say the opposite, if there are any."""
+        for rewrite in rules:
+            yield self.rule(rewrite)
+            against = opposite(rewrite)
+            if against != rewrite and against in self.rules:
+                yield self.rules[against]
+
+    def _holds(self, rewrite: Rewrite) -> bool:
+        """Return True if a rule seems to hold, or does."""
+        rule = self.rule(rewrite)
+        return rule.state == "active" or (rule.tally.same >= _HOLDS and not rule.tally.different)
+
+    def _lead(self, source: str, target: str) -> bool:
+        """Note that a URL leads to another by the site's own word; return True if rules say so."""
+        rules = rules_between(Parts.of(source), Parts.of(target), led=True)
+        if not rules:
+            return False
+        if not self.pages.has_answered(target):
+            if target in self._led or len(self._led) < _MOST_LED:
+                self._led.setdefault(target, []).append(_Led(source, rules))
+        elif not self.pages[target].is_gone:
+            self._confirm(source, target, rules)
+        return True
+
+    def _confirm(self, source: str, target: str, rules: tuple[Rewrite, ...]) -> None:
+        """Count the site's own word: the target is a page, and no other by its own word."""
+        there, here = self.pages[target], self.pages.get(source)
+        if there.names not in {None, target}:
+            return
+        if here is not None and here.answers and there.answers:
+            found = compare(here.answers, there.answers, self.text)
+            if found.verdict is PageVerdict.DIFFERENT:
+                return
+        open_ones = [rewrite for rewrite in rules if not self._holds(rewrite)]
+        pair = pair_of(source, target)
+        for rewrite in open_ones if len(open_ones) == 1 else rules:
+            self.rule(rewrite).put(pair, JudgedPair(target, PageVerdict.SAME, OWN_WORD))
+            against = self.rules.get(opposite(rewrite))
+            if against is not None and against.rewrite != rewrite:
+                against.put(pair, JudgedPair(target, PageVerdict.DIFFERENT))

@@ -1,0 +1,109 @@
+"""What is requested so that rules are decided, and how often: the one policy of tests. Pure.
+
+Before a rule acts, pairs that could decide it are asked. While it acts, some of the URLs that it
+would hold are fetched all the same. A site has one budget for requests that are for learning alone.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from canonry.canon.learned import Rewrite
+from canonry.crawler.learn.decision import needed_for
+from canonry.crawler.learn.evidence import RuleEvidence
+from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageVerdict
+from canonry.storage.learned.tracked_rule import URLPair
+
+_BASE, _SHARE = 40, 0.06  # requests for learning alone: so many, and of a site's answers
+_FOR_TESTS = 0.2  # of these, for one active rule
+_FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
+_ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
+_DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
+_FIRST_TESTS, _OFTEN, _SELDOM = 6, 20, 8  # tests of a rule; per cent of URLs, then and later
+_TESTS, _TESTS_SHARE = 4, 0.06  # tests of a rule: so many, and of a site's URLs
+
+
+class RequestPolicy:
+    """What is asked of one site."""
+
+    def __init__(self, site: LearnedSite) -> None:
+        """Bind the site."""
+        self._site = site
+
+    def questions(self) -> Iterator[str]:
+        """Yield URLs to ask again, within the budget."""
+        budget = _BASE + int(_SHARE * self._site.answers)
+        for rule in self._site.rules.values():
+            is_tested = rule.state == "active" and not rule.tally.different
+            if rule.open and not (is_tested and rule.extra >= _FOR_TESTS * budget):
+                for identity in self._of_rule(rule):
+                    if self._site.extra >= budget:
+                        return
+                    known = self._site.pages[identity]
+                    known.requested += 1
+                    known.is_awaited = True
+                    self._site.extra += 1
+                    rule.extra += is_tested
+                    yield identity
+
+    def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
+        """Yield URLs whose next answers may decide a rule; first those that need the fewest."""
+        found = rule.tally
+        is_doubted = found.different > 1 + _DOUBTED * found.same
+        if rule.state == "revoked":
+            return
+        if rule.state == "candidate" and (is_doubted or found.same > _ENOUGH):
+            return
+        wanted = PageVerdict.DIFFERENT if found.different else PageVerdict.UNKNOWN
+        pairs = [pair for pair, compared in rule.open.items() if compared.verdict is wanted]
+        pairs.sort(key=self._missing)
+        for pair in pairs[: _AT_ONCE if found.same else _FIRST_PAIRS]:
+            compared = rule.open[pair]
+            asked = zip(pair, (compared.ask_first, compared.ask_second), strict=True)
+            for identity, is_asked in asked:
+                known = self._site.pages[identity]
+                if is_asked and not known.is_awaited and known.requested < MOST_ANSWERS:
+                    yield identity
+
+    def _missing(self, pair: URLPair) -> int:
+        """Return what puts the pairs first that have the most answers."""
+        return -sum(len(self._site.pages[identity].answers) for identity in pair)
+
+    def to_ask_first(self) -> Iterator[int]:
+        """Yield the rows of queued URLs that form pairs with others, for rules that are open."""
+        for rewrite, noted in self._site.decisive.items():
+            rule = self._site.rule(rewrite)
+            wanted = _first(rule)
+            while noted and wanted > 0:
+                identity = noted.pop()
+                if self._site.pages.is_queued(identity):
+                    wanted -= 1
+                    rule.asked_first += 1
+                    yield self._site.pages[identity].row
+
+    def is_test(self, identity: str, rewrites: Iterable[Rewrite]) -> bool:
+        """Return True if a URL is fetched although rules could hold it; count it as their test."""
+        chosen = False
+        for rewrite in rewrites:
+            rule = self._site.rules.get(rewrite)
+            if rule is None:
+                continue
+            most = _TESTS + _TESTS_SHARE * max(2 * rule.tally.same, len(self._site.pages))
+            share = _OFTEN if rule.tests < _FIRST_TESTS else _SELDOM
+            if rule.tests < most and _per_cent(identity) < share:
+                rule.tests += 1
+                chosen = True
+        return chosen
+
+
+def _first(rule: RuleEvidence) -> int:
+    """Return how many more queued URLs are to be asked first for a rule."""
+    if rule.state != "candidate" or rule.tally.different or rule.rewrite.below != "/":
+        return 0
+    content = int(needed_for(rule.rewrite).content)
+    return (2 * content if rule.tally.same else 8) - rule.asked_first
+
+
+def _per_cent(identity: str) -> int:
+    """Return a number below 100 that a URL always has."""
+    return int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=4).digest()) % 100

@@ -1,0 +1,297 @@
+"""Infer from two URLs that were found equal which rewrites would explain it, if any."""
+
+import re
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from itertools import combinations
+
+from canonry.canon.learned import (
+    FAMILIES,
+    INDEX_FILE,
+    SESSION_SEGMENT,
+    Rewrite,
+    act,
+    is_host_name,
+    is_site,
+    site_of,
+)
+from canonry.canon.syntax import Parts, query
+from canonry.crawler.admission.scope import registrable
+from canonry.crawler.learn.rules.loose_forms import loose_path
+
+# Segments and labels that say who may see a page, or in which language. A redirect to one says
+# nothing about which URLs are equal: tomorrow, or from another country, it leads elsewhere.
+_WALL = re.compile(
+    r"log-?in|sign-?in|log-?on|auth|oauth2?|sso|saml|accounts?|consent|cookies?|gdpr|privacy-wall|"
+    r"captcha|challenge|verify|register|subscribe|paywall|maintenance|error|404|status|unavailable",
+    re.IGNORECASE,
+)
+_MOST_PARAMETERS = 3  # in a path: of more, none is looked at
+_LOCALE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{2}|[a-z]{4}|[0-9]{3}))?", re.IGNORECASE)
+
+
+def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
+    """Return the rewrites that together turn the source into the target.
+
+    Args:
+        source: an identity that led to another, by redirect or by ``rel=canonical``.
+        target: the identity that it led to.
+
+    Returns:
+        Rewrites for the source's site, in the order in which they run; empty if both are equal, or
+        if no rewrites explain everything that differs.
+    """
+    site = site_of(source)
+    if not (is_site(site) and is_site(site_of(target))):
+        return ()
+    found: list[Rewrite] = []
+    if source.scheme != target.scheme:
+        if source.scheme != "http" or not is_host_name(site):
+            return ()
+        found.append(Rewrite(site, "scheme-upgrade"))
+    for read in (_of_paths, _of_queries, _of_hosts):
+        rewrites = read(source, target)
+        if rewrites is None:
+            return ()
+        found += rewrites
+    if {"host-alias", "path-prefix"} <= {rewrite.family for rewrite in found}:
+        return ()  # only file names match: a file of the same name elsewhere is no proof
+    return tuple(found)
+
+
+def _of_hosts(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrites that explain different hosts; None if none do."""
+    old, new = site_of(source), site_of(target)
+    if old == new:
+        return []
+    if not (is_host_name(old) and is_host_name(new)):
+        return None
+    if new == f"www.{old}" or old == f"www.{new}":
+        return [Rewrite(old, "www", new=new)]
+    if _WALL.fullmatch(new.partition(".")[0]) or _is_elsewhere(old, new):
+        return None
+    return [Rewrite(old, "host-alias", new=new)]
+
+
+def _is_elsewhere(old: str, new: str) -> bool:
+    """Return True if two host names look like one site for two countries or languages.
+
+    That is one name under the suffixes of two countries, or with an added label for a language.
+    """
+    here, there = old.split("."), new.split(".")
+    if _LOCALE.fullmatch(there[0]) and there[1:] in (here, here[1:]):  # example.com, de.example.com
+        return True
+    if _LOCALE.fullmatch(here[0]) and here[1:] in (there, there[1:]):
+        return True
+    one, other = registrable(old), registrable(new)
+    by_country = len(here[-1]) == 2 or len(there[-1]) == 2  # noqa: PLR2004 - ISO 3166's letters
+    return one != other and by_country and one.partition(".")[0] == other.partition(".")[0]
+
+
+def _of_paths(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrites that explain different paths; None if none do."""
+    if source.path == target.path:
+        return []
+    site = site_of(source)
+    if loose_path(source.path) != loose_path(target.path):
+        return _prefix(source, target) or _tidied_prefix(source, target)
+    options = [*_path_parameters(source, target)]
+    if "//" in source.path or options:  # without a parameter, a segment may be empty
+        options.append(Rewrite(site, "double-slash"))
+    options += _index_file(source)
+    if source.path != source.path.lower():
+        options.append(Rewrite(site, "letter-case"))
+    ends = ("slash",) if target.path.endswith("/") else ("bare", "file")
+    options += [Rewrite(site, "trailing-slash", new=end) for end in ends]
+    for size in (1, 2, 3):
+        for chosen in combinations(options, size):
+            parts = source
+            for rewrite in chosen:
+                after = FAMILIES[rewrite.family].apply(parts, rewrite)
+                if after is parts:
+                    break
+                parts = after
+            else:
+                if parts.path == target.path:
+                    return list(chosen)
+    return _prefix(source, target)
+
+
+def _path_parameters(source: Parts, target: Parts) -> Iterator[Rewrite]:
+    """Yield the rewrites that drop the parameters and sessions which only the source's path has."""
+    if SESSION_SEGMENT.search(source.path):
+        yield Rewrite(site_of(source), "session-segment")
+    if ";" in source.path:
+        for name in sorted(_names_in(source.path) - _names_in(target.path))[:_MOST_PARAMETERS]:
+            yield Rewrite(site_of(source), "path-parameter", old=name)
+
+
+def _names_in(path: str) -> set[str]:
+    """Return the names of the parameters in a path's segments (RFC 3986 section 3.3)."""
+    return {query.name(one) for segment in path.split("/") for one in segment.split(";")[1:]} - {""}
+
+
+def _index_file(source: Parts) -> Iterator[Rewrite]:
+    """Yield the rewrite for a default document, if a path ends with its name, or parameters."""
+    name = source.path.rpartition("/")[2].partition(";")[0]
+    if source.query is None and INDEX_FILE.fullmatch(name):
+        yield Rewrite(site_of(source), "index-file", old=name)
+
+
+def _prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrite for a moved directory, if the paths end alike."""
+    old, new = source.path.split("/"), target.path.split("/")
+    same = 0
+    while same < min(len(old), len(new)) - 1 and old[-1 - same] == new[-1 - same]:
+        same += 1
+    if not same or not any(old[-same:]):
+        return None
+    old, new = old[1:-same], new[1:-same]
+    if any(";" in segment for segment in (*old, *new)):
+        return None  # parameters of a path are no directories
+    if _without_locale(old) == _without_locale(new) or any(map(_WALL.fullmatch, new)):
+        return None
+    rewrite = Rewrite(site_of(source), "path-prefix", old=_directory(old), new=_directory(new))
+    return None if FAMILIES["path-prefix"].check(rewrite) else [rewrite]
+
+
+def _tidied_prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrites for a moved directory, if the source has other flaws, too."""
+    slashes, parts = Rewrite(site_of(source), "double-slash"), source
+    found = [slashes] if (parts := act(slashes, source)) is not source else []
+    prefix = _prefix(parts, target) if found else None
+    for index in _index_file(source) if prefix is None else ():
+        prefix = _prefix(act(index, parts), target)
+        prefix = None if prefix is None else [*prefix, index]
+    return None if prefix is None else found + prefix
+
+
+def _without_locale(segments: list[str]) -> list[str]:
+    return [segment for segment in segments if not _LOCALE.fullmatch(segment)]
+
+
+def _directory(segments: list[str]) -> str:
+    return "".join(f"/{segment}" for segment in segments) + "/"
+
+
+def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
+    """Return the rewrites that explain different queries; None if none do."""
+    if source.query == target.query:
+        return []
+    names = query.names(source.query) if source.query else ()
+    left = query.names(target.query) if target.query else ()
+    dropped = set(names).difference(left)
+    if (not dropped and len(names) != len(left)) or not set(names).issuperset(left):
+        return None
+    old = query.fields(source.query) if source.query else []
+    new = query.fields(target.query) if target.query else []
+    if not dropped:
+        ordered = old != new == sorted(old, key=query.name)
+        return [Rewrite(site_of(source), "parameter-order")] if ordered else None
+    kept = [field for field, name in zip(old, names, strict=True) if name not in dropped]
+    beside = tuple(sorted({*names} - dropped))
+    rewrite = _irrelevant(site_of(source), tuple(sorted(dropped)), beside)
+    if rewrite is None or ("&".join(kept) or None) == target.query:
+        return None if rewrite is None else [rewrite]
+    if not kept or new != sorted(kept, key=query.name):
+        return None
+    return [rewrite, Rewrite(site_of(source), "parameter-order")]
+
+
+@lru_cache(maxsize=4096)  # the pages of a site show the same few, again and again
+def _irrelevant(site: str, names: tuple[str, ...], beside: tuple[str, ...]) -> Rewrite | None:
+    """Return the rewrite that drops parameters; None if their names are not allowed.
+
+    Several that are dropped together have only shown that together they select nothing.
+
+    Args:
+        site: of a URL that has them.
+        names: of the parameters, sorted.
+        beside: the names of all others, sorted.
+    """
+    rewrite = Rewrite(site, family_for(names), old="&".join(names), beside=beside)
+    return None if FAMILIES[rewrite.family].check(rewrite) else rewrite
+
+
+def family_for(names: Collection[str]) -> str:
+    """Return the family of a rule that drops one parameter, or several together."""
+    return "parameter-irrelevant" if len(names) == 1 else "parameter-group"
+
+
+def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
+    """Return the rewrites that explain why two URLs have the same content, in either order.
+
+    Of the two directions, the one that makes URLs shorter is preferred. If the URLs differ only in
+    the values of parameters, these select nothing.
+    """
+    first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
+    if one[:5] == other[:5] and one.fragment == other.fragment:  # on some sites, nearly all pages
+        return _between_queries(first, second) if is_site(site_of(one)) else ()
+    found = _differing_path_parameter(first, second)
+    return found or rewrites_from(first, second) or rewrites_from(second, first)
+
+
+def _between_queries(first: Parts, second: Parts) -> tuple[Rewrite, ...]:
+    """Return what `rewrites_between` does, for URLs that differ in their queries alone."""
+    found = _differing_value(first, second)
+    if not found and _differ_in_order(first, second):
+        return (Rewrite(site_of(first), "parameter-order"),)
+    return found or tuple(_of_queries(first, second) or _of_queries(second, first) or ())
+
+
+def _differ_in_order(one: Parts, other: Parts) -> bool:
+    """Return True if queries have the same fields in another order; neither need be sorted."""
+    here, there = one.query or "", other.query or ""
+    if here == there or len(here) != len(there):
+        return False
+    in_order = sorted(query.fields(here), key=query.name)
+    return in_order == sorted(query.fields(there), key=query.name)
+
+
+def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
+    """Return the rewrite that drops parameters, if queries differ only in their values."""
+    if not (one.query and other.query):
+        return ()
+    names = query.names(one.query)
+    if names != query.names(other.query):
+        return ()
+    fields = zip(names, query.fields(one.query), query.fields(other.query), strict=True)
+    differ = {name for name, here, there in fields if here != there}
+    if not differ:
+        return ()
+    rewrite = _irrelevant(site_of(one), tuple(sorted(differ)), tuple(sorted({*names} - differ)))
+    return () if rewrite is None else (rewrite,)
+
+
+def rewrite_across(one: Parts, other: Parts) -> Rewrite | None:
+    """Return the rewrite that drops all parameters in which two URLs differ; None if that is one.
+
+    It makes the URLs equal also if each of them has parameters that the other one lacks. It has
+    only shown that these select nothing together.
+    """
+    site = site_of(one)
+    if not (one.query and other.query and is_site(site)):
+        return None
+    if one._replace(query=other.query) != other:
+        return None
+    here, there = query.fields(one.query), query.fields(other.query)
+    differ = {query.name(field) for field in {*here} ^ {*there}}
+    if len(differ) < 2:  # noqa: PLR2004 - it has a rule of its own
+        return None
+    beside = tuple(sorted({*map(query.name, (*here, *there))} - differ))
+    return _irrelevant(site, tuple(sorted(differ)), beside)
+
+
+def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
+    """Return the rewrite that drops a parameter of the path, if only its value differs."""
+    if one._replace(path=other.path) != other or not is_site(site_of(one)):
+        return ()
+    if SESSION_SEGMENT.search(one.path):
+        rewrite = Rewrite(site_of(one), "session-segment")
+        if act(rewrite, one) == act(rewrite, other) != one:
+            return (rewrite,)
+    for name in sorted(_names_in(one.path) & _names_in(other.path)) if ";" in one.path else ():
+        rewrite = Rewrite(site_of(one), "path-parameter", old=name)
+        if act(rewrite, one) == act(rewrite, other) != one:
+            return (rewrite,)
+    return ()

@@ -1,0 +1,180 @@
+"""The URLs of a site and what they answered, and which of them may be one page. Pure."""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.rules.loose_forms import loose_forms, loose_name
+from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageAnswer
+from canonry.crawler.learn.text.site_text import SiteText
+
+_MOST = 20_000  # URLs of a site that are remembered
+_MOST_BYTES = 2_000_000  # of the blocks of a site that are kept
+_BYTES_OF_URL = 1_000  # about; without its blocks
+PARTNERS = 4  # URLs with which a URL is compared, of those that meet it under one form
+_SIGNED = 8  # URLs that share what their pages say
+
+
+@dataclass(slots=True)
+class SitePage:
+    """A URL of a site, by its identity, and what it answered."""
+
+    row: int  # in the store; 0: not known
+    parts: Parts
+    answers: list[PageAnswer] = field(default_factory=list)
+    has_answered: bool = False
+    is_page: bool = False  # 200
+    is_gone: bool = False  # 404 or 410
+    names: str | None = None  # as canonical
+    requested: int = 0  # again, for learning alone
+    is_awaited: bool = False  # it was requested again, and has not answered yet
+    signs: frozenset[int] = frozenset()  # under which it is filed by what it says
+
+
+class SitePages:
+    """The URLs of a site; those that one rule, or a few, could make one page meet here.
+
+    Attributes:
+        unsaved: URLs with answers that the store does not have yet.
+        forgotten: rows whose answers are not kept any more.
+    """
+
+    def __init__(self, text: SiteText) -> None:
+        """Start with none.
+
+        Args:
+            text: what is known about the text of the site.
+        """
+        self._text = text
+        self._pages: OrderedDict[str, SitePage] = OrderedDict()
+        self._queued: set[str] = set()
+        self._forms: dict[int, list[str]] = {}  # by loose form
+        self._signed: dict[int, list[str]] = {}  # by what pages say
+        self._bytes = 0
+        self.unsaved: dict[str, None] = {}
+        self.forgotten: list[int] = []
+
+    def __getitem__(self, identity: str) -> SitePage:
+        """Return a URL that is known."""
+        return self._pages[identity]
+
+    def __contains__(self, identity: str) -> bool:
+        """Return True if a URL is known."""
+        return identity in self._pages
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the URLs, those last that have answered last."""
+        return iter(self._pages)
+
+    def __len__(self) -> int:
+        """Return how many URLs are known."""
+        return len(self._pages)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory they take."""
+        return self._bytes + _BYTES_OF_URL * len(self._pages)
+
+    def get(self, identity: str) -> SitePage | None:
+        """Return a URL; None if it is not known."""
+        return self._pages.get(identity)
+
+    def has_answered(self, identity: str) -> bool:
+        """Return True if a URL is known to have answered."""
+        known = self._pages.get(identity)
+        return known is not None and known.has_answered
+
+    def found(self, identity: str, row: int) -> None:
+        """Note a URL that was found, and waits in the queue."""
+        if identity not in self._pages and len(self._pages) < _MOST:
+            self._add(identity, row)
+            self._queued.add(identity)
+
+    def answered(self, identity: str, row: int) -> SitePage:
+        """Return a URL that has answered, or leads elsewhere."""
+        known = self._pages.get(identity) or self._add(identity, row)
+        known.row = row or known.row
+        known.has_answered = True
+        known.is_awaited = False
+        self._queued.discard(identity)
+        self._pages.move_to_end(identity)
+        return known
+
+    def is_queued(self, identity: str) -> bool:
+        """Return True if a URL waits in the queue, as far as is known."""
+        return identity in self._queued
+
+    def add_answer(self, identity: str, known: SitePage, answer: PageAnswer) -> None:
+        """Add what a page answered, and learn what changes there by itself."""
+        before = known.answers[-1] if known.answers else None
+        if len(known.answers) < MOST_ANSWERS:
+            known.answers.append(answer)
+            self._bytes += len(answer.encoded or b"")
+            self.unsaved[identity] = None
+        if answer.encoded is None:
+            return
+        if before is None:
+            self._text.add_page(_hash(known.parts.path.lower().rstrip("/")), answer.blocks)
+            known.signs = known.signs or self._signs_of(known, answer)
+            for sign in known.signs:
+                signed = self._signed.setdefault(sign, [])
+                if len(signed) < _SIGNED and identity not in signed:
+                    signed.append(identity)
+        elif before.encoded is not None:
+            self._text.add_repeat(before.blocks, answer.blocks)
+
+    def partners(self, identity: str) -> list[str]:
+        """Return URLs that may be the same page, first those that have answered."""
+        known = self._pages[identity]
+        met: dict[str, None] = {}
+        for form in _forms_of(known.parts):
+            here = self._forms.get(form, ())
+            met.update(dict.fromkeys(here[:PARTNERS]))
+            met.update(dict.fromkeys(here[-PARTNERS:]))
+        for sign in known.signs:
+            met.update(dict.fromkeys(self._signed.get(sign, ())))
+        met.pop(identity, None)
+        return sorted(met, key=lambda other: not self._pages[other].has_answered)
+
+    def trim(self, needed: Collection[str]) -> None:
+        """Forget the answers of the oldest pages where too many are kept, but for some."""
+        if self._bytes <= _MOST_BYTES:
+            return
+        for identity, known in self._pages.items():
+            if known.answers and identity not in needed:
+                self._bytes -= sum(len(answer.encoded or b"") for answer in known.answers)
+                known.answers.clear()
+                self.unsaved.pop(identity, None)
+                self.forgotten.append(known.row)
+            if self._bytes <= _MOST_BYTES // 2:
+                break
+
+    def _add(self, identity: str, row: int) -> SitePage:
+        known = self._pages[identity] = SitePage(row, Parts.of(identity))
+        for form in _forms_of(known.parts):
+            self._forms.setdefault(form, []).append(identity)
+        return known
+
+    def _signs_of(self, known: SitePage, answer: PageAnswer) -> frozenset[int]:
+        """Return what a page is filed under: its bytes, and the first blocks that are its own."""
+        signs = {_hash(answer.digest)}
+        if self._text.knows_pages:
+            own = list(islice((b for b in answer.blocks if self._text.is_own(b)), 2))
+            name = loose_name(known.parts.path)
+            signs |= {_hash(name, *own[: n + 1]) for n in range(len(own))}
+        return frozenset(signs)
+
+
+def _forms_of(parts: Parts) -> list[int]:
+    """Return the loose forms under which a URL meets others."""
+    forms = loose_forms(parts)
+    return [hash(form) for form in (*forms.near, *forms.less)]
+
+
+def _hash(*words: object) -> int:
+    """Return a number that words make, the same in every process."""
+    text = "|".join(map(str, words)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=6).digest())

@@ -1,0 +1,148 @@
+"""What the store keeps of a site that is learned: its rules with their pairs, and open answers."""
+
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import Connection
+
+from canonry.canon import Canonicalizer
+from canonry.canon.learned import RULE_STATES, without_port
+from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence
+from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
+from canonry.storage import State
+from canonry.storage.http_status import GONE, OK
+from canonry.storage.learned import history, ledger, rule_rows
+from canonry.storage.learned.ledger import PastURL, StoredPair
+from canonry.storage.learned.tracked_rule import TrackedRule
+
+_URLS = 4_000  # of a site that are loaded, the latest
+_MOST_COUNTED = 100_000  # of its answers
+_VERDICTS = (PageVerdict.UNKNOWN, PageVerdict.SAME, PageVerdict.DIFFERENT)  # as stored
+
+
+def load(connection: Connection, name: str, canonicalizer: Canonicalizer) -> LearnedSite:
+    """Return what the store knows of a site.
+
+    Args:
+        connection: in a transaction.
+        name: of the site, without ``www.`` before it.
+        canonicalizer: makes identities, without learned rules.
+    """
+    site = LearnedSite()
+    sites = (name, f"www.{name}")
+    hosts = [without_port(one) for one in sites]
+    history.index(connection)
+    found = ledger.urls_of(connection, hosts, _URLS)
+    for past in found:
+        _add_url(site, past, canonicalizer)
+    for answer in ledger.answers_of(connection, hosts):
+        identity = canonicalizer.identity(answer.url)
+        known = site.pages.answered(identity, answer.row)
+        known.is_page = True
+        known.requested += bool(known.answers)
+        site.extra += bool(known.answers)
+        site.pages.add_answer(identity, known, PageAnswer(answer.digest, answer.blocks))
+    site.pages.unsaved.clear()
+    site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
+    site.restore(_rules_of(connection, sites))
+    led = [past.row for past in found if past.state == State.REDIRECTED or past.canonical]
+    for hop in ledger.open_hops_of(connection, led):
+        site.led(canonicalizer.identity(hop.url), canonicalizer.identity(hop.target))
+    return site
+
+
+def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> None:
+    """Add a URL to what is known of a site."""
+    identity = canonicalizer.identity(past.url)
+    if past.state == State.QUEUED:
+        site.pages.found(identity, past.row)
+        return
+    known = site.pages.answered(identity, past.row)
+    known.is_page = past.state == State.FETCHED and past.status == OK
+    known.is_gone = past.status in GONE
+    if past.canonical is not None:
+        known.names = canonicalizer.identity(past.canonical)
+
+
+def _rules_of(connection: Connection, sites: Collection[str]) -> Iterable[RuleEvidence]:
+    """Return the rules of sites with their evidence."""
+    tracked = rule_rows.of_hosts(connection, sites, RULE_STATES)
+    found = {
+        rule.id: RuleEvidence(
+            rule.rewrite,
+            rule.state,
+            tests=rule.tests,
+            first_seen=rule.first_seen,
+            entered_at=rule.entered_at,
+        )
+        for rule in tracked
+    }
+    for pair in ledger.pairs_of(connection, found):
+        judged = JudgedPair(pair.class_url, _VERDICTS[pair.verdict], pair.source, pair.answers)
+        found[pair.rule_id].pairs[pair.first, pair.second] = judged
+    for rule in tracked:
+        evidence = found[rule.id]
+        known = evidence.tally
+        evidence.given = ClassTally(
+            max(0, rule.agree - known.same),
+            max(0, rule.disagree - known.different),
+            own_word=max(0, rule.moved - known.own_word),
+        )
+        evidence.recount()
+    return found.values()
+
+
+def save(connection: Connection, site: LearnedSite, now: float) -> None:
+    """Save the rules of a site whose evidence has changed, and the answers that are still needed.
+
+    Args:
+        connection: in a writing transaction.
+        site: it.
+        now: seconds since 1970.
+    """
+    changed = [rule for rule in site.rules.values() if rule.unsaved]
+    if not changed:
+        return
+    rule_rows.put(connection, [as_stored(rule, now) for rule in changed])
+    ledger.put_pairs(connection, (pair for rule in changed for pair in _unsaved_of(rule, now)))
+    pages = site.pages
+    answers = [
+        (pages[identity].row, number, answer.digest, answer.encoded)
+        for identity in pages.unsaved
+        if pages[identity].row
+        for number, answer in enumerate(pages[identity].answers)
+    ]
+    ledger.forget_answers(connection, pages.forgotten)
+    ledger.put_answers(connection, answers)
+    pages.forgotten.clear()
+    pages.unsaved.clear()
+    for rule in changed:
+        rule.unsaved.clear()
+
+
+def as_stored(rule: RuleEvidence, now: float) -> TrackedRule:
+    """Return a rule as the store keeps it."""
+    found = rule.tally
+    rule.first_seen = rule.first_seen or now
+    rule.entered_at = rule.entered_at or now
+    return TrackedRule(
+        rule.rewrite,
+        state=rule.state,
+        agree=found.same,
+        disagree=found.different,
+        moved=found.own_word,
+        tests=rule.tests,
+        first_seen=rule.first_seen,
+        last_seen=now,
+        entered_at=rule.entered_at,
+    )
+
+
+def _unsaved_of(rule: RuleEvidence, now: float) -> Iterable[StoredPair]:
+    """Yield the pairs of a rule that the store does not have so."""
+    for pair in rule.unsaved:
+        judged = rule.pairs[pair]
+        verdict = _VERDICTS.index(judged.verdict)
+        yield StoredPair(
+            rule.rewrite.id, *pair, judged.key, verdict, judged.source, judged.answers, now
+        )

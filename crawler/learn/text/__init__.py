@@ -1,0 +1,1 @@
+"""What pages say: blocks of text, what stays of them on a site, and the one comparison."""

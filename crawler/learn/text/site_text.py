@@ -1,0 +1,103 @@
+"""What is known about the text of a site: what changes by itself there, and what many pages have.
+
+The control of a page is the page itself, asked again: what is in one of its answers and not in
+another changes by itself.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from canonry.crawler.learn.text.text_blocks import TextBlock, place_of
+
+_SAMPLES = 40  # pages whose blocks are kept, to see what many pages have
+_FLUID = 2  # blocks that went, of a place in which none stayed
+_COMMON = 2  # of the samples that have a block, if it is no page's own
+_ENOUGH_REPEATS = 20
+_MOST_VOLATILE = 10_000
+
+
+class SiteText:
+    """The places of a site whose text never stays, its volatile blocks, and a sample of pages."""
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self._stayed: Counter[int] = Counter()  # blocks by place
+        self._went: Counter[int] = Counter()
+        self._shuffled: set[int] = set()  # places whose blocks change their order
+        self._volatile: set[TextBlock] = set()
+        self._samples: dict[int, frozenset[TextBlock]] = {}  # by a hash of the page
+        self._sampled: Counter[TextBlock] = Counter()  # in how many of them each block is
+        self.repeats = 0  # answers of pages that had answered before
+        self._unexplained: list[TextBlock] = []  # that went, where something stays
+        self.changes = 0  # how often more became known
+
+    def add_page(self, page: int, blocks: Iterable[TextBlock]) -> None:
+        """Sample the blocks of a page: of those with the smallest hashes, whatever their order."""
+        if page in self._samples:
+            return
+        if len(self._samples) >= _SAMPLES:
+            largest = max(self._samples)
+            if page > largest:
+                return
+            self._sampled.subtract(self._samples.pop(largest))
+        self._samples[page] = frozenset(blocks)
+        self._sampled.update(self._samples[page])
+
+    def add_repeat(self, first: Sequence[TextBlock], second: Sequence[TextBlock]) -> None:
+        """Note what stayed in a page that was asked again, what went, and what moved."""
+        self.repeats += 1
+        before, now = frozenset(first), frozenset(second)
+        went = before ^ now
+        stayed = before & now
+        moved = zip(
+            (block for block in first if block in stayed),
+            (block for block in second if block in stayed),
+            strict=False,
+        )
+        known = len(self._shuffled)
+        self._shuffled.update(place_of(here) for here, there in moved if here != there)
+        self.changes += len(self._shuffled) > known
+        new = [block for block in went if not self.is_ignored(block)]
+        self._stayed.update(map(place_of, stayed))
+        self._went.update(map(place_of, went))
+        if len(self._volatile) < _MOST_VOLATILE:
+            self._volatile.update(block for block in new if not self.is_own(block))
+        self._unexplained += new
+        self.changes += bool(new)
+
+    def is_ignored(self, block: TextBlock) -> bool:
+        """Return True if a block says nothing: it changes by itself, wherever it stands."""
+        if block in self._volatile:
+            return True
+        place = place_of(block)
+        return self._went[place] >= _FLUID and not self._stayed[place]
+
+    def has_order(self, block: TextBlock) -> bool:
+        """Return True if the order of a block among others means something."""
+        return not self.is_ignored(block) and place_of(block) not in self._shuffled
+
+    def is_own(self, block: TextBlock) -> bool:
+        """Return True if few pages of the site have a block."""
+        return self._sampled[block] < _COMMON
+
+    @property
+    def knows_pages(self) -> bool:
+        """True if pages enough were sampled to tell what is a page's own."""
+        return len(self._samples) > _COMMON
+
+    @property
+    def is_sampled(self) -> bool:
+        """True if so many pages were sampled that what is on few of them is hardly chance."""
+        return len(self._samples) >= _SAMPLES // 2
+
+    @property
+    def varies(self) -> bool:
+        """True if pages were seen to change also where something stays."""
+        self._volatile.update(b for b in self._unexplained if not self.is_own(b))
+        self._unexplained = [b for b in self._unexplained if not self.is_ignored(b)]
+        return bool(self._unexplained)
+
+    @property
+    def is_steady(self) -> bool:
+        """True if pages enough were asked again, and none changed where something stays."""
+        return self.repeats >= _ENOUGH_REPEATS and not self.varies

@@ -1,0 +1,61 @@
+"""The blocks of an answer: what its visible text says, and where; see `plain_blocks`."""
+
+from array import array
+from collections.abc import Callable
+from functools import lru_cache
+
+from canonry.crawler.learn.text import plain_blocks
+
+try:
+    from canonry.crawler.learn.text import _blocks
+except ImportError:  # Canonry was installed without a C compiler: the same blocks, but slower
+    _read: Callable[[bytes, bool], bytes] = plain_blocks.read
+else:
+    # A kernel compiled from another version of the source is ignored.
+    _read = _blocks.read if _blocks.VERSION == plain_blocks.VERSION else plain_blocks.read
+
+TextBlock = int  # the place in the high 32 bits, the text in the low ones
+_PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
+_SNIFFED = 1024  # bytes of an answer without a content type
+_REMEMBERED = 512  # pages that were decoded: mostly each is compared with several others
+
+
+def blocks_of(body: bytes, content_type: str | None) -> bytes | None:
+    """Return the blocks of a body, encoded; None if it is not text.
+
+    Args:
+        body: the body, decoded from its content encoding.
+        content_type: the ``Content-Type`` header, as sent.
+    """
+    markup = is_markup(body, content_type)
+    return None if markup is None else _read(body, markup)
+
+
+def is_markup(body: bytes, content_type: str | None) -> bool | None:
+    """Return True if a body is HTML or XML, False if it is other text, None if it is none."""
+    kind = (content_type or "").partition(";")[0].strip().lower()
+    if not kind:
+        if not body or b"\0" in body[:_SNIFFED]:
+            return None
+        return body.lstrip()[:1] == b"<"
+    if kind in {"text/html", "text/xml", "application/xml"} or kind.endswith("+xml"):
+        return True
+    return False if kind.startswith("text/") or kind in _PLAIN or kind.endswith("+json") else None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def decoded(blocks: bytes) -> tuple[TextBlock, ...]:
+    """Return encoded blocks one by one, in their order."""
+    words = array("I", blocks)
+    return tuple([place << 32 | text for place, text in zip(words[::2], words[1::2], strict=True)])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def block_set(blocks: bytes) -> frozenset[TextBlock]:
+    """Return encoded blocks as a set."""
+    return frozenset(decoded(blocks))
+
+
+def place_of(block: TextBlock) -> int:
+    """Return the place of a block."""
+    return block >> 32

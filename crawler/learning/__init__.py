@@ -1,1 +1,0 @@
-"""Learning: answers are compared, pairs are counted, and rules act where enough of them agree."""

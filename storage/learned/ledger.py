@@ -1,0 +1,205 @@
+"""The ledger of learning: pairs of URLs that were compared, and answers that are still needed.
+
+All that is decided about rules follows from the pairs. The answers are the blocks of pages of which
+more may be asked; if they are gone, such a page is requested once more.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from sqlalchemy import Connection, bindparam, delete, func, select
+
+from canonry.canon import redact
+from canonry.storage.http_status import PERMANENT_REDIRECTS
+from canonry.storage.learned.tracked_rule import SAMPLES, URLPair
+from canonry.storage.sql.bulk import chunks, rows_of, upsert
+from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State, aliases, answers, hosts, pages, pairs, url_rows, urls
+
+UNKNOWN, SAME, DIFFERENT = range(3)  # verdicts
+CONTENT, OWN_WORD, MINED = range(3)  # their sources
+
+
+class StoredPair(NamedTuple):
+    """Two URLs that a rule makes one, and what they turned out to be."""
+
+    rule_id: str
+    first: str  # identities, in their order
+    second: str
+    class_url: str  # what the rule makes of them
+    verdict: int
+    source: int
+    answers: int  # of the URL that was asked less often; more may change the verdict
+    at: float  # seconds since 1970
+
+
+class StoredAnswer(NamedTuple):
+    """What a URL answered with 200, the first time or later."""
+
+    url: str
+    row: int
+    digest: bytes
+    blocks: bytes | None  # None: it is no text
+
+
+class PastURL(NamedTuple):
+    """A URL of a site, and what became of it."""
+
+    row: int
+    url: str
+    state: int
+    status: int | None  # of its page
+    canonical: str | None  # the URL that it names
+
+
+class PastHop(NamedTuple):
+    """A URL that leads to another, for good, which has not answered yet."""
+
+    url: str
+    target: str
+
+
+_PAIR_KEY = ("rule_id", "pair")
+_URLS = ("first", "second", "class_url")
+_ANSWER_KEY = ("url_id", "number")
+
+
+@cache
+def _put_pairs(dialect: str) -> Prepared:
+    new = upsert(dialect, pairs).inline()
+    new = new.values({column.name: bindparam(column.name) for column in pairs.c})
+    later = {name: new.excluded[name] for name in ("class_url", "verdict", "source", "answers")}
+    return Prepared(new.on_conflict_do_update(index_elements=_PAIR_KEY, set_=later))
+
+
+@cache
+def _put_answers(dialect: str) -> Prepared:
+    new = upsert(dialect, answers).inline()
+    new = new.values({column.name: bindparam(column.name) for column in answers.c})
+    return Prepared(new.on_conflict_do_nothing(index_elements=_ANSWER_KEY))
+
+
+def put_pairs(connection: Connection, given: Iterable[StoredPair]) -> None:
+    """Record pairs, in place of what was recorded of them before; without passwords."""
+    rows = [
+        pair._asdict() | {name: redact(getattr(pair, name)) for name in _URLS} for pair in given
+    ]
+    for row in rows:
+        both = f"{row['first']}\n{row['second']}".encode()
+        row["pair"] = hashlib.blake2b(both, digest_size=16).digest()
+    if rows:
+        _put_pairs(connection.dialect.name).run_many(connection, rows)
+
+
+def pairs_of(connection: Connection, rule_ids: Collection[str]) -> Iterator[StoredPair]:
+    """Yield the pairs of rules, in the order in which they were recorded first."""
+    for part in chunks(list(rule_ids)):
+        query = select(*(pairs.c[name] for name in StoredPair._fields))
+        query = query.where(pairs.c.rule_id.in_(part)).order_by(pairs.c.at)
+        yield from (StoredPair(*row) for row in connection.execute(query))
+
+
+def samples_of(
+    connection: Connection, rule_ids: Collection[str], verdict: int
+) -> dict[str, list[URLPair]]:
+    """Return some pairs of rules with a verdict, by the ids of the rules: the earliest few."""
+    found: dict[str, list[URLPair]] = {}
+    for part in chunks(list(rule_ids)):
+        query = (
+            select(pairs.c.rule_id, pairs.c.first, pairs.c.second)
+            .where(pairs.c.rule_id.in_(part), pairs.c.verdict == verdict)
+            .order_by(pairs.c.at, pairs.c.first, pairs.c.second)
+        )
+        for rule_id, first, second in connection.execute(query):
+            shown = found.setdefault(rule_id, [])
+            if len(shown) < SAMPLES:
+                shown.append((first, second))
+    return found
+
+
+def put_answers(
+    connection: Connection, given: Iterable[tuple[int, int, bytes, bytes | None]]
+) -> None:
+    """Record answers that may be compared with others later.
+
+    Args:
+        connection: in a writing transaction.
+        given: the row of each URL, which of its answers it is, its digest and its blocks.
+    """
+    names = ("url_id", "number", "digest", "blocks")
+    rows = [dict(zip(names, answer, strict=True)) for answer in given]
+    ids = list({row["url_id"] for row in rows})
+    host_ids = dict(rows_of(connection, "SELECT id, host_id FROM url_rows WHERE id", ids))
+    if rows := [row | {"host_id": host_ids[row["url_id"]]} for row in rows]:
+        _put_answers(connection.dialect.name).run_many(connection, rows)
+
+
+def forget_answers(connection: Connection, rows: Collection[int]) -> None:
+    """Delete the answers of some URLs."""
+    for part in chunks(list(rows)):
+        connection.execute(delete(answers).where(answers.c.url_id.in_(part)))
+
+
+def answers_of(connection: Connection, names: Sequence[str]) -> Iterator[StoredAnswer]:
+    """Yield the answers of hosts that are still needed, each URL's in their order."""
+    query = (
+        select(urls.c.url, answers.c.url_id, answers.c.digest, answers.c.blocks)
+        .join_from(answers, urls, urls.c.id == answers.c.url_id)
+        .where(answers.c.host_id.in_(select(hosts.c.id).where(hosts.c.name.in_(names))))
+        .order_by(answers.c.url_id, answers.c.number)
+    )
+    for url, row, digest, blocks in connection.execute(query):
+        yield StoredAnswer(url, row, bytes(digest), None if blocks is None else bytes(blocks))
+
+
+def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[PastURL]:
+    """Return the latest so many URLs of hosts that are queued, or have answered; the latest last.
+
+    Args:
+        connection: of the store; it has the index of the URLs of a host.
+        names: of the hosts, without ports.
+        most: how many.
+    """
+    query = (
+        select(urls.c.id, urls.c.url, urls.c.state, pages.c.status, pages.c.canonical)
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .outerjoin(pages, pages.c.url_id == urls.c.id)
+        .where(hosts.c.name.in_(names))
+        .where(urls.c.state.in_((State.QUEUED, State.FETCHED, State.REDIRECTED)))
+        .order_by(urls.c.id.desc())
+        .limit(most)
+    )
+    return [PastURL(*row) for row in connection.execute(query)][::-1]
+
+
+def open_hops_of(connection: Connection, rows: Sequence[int]) -> Iterator[PastHop]:
+    """Yield where some URLs lead for good that has not answered yet: by redirect, or as canonical.
+
+    Args:
+        connection: of the store.
+        rows: of the URLs.
+    """
+    target = urls.alias("target")
+    query = (
+        select(urls.c.url, target.c.url, aliases.c.kind, aliases.c.status)
+        .join_from(aliases, urls, urls.c.id == aliases.c.from_id)
+        .join(target, target.c.id == aliases.c.to_id)
+        .where(target.c.state == State.QUEUED)
+    )
+    for part in chunks(list(rows)):
+        for url, to, kind, status in connection.execute(query.where(aliases.c.from_id.in_(part))):
+            if kind == "canonical" or (kind == "redirect" and status in PERMANENT_REDIRECTS):
+                yield PastHop(url, to)
+
+
+def number_answered(connection: Connection, names: Sequence[str], most: int) -> int:
+    """Return how many URLs of hosts have answered or led elsewhere, without counting further."""
+    some = (
+        select(url_rows.c.id)
+        .join(hosts, hosts.c.id == url_rows.c.host_id)
+        .where(hosts.c.name.in_(names), url_rows.c.state.in_((State.FETCHED, State.REDIRECTED)))
+        .limit(most)
+    )
+    return connection.scalar(select(func.count()).select_from(some.subquery())) or 0

@@ -1,0 +1,190 @@
+"""A site: its answers become evidence, the same whatever their order, and evidence decides."""
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from canonry.canon.learned import Rewrite
+from canonry.crawler.learn.text.comparison import PageAnswer
+from canonry.crawler.learn.decision import decide
+from canonry.crawler.learn.evidence import ClassTally
+from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.request_policy import RequestPolicy
+from canonry.crawler.learn.text.text_blocks import blocks_of
+
+H = "http://h.example"
+REF = Rewrite("h.example", "parameter-anywhere", old="ref")
+SLASH = Rewrite("h.example", "trailing-slash", new="slash")
+BARE = Rewrite("h.example", "trailing-slash", new="bare")
+
+
+def answer(text: str) -> PageAnswer:
+    body = f"<nav>Home</nav><h1>{text}</h1><p>About {text}.</p>".encode()
+    return PageAnswer.of(text.encode()[:16].ljust(16), blocks_of(body, "text/html"))
+
+
+class Host:
+    """A host that says of each URL which page it is, and a crawl that learns from it."""
+
+    def __init__(self, page_of: Callable[[str], str]) -> None:
+        self.page_of = page_of
+        self.site = LearnedSite()
+        self.policy = RequestPolicy(self.site)
+        self.changes: list[tuple[Rewrite, str]] = []
+
+    def visit(self, paths: Iterable[str]) -> None:
+        for row, path in enumerate(paths, 1):
+            self.site.page(H + path, row, answer(self.page_of(path)), None)
+            self.settle()
+
+    def settle(self) -> None:
+        while True:
+            self.site.judge_again()
+            self.changes += [(rule.rewrite, rule.state) for rule, _ in decide(self.site)]
+            asked = list(self.policy.questions())
+            if not asked:
+                return
+            for identity in asked:
+                text = self.page_of(identity.removeprefix(H))
+                self.site.page(identity, 0, answer(text), None)
+
+    def tally(self, rewrite: Rewrite) -> ClassTally:
+        found = self.site.rules.get(rewrite)
+        return ClassTally() if found is None else found.tally
+
+
+def bare(path: str) -> str:
+    return path.partition("?")[0]
+
+
+PATHS = [f"/page-{n}{end}" for n in range(30) for end in ("", "?ref=1", "?ref=2")]
+
+
+def test_a_parameter_that_selects_nothing_is_learned() -> None:
+    host = Host(bare)
+    host.visit(PATHS)
+    assert (REF, "active") in host.changes
+    assert host.tally(REF).different == 0
+
+
+def test_a_parameter_that_selects_is_not() -> None:
+    host = Host(str)
+    host.visit(PATHS)
+    assert not host.changes
+    assert host.tally(REF).same == 0 < host.tally(REF).different
+
+
+def test_one_page_in_five_that_differs_is_enough_to_know() -> None:
+    host = Host(lambda path: path if "0" in bare(path) or "5" in bare(path) else bare(path))
+    host.visit(PATHS)
+    assert host.site.rules[REF].state != "active"
+
+
+def test_a_default_is_learned_where_other_values_select() -> None:
+    host = Host(lambda path: path.removesuffix("?ref=1"))
+    host.visit(PATHS)
+    default = Rewrite("h.example", "parameter-default", old="ref=1")
+    assert host.changes == [(default, "active")]
+
+
+def test_a_section_in_which_a_parameter_selects_nothing() -> None:
+    host = Host(lambda path: bare(path) if path.startswith("/news/") else path)
+    host.visit(f"/{place}{path}" for path in PATHS for place in ("news", "shop"))
+    news = Rewrite("h.example", "parameter-anywhere", below="/news/", old="ref")
+    assert host.changes == [(news, "active")]
+
+
+def test_one_page_under_fifty_names() -> None:
+    host = Host(lambda path: bare(path) if path.startswith("/login") else path)
+    host.visit(["/", "/a", "/b", *(f"/login?next=/{n}" for n in range(60))])
+    login = Rewrite("h.example", "parameter-of-page", old="next", new="/login")
+    assert host.changes == [(login, "active")]
+
+
+def test_a_small_site_with_fresh_session_ids_is_learned_from_its_names() -> None:
+    host = Host(bare)
+    host.visit(f"/page-{n % 11}?sid={n:032x}" for n in range(110))
+    sid = Rewrite("h.example", "parameter-anywhere", old="sid")
+    assert host.changes == [(sid, "active")]
+
+
+def test_an_active_rule_ends_with_the_pages_that_it_would_lose() -> None:
+    late = False
+    host = Host(lambda path: path if late else bare(path))
+    host.visit(PATHS)
+    late = True
+    host.visit(f"/late-{n}{end}" for n in range(4) for end in ("", "?ref=1"))
+    assert host.changes == [(REF, "active"), (REF, "revoked")]
+
+
+def test_the_site_s_own_word_needs_fewer_pages_and_has_a_direction() -> None:
+    host = Host(str)
+    for n in range(8):
+        host.site.moved(f"{H}/{n}", n + 1, f"{H}/{n}/")
+        host.visit([f"/{n}/"])
+    assert host.changes == [(SLASH, "active")]
+    assert host.tally(SLASH) == ClassTally(same=8, own_word=8)
+    assert host.site.rules.get(BARE) is None or host.tally(BARE).same == 0
+
+
+def test_redirects_in_both_directions_make_no_rule() -> None:
+    host = Host(str)
+    for n in range(20):
+        source, target = (f"/{n}", f"/{n}/") if n % 2 else (f"/{n}/", f"/{n}")
+        host.site.moved(H + source, 2 * n + 1, H + target)
+        host.visit([target])
+    assert not [state for _, state in host.changes if state == "active"]
+
+
+def test_a_redirect_elsewhere_contradicts_a_rule() -> None:
+    """As a wall or a sink does: what a rule calls the same page leads to another."""
+    host = Host(bare)
+    host.visit(PATHS[: 3 * 10])
+    for n in range(10, 20):
+        host.visit([f"/page-{n}"])
+        host.site.moved(f"{H}/page-{n}?ref=1", 99, f"{H}/login")
+    host.settle()
+    assert host.tally(REF).different == 10
+
+
+def test_canonical_links_to_one_page_are_no_evidence() -> None:
+    host = Host(str)
+    host.site.page(f"{H}/", 1, answer("home"), None)
+    for n in range(30):
+        host.site.page(f"{H}/{n}/", n + 2, answer(str(n)), f"{H}/")
+    host.settle()
+    assert not host.changes
+
+
+def test_many_pages_that_are_not_there_say_nothing() -> None:
+    host = Host(lambda _path: "Nothing was found")
+    host.visit(PATHS)
+    assert not host.changes
+
+
+def test_requests_for_learning_alone_have_a_budget() -> None:
+    turn = 0
+
+    def never_the_same(path: str) -> str:
+        nonlocal turn
+        turn += 1
+        return f"{bare(path)} {turn}"
+
+    host = Host(never_the_same)
+    host.visit(PATHS)
+    assert host.site.extra <= 40 + 0.06 * host.site.answers
+
+
+@pytest.mark.parametrize("page_of", [bare, str, lambda path: path.removesuffix("?ref=1")])
+@settings(max_examples=100, deadline=None)
+@given(order=st.permutations(PATHS[:12]))
+def test_the_same_answers_in_any_order_are_the_same_evidence(
+    page_of: Callable[[str], str], order: list[str]
+) -> None:
+    host, other = Host(page_of), Host(page_of)
+    host.visit(PATHS[:12])
+    other.visit(order)
+    one, two = host.tally(REF), other.tally(REF)
+    assert (one.same, one.different > 0) == (two.same, two.different > 0)

@@ -1,0 +1,59 @@
+"""Crawls of sites of the simulated web that learn by blocks, inside the process of the test."""
+
+from pathlib import Path
+
+import pytest
+from support.simweb import webcrawls
+from support.simweb.web import Spec, sites
+from support.simweb.webjudge import figures
+from support.simweb.webmatter import EVERY, MATTERS
+
+from canonry.crawler.learn.session import BlockLearning
+from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.crawler.run import body_fingerprints, visit, wiring
+from canonry.crawler.run.body_fingerprints import Fingerprint
+
+pytestmark = pytest.mark.slow
+SPEC = Spec(seed=5, resources=100)
+GONE_ASTRAY = {"exceptions", "turning"}  # whoever avoids anything there may lose something
+
+
+@pytest.fixture(autouse=True)
+def _by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let crawls learn by blocks: of each page, they are where the hashes of probes are."""
+    plain = body_fingerprints.Fingerprints.of
+
+    async def of(
+        self: body_fingerprints.Fingerprints, body: bytes, kind: str | None, **_given: bool
+    ) -> Fingerprint:
+        found = await plain(self, body, kind, sketched=False)
+        return found._replace(hashes=blocks_of(body, kind))
+
+    monkeypatch.setattr(visit.Fingerprints, "of", of)
+    monkeypatch.setattr(wiring, "LearningSession", BlockLearning)
+
+
+@pytest.mark.parametrize("matter", MATTERS)
+def test_what_pages_are_made_of_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, matter: str
+) -> None:
+    chosen = [site for site in sites(SPEC) if site.kind == "parameter"]
+    number = list(MATTERS).index(matter)
+    judged = webcrawls.crawl(tmp_path, chosen, monkeypatch, matter=number)
+    found = figures(judged.tallies)
+    assert found.lost == 0
+    assert found.fetches < 2 * found.resources, "each page has three names"
+
+
+def test_adversaries_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [site for site in sites(SPEC) if not site.honest]
+    judged = webcrawls.crawl(tmp_path, chosen, monkeypatch, matter=EVERY)
+    assert {t.site.home: t.lost for t in judged.tallies if t.lost} == {}
+
+
+def test_honest_sites_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [s for s in sites(SPEC) if s.honest and s.kind not in GONE_ASTRAY]
+    judged = webcrawls.crawl(tmp_path, chosen, monkeypatch, matter=EVERY)
+    assert {t.site.home: t.lost for t in judged.tallies if t.lost} == {}
+    found = figures(judged.tallies)
+    assert found.fetches < 1.7 * found.resources, "most pages have three names"
