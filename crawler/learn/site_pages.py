@@ -170,8 +170,7 @@ class SitePages:
 
 def _forms_of(parts: Parts) -> list[int]:
     """Return the loose forms under which a URL meets others."""
-    forms = loose_forms(parts)
-    return [hash(form) for form in (*forms.near, *forms.less)]
+    return [hash(form) for form in loose_forms(parts)]
 
 
 def _hash(*words: object) -> int:

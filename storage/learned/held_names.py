@@ -1,14 +1,12 @@
 """The URLs that learned rules hold, each with the URL that represents it."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, func, literal_column, select
 
 from canonry.storage.learned.classes import LEARNED
 from canonry.storage.records import ORDINARY
-from canonry.storage.seen.key_rows import rows_of_keys
-from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, hosts, urls
 
@@ -63,37 +61,6 @@ class HeldName(NamedTuple):
     may_wait: bool  # True if that one waits in the queue, in the order in which it was found
 
 
-def held_on(connection: Connection, names: Collection[str]) -> Iterator[HeldName]:
-    """Yield the URLs of hosts that rules hold, the latest first."""
-    for part in chunks(list(names)):
-        here = select(hosts.c.id).where(hosts.c.name.in_(part))
-        found = _HELD.where(urls.c.host_id.in_(here)).order_by(urls.c.id.desc())
-        yield from (HeldName(*row) for row in connection.execute(found))
-
-
-def held_among(connection: Connection, keys: Sequence[bytes]) -> list[HeldName]:
-    """Return the URLs that rules hold, of those with some keys."""
-    rows = list(rows_of_keys(connection, keys).values())
-    found: list[HeldName] = []
-    for part in chunks(rows):
-        here = connection.execute(_HELD.where(urls.c.id.in_(part)))
-        found += [HeldName(*row) for row in here]
-    return found
-
-
-def held_for(connection: Connection, row: int) -> Iterator[HeldName]:
-    """Yield the URLs that rules hold, and one URL represents; the first of them."""
-    here = _HELD.where(aliases.c.to_id == row).order_by(urls.c.id).limit(_OF_ONE)
-    found = connection.execute(here)
-    yield from map(HeldName._make, found)
-
-
-def held_since(connection: Connection, host: str, row: int) -> tuple[int, int]:
-    """Return how many URLs of a host rules hold after a row, and the last row of these."""
-    [(number, last)] = _HELD_SINCE.run(connection, {"host": host, "row": row})
-    return number, last or row
-
-
 def held_first(connection: Connection, host: str, most: int) -> tuple[int, Iterator[HeldName]]:
     """Return how many URLs of a host were looked at, and those of them that rules hold.
 
@@ -128,31 +95,3 @@ def held_near(
         window = {"host": host_id, "start": start, "after": after, "most": end - after}
         yield from map(HeldName._make, _HELD_NEAR.stream(connection, window))
         after = end
-
-
-def largest_first(connection: Connection, names: Iterable[HeldName]) -> list[HeldName]:
-    """Return held URLs, those first whose pages are the largest; the others in their order."""
-    given = list(names)
-    question = "SELECT url_id, size FROM pages WHERE url_id"
-    rows = list({one.representative for one in given})
-    sizes = dict(rows_of(connection, question, rows))
-    return sorted(given, key=lambda one: -sizes.get(one.representative, 0))
-
-
-def held_again(connection: Connection, rows: Collection[int]) -> set[int]:
-    """Return which of these URLs, which were released, rules hold again: they do not answer."""
-    if not rows:
-        return set()
-    found = select(urls.c.id).where(urls.c.id.in_(rows), urls.c.state == State.HELD)
-    return set(connection.scalars(found.where(urls.c.reason == LEARNED)))
-
-
-def still_awaited(connection: Connection, rows: Collection[int]) -> int:
-    """Return how many URLs have not answered, or redirect to one that has not."""
-    if not rows:
-        return 0
-    queued = select(urls.c.id).where(urls.c.id.in_(rows), urls.c.state == State.QUEUED)
-    led = select(aliases.c.from_id).join(_others, _others.c.id == aliases.c.to_id)
-    led = led.where(aliases.c.from_id.in_(rows), aliases.c.kind == "redirect")
-    led = led.where(_others.c.state == State.QUEUED)
-    return len({*connection.scalars(queued), *connection.scalars(led)})

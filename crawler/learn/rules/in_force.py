@@ -185,18 +185,6 @@ class RulesInForce:
         """Return the keys of identities."""
         return [self._canonicalizer.key_of(identity) for identity in identities]
 
-    def keys_on_the_way(self, url: str) -> list[bytes]:
-        """Return the keys of what active rules make of a URL, but for the last of them.
-
-        That is of rules that can form a chain, as where one directory is another, which is a third.
-        """
-        plain = self._canonicalizer.identity(url)
-        if not any(FAMILIES[rule.family].can_chain for rule in self.active.on(site_in(plain))):
-            return []
-        _identity, changes = follow(self.active, plain, self._canonicalizer.identity)
-        chain = [after for rule, _before, after in changes if FAMILIES[rule.family].can_chain]
-        return self.keys_of(chain[:-1])
-
     def concern(self, identity: str) -> bool:
         """Return True if rules are about an identity's site, or move other hosts to it."""
         rules = self._active_or_suspended

@@ -1,8 +1,7 @@
 """Infer from two URLs that were found equal which rewrites would explain it, if any."""
 
 import re
-from collections.abc import Collection, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
 from itertools import combinations
 
 from canonry.canon.learned import (
@@ -175,68 +174,29 @@ def _directory(segments: list[str]) -> str:
 
 
 def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
-    """Return the rewrites that explain different queries; None if none do."""
+    """Return the rewrite that explains the order of parameters; None if more differs."""
     if source.query == target.query:
         return []
-    names = query.names(source.query) if source.query else ()
-    left = query.names(target.query) if target.query else ()
-    dropped = set(names).difference(left)
-    if (not dropped and len(names) != len(left)) or not set(names).issuperset(left):
-        return None
-    old = query.fields(source.query) if source.query else []
-    new = query.fields(target.query) if target.query else []
-    if not dropped:
-        ordered = old != new == sorted(old, key=query.name)
-        return [Rewrite(site_of(source), "parameter-order")] if ordered else None
-    kept = [field for field, name in zip(old, names, strict=True) if name not in dropped]
-    beside = tuple(sorted({*names} - dropped))
-    rewrite = _irrelevant(site_of(source), tuple(sorted(dropped)), beside)
-    if rewrite is None or ("&".join(kept) or None) == target.query:
-        return None if rewrite is None else [rewrite]
-    if not kept or new != sorted(kept, key=query.name):
-        return None
-    return [rewrite, Rewrite(site_of(source), "parameter-order")]
-
-
-@lru_cache(maxsize=4096)  # the pages of a site show the same few, again and again
-def _irrelevant(site: str, names: tuple[str, ...], beside: tuple[str, ...]) -> Rewrite | None:
-    """Return the rewrite that drops parameters; None if their names are not allowed.
-
-    Several that are dropped together have only shown that together they select nothing.
-
-    Args:
-        site: of a URL that has them.
-        names: of the parameters, sorted.
-        beside: the names of all others, sorted.
-    """
-    rewrite = Rewrite(site, family_for(names), old="&".join(names), beside=beside)
-    return None if FAMILIES[rewrite.family].check(rewrite) else rewrite
-
-
-def family_for(names: Collection[str]) -> str:
-    """Return the family of a rule that drops one parameter, or several together."""
-    return "parameter-irrelevant" if len(names) == 1 else "parameter-group"
+    is_sorted = target.query == "&".join(sorted(query.fields(target.query or ""), key=query.name))
+    return (
+        [Rewrite(site_of(source), "parameter-order")]
+        if (is_sorted and _differ_in_order(source, target))
+        else None
+    )
 
 
 def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     """Return the rewrites that explain why two URLs have the same content, in either order.
 
-    Of the two directions, the one that makes URLs shorter is preferred. If the URLs differ only in
-    the values of parameters, these select nothing.
+    Of the two directions, the one that makes URLs shorter is preferred. Their parameters are the
+    same, but for their order.
     """
     first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
     if one[:5] == other[:5] and one.fragment == other.fragment:  # on some sites, nearly all pages
-        return _between_queries(first, second) if is_site(site_of(one)) else ()
+        ordered = is_site(site_of(one)) and _differ_in_order(first, second)
+        return (Rewrite(site_of(first), "parameter-order"),) if ordered else ()
     found = _differing_path_parameter(first, second)
     return found or rewrites_from(first, second) or rewrites_from(second, first)
-
-
-def _between_queries(first: Parts, second: Parts) -> tuple[Rewrite, ...]:
-    """Return what `rewrites_between` does, for URLs that differ in their queries alone."""
-    found = _differing_value(first, second)
-    if not found and _differ_in_order(first, second):
-        return (Rewrite(site_of(first), "parameter-order"),)
-    return found or tuple(_of_queries(first, second) or _of_queries(second, first) or ())
 
 
 def _differ_in_order(one: Parts, other: Parts) -> bool:
@@ -246,40 +206,6 @@ def _differ_in_order(one: Parts, other: Parts) -> bool:
         return False
     in_order = sorted(query.fields(here), key=query.name)
     return in_order == sorted(query.fields(there), key=query.name)
-
-
-def _differing_value(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
-    """Return the rewrite that drops parameters, if queries differ only in their values."""
-    if not (one.query and other.query):
-        return ()
-    names = query.names(one.query)
-    if names != query.names(other.query):
-        return ()
-    fields = zip(names, query.fields(one.query), query.fields(other.query), strict=True)
-    differ = {name for name, here, there in fields if here != there}
-    if not differ:
-        return ()
-    rewrite = _irrelevant(site_of(one), tuple(sorted(differ)), tuple(sorted({*names} - differ)))
-    return () if rewrite is None else (rewrite,)
-
-
-def rewrite_across(one: Parts, other: Parts) -> Rewrite | None:
-    """Return the rewrite that drops all parameters in which two URLs differ; None if that is one.
-
-    It makes the URLs equal also if each of them has parameters that the other one lacks. It has
-    only shown that these select nothing together.
-    """
-    site = site_of(one)
-    if not (one.query and other.query and is_site(site)):
-        return None
-    if one._replace(query=other.query) != other:
-        return None
-    here, there = query.fields(one.query), query.fields(other.query)
-    differ = {query.name(field) for field in {*here} ^ {*there}}
-    if len(differ) < 2:  # noqa: PLR2004 - it has a rule of its own
-        return None
-    beside = tuple(sorted({*map(query.name, (*here, *there))} - differ))
-    return _irrelevant(site, tuple(sorted(differ)), beside)
 
 
 def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:

@@ -7,7 +7,6 @@ worth comparing. URLs that only a host alias or a moved directory could make equ
 import re
 from collections.abc import Iterator
 from itertools import combinations
-from typing import NamedTuple
 
 from canonry.canon.learned import INDEX_FILE, INDEX_INITIALS, SESSION_SEGMENT, site_of
 from canonry.canon.syntax import Parts, query
@@ -18,44 +17,32 @@ _PARAMETERS = re.compile(r";[^/]*")  # of segments (RFC 3986 section 3.3)
 _SLASHES = re.compile(r"//+")
 
 
-class LooseForms(NamedTuple):
-    """The loose forms of an identity.
+def loose_forms(parts: Parts) -> tuple[str, ...]:
+    """Return the loose forms of an identity; none if no rule can be about its site.
 
-    Attributes:
-        near: under which it meets others. The first leaves out the scheme, ``www.``, letter case,
-            parameters and sessions in the path, several slashes, a slash or a default document's
-            name at the end, and the order of the query's parameters. The others also leave out one
-            parameter of the query each: the last six have such forms.
-        left_out: these parameters' names, in the same order.
-        less: what is left if two parameters or more are dropped: all of them, or all but one. It
-            meets URLs that have this as their first form.
+    The first leaves out the scheme, ``www.``, letter case, parameters and sessions in the path,
+    several slashes, a slash or a default document's name at the end, and the order of the query's
+    parameters. The others also leave out one parameter of the query each, of the last six; then all
+    of them, or all but one.
     """
-
-    near: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    less: tuple[str, ...] = ()
-
-
-def loose_forms(parts: Parts) -> LooseForms:
-    """Return the loose forms of an identity; none if no rule can be about its site."""
     base = loose_base(parts)
     if base is None:
-        return LooseForms()
+        return ()
     if not parts.query:
-        return LooseForms((base,))
+        return (base,)
     if "&" not in parts.query:  # as in what follows, for one field
-        return LooseForms((f"{base}?{parts.query}", base), (query.name(parts.query),))
+        return f"{base}?{parts.query}", base
     fields = sorted(query.fields(parts.query))
     named = [(query.name(field), field) for field in fields]
     names = list(dict.fromkeys(map(query.name, reversed(query.fields(parts.query)))))
-    near, less, left_out = [f"{base}?{'&'.join(fields)}"], [], tuple(names[:_MOST_NAMES])
-    for name in left_out:
+    found = [f"{base}?{'&'.join(fields)}"]
+    for name in names[:_MOST_NAMES]:
         kept = "&".join([field for its, field in named if its != name])
-        near.append(f"{base}?{kept}" if kept else base)
+        found.append(f"{base}?{kept}" if kept else base)
     for some in _kept_of_several(names):
         kept = "&".join([field for its, field in named if its in some])
-        less.append(f"{base}?{kept}" if kept else base)
-    return LooseForms(tuple(near), left_out, tuple(less))
+        found.append(f"{base}?{kept}" if kept else base)
+    return tuple(found)
 
 
 def loose_base(parts: Parts) -> str | None:
