@@ -4,11 +4,11 @@ import io
 from collections.abc import Sequence
 
 import pytest
+from canonry.crawler.learn.life import thresholds
 from support.stores import MAKE
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.mine import Pair, mine, read, read_warc
 
 OLD, NEW = "http://h.example/a", "http://h.example/b"

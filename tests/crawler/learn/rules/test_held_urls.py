@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from canonry.crawler.learn.trials.occasion import Occasion
 from support.stored_rules import REF, put_in_force
 from support.stores import candidate, open_store
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn.rules.held_urls import release_in_pairs
-from canonry.crawler.learn.trials.occasion import Occasion
 from canonry.storage.learned.held_names import held_for
 
 SIZE = LearnedRule(host="h.example", family="parameter-irrelevant", old="size")

@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from canonry.crawler.learn.life import thresholds
 from click.testing import CliRunner
 from support.crawls import SEED, crawl, page, target_of
 from support.databases import url_of
@@ -13,7 +14,6 @@ from support.stores import MAKE, admit_names, assert_counts_are_right, open_stor
 from canonry.canon import LearnedRule, RulesError
 from canonry.crawler import opening
 from canonry.crawler.cli.commands import main
-from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.storage import Store, StoreError, report
 from canonry.storage.learned import rule_rows
