@@ -99,7 +99,9 @@ class SitePages:
         if answer.blocks is None:
             return
         if before is None:
-            self._text.add_page(_hash(known.parts.path.lower().rstrip("/")), answer.blocks)
+            # One page under many queries is one page; pages that differ in their title are several.
+            path = known.parts.path.lower().rstrip("/")
+            self._text.add_page(_hash(path, *answer.blocks[:1]), answer.blocks)
             known.signs = known.signs or self._signs_of(known, answer)
             for sign in known.signs:
                 signed = self._signed.setdefault(sign, [])
