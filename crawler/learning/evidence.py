@@ -78,6 +78,7 @@ class RuleEvidence:
     open: dict[URLPair, PageComparison] = field(default_factory=dict)  # asking more may decide them
     tests: set[str] = field(default_factory=set)  # URLs that are fetched although it is active
     asked_first: int = 0  # URLs that were requested before others, to decide it
+    extra: int = 0  # requests for learning alone since it is active
     is_undecided: bool = True  # there is evidence on which no decision was made yet
     _tally: ClassTally | None = None
 

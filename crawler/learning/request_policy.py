@@ -15,6 +15,7 @@ from canonry.crawler.learning.learned_site import LearnedSite
 from canonry.crawler.learning.pair_rules import opposite
 
 _BASE, _SHARE = 40, 0.06  # requests for learning alone: so many, and of a site's answers
+_FOR_TESTS = 0.2  # of these, for one active rule
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
 _ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
 _DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
@@ -34,7 +35,8 @@ class RequestPolicy:
         """Yield URLs to ask again, within the budget."""
         budget = _BASE + int(_SHARE * self._site.answers)
         for rule in sorted(self._site.rules.values(), key=urgency):
-            if rule.open:
+            is_tested = rule.state == "active" and not rule.tally.different
+            if rule.open and not (is_tested and rule.extra >= _FOR_TESTS * budget):
                 for identity in self._of_rule(rule):
                     if self._site.extra >= budget:
                         return
@@ -42,6 +44,7 @@ class RequestPolicy:
                     known.requested += 1
                     known.is_awaited = True
                     self._site.extra += 1
+                    rule.extra += is_tested
                     yield identity
 
     def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
