@@ -62,9 +62,10 @@ def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
 def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
     """Return the state of a rule, by its evidence."""
     found, needed = rule.tally, needed_for(rule.rewrite)
-    if rule.state == "active":
-        is_wrong = found.refuted > 1 or found.refuted > _WRONG * found.same
-        return "revoked" if is_wrong else "active"
+    if rule.state in {"active", "suspended"}:
+        if found.refuted > 1 or found.refuted > _WRONG * found.same:
+            return "revoked"
+        return "suspended" if found.different > found.refuted else "active"
     unknown = found.undecidable if site.text.varies else found.unknown
     if rule.state == "revoked" or found.different or unknown > _UNKNOWN * found.same:
         return rule.state

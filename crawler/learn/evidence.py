@@ -92,7 +92,8 @@ class RuleEvidence:
     state: RuleState = "candidate"
     pairs: dict[URLPair, JudgedPair] = field(default_factory=dict)
     open: dict[URLPair, PageComparison] = field(default_factory=dict)  # asking more may decide them
-    tests: int = 0  # URLs that were fetched although it is active
+    tests: set[str] = field(default_factory=set)  # URLs that are fetched although it is active
+    tests_before: int = 0  # so many earlier, by this process or others
     asked_first: int = 0  # URLs that were requested before others, to decide it
     extra: int = 0  # requests for learning alone since it is active
     is_undecided: bool = True  # there is evidence on which no decision was made yet

@@ -62,6 +62,9 @@ class LearnedSite:
         self.answers = 0
         self.extra = 0  # requests for learning alone
         self._led: dict[str, list[_Led]] = {}  # by the target
+        self._ahead: dict[
+            str, list[tuple[str, Rewrite]]
+        ] = {}  # URLs that answered before what rules make of them
         self._pairs: dict[URLPair, tuple[Rewrite, ...]] = {}
         self._sizes: dict[str, int] = {}  # pairs of a class
         self._open: dict[str, set[URLPair]] = {}  # pairs that more answers may change, by URL
@@ -171,7 +174,7 @@ class LearnedSite:
     def _meet(self, identity: str, known: SitePage) -> None:
         """Compare a URL with those that may be the same page."""
         met = 0
-        moved = dict(self._moved_to(known))
+        moved = dict((*self._moved_to(identity, known), *self._ahead.pop(identity, ())))
         for other in (*moved, *self.pages.partners(identity)):
             there = self.pages[other]
             if not there.has_answered:
@@ -189,12 +192,16 @@ class LearnedSite:
                 self._pairs[pair] = rules
             met += self._judge(pair)
 
-    def _moved_to(self, known: SitePage) -> Iterator[tuple[str, Rewrite]]:
+    def _moved_to(self, identity: str, known: SitePage) -> Iterator[tuple[str, Rewrite]]:
         """Yield what rules make of a URL that does not look like what they make of it."""
         for rewrite in self._moving:
             after = act(rewrite, known.parts)
-            if after is not known.parts and (moved := str(after)) in self.pages:
+            if after is known.parts:
+                continue
+            if (moved := str(after)) in self.pages:
                 yield moved, rewrite
+            if not self.pages.has_answered(moved) and len(self._ahead) < _MOST_LED:
+                self._ahead.setdefault(moved, []).append((identity, rewrite))
 
     def _note_queued(self, known: SitePage, other: str) -> None:
         """Note a queued URL whose answer would decide a rule, as its other name has answered."""
@@ -206,10 +213,7 @@ class LearnedSite:
 
     def _selects(self, rewrite: Rewrite) -> bool:
         """Return True if a rule is known not to hold, or enough pairs of it are to be decided."""
-        rule = self.rules.get(rewrite)
-        if rule is None:
-            return False
-        found = rule.tally
+        found = self._either_way(rewrite).tally
         is_wrong = found.different > _ENOUGH_AGAINST + found.same / 4
         return is_wrong or found.unknown + found.different >= _TO_DECIDE + found.same
 
@@ -288,8 +292,14 @@ class LearnedSite:
 
     def _holds(self, rewrite: Rewrite) -> bool:
         """Return True if a rule seems to hold, or does."""
-        rule = self.rule(rewrite)
+        rule = self._either_way(rewrite)
         return rule.state == "active" or (rule.tally.same >= _HOLDS and not rule.tally.different)
+
+    def _either_way(self, rewrite: Rewrite) -> RuleEvidence:
+        """Return a rule, or the one that says the opposite, if more speaks for that one."""
+        rule = self.rule(rewrite)
+        against = self.rules.get(opposite(rewrite), rule)
+        return max(rule, against, key=lambda one: (one.state == "active", one.tally.same))
 
     def _lead(self, source: str, target: str) -> bool:
         """Note that a URL leads to another by the site's own word; return True if rules say so."""

@@ -11,6 +11,7 @@ from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.decision import needed_for
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.rules.pair_rules import opposite
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageVerdict
 from canonry.storage.learned.tracked_rule import URLPair
 
@@ -19,8 +20,8 @@ _FOR_TESTS = 0.2  # of these, for one active rule
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
 _ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
 _DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
-_FIRST_TESTS, _OFTEN, _SELDOM = 6, 20, 8  # tests of a rule; per cent of URLs, then and later
-_TESTS, _TESTS_SHARE = 4, 0.06  # tests of a rule: so many, and of a site's URLs
+_TESTED = 8  # per cent of the URLs that a rule would hold, up to
+_TESTS, _TESTS_SHARE = 4, 0.06  # so many, and of a site's URLs
 
 
 class RequestPolicy:
@@ -29,11 +30,12 @@ class RequestPolicy:
     def __init__(self, site: LearnedSite) -> None:
         """Bind the site."""
         self._site = site
+        self._chosen: list[str] = []  # as tests, since they were last asked for
 
     def questions(self) -> Iterator[str]:
         """Yield URLs to ask again, within the budget."""
         budget = _BASE + int(_SHARE * self._site.answers)
-        for rule in self._site.rules.values():
+        for rule in sorted(self._site.rules.values(), key=urgency):
             is_tested = rule.state == "active" and not rule.tally.different
             if rule.open and not (is_tested and rule.extra >= _FOR_TESTS * budget):
                 for identity in self._of_rule(rule):
@@ -54,6 +56,9 @@ class RequestPolicy:
             return
         if rule.state == "candidate" and (is_doubted or found.same > _ENOUGH):
             return
+        against = self._site.rules.get(opposite(rule.rewrite), rule)
+        if against is not rule and against.state == "active":
+            return
         wanted = PageVerdict.DIFFERENT if found.different else PageVerdict.UNKNOWN
         pairs = [pair for pair, compared in rule.open.items() if compared.verdict is wanted]
         pairs.sort(key=self._missing)
@@ -70,7 +75,9 @@ class RequestPolicy:
         return -sum(len(self._site.pages[identity].answers) for identity in pair)
 
     def to_ask_first(self) -> Iterator[int]:
-        """Yield the rows of queued URLs that form pairs with others, for rules that are open."""
+        """Yield the rows of queued URLs that test rules, or form pairs for rules that are open."""
+        chosen, self._chosen = self._chosen, []
+        yield from (self._site.pages[url].row for url in chosen if self._site.pages.is_queued(url))
         for rewrite, noted in self._site.decisive.items():
             rule = self._site.rule(rewrite)
             wanted = _first(rule)
@@ -84,16 +91,25 @@ class RequestPolicy:
     def is_test(self, identity: str, rewrites: Iterable[Rewrite]) -> bool:
         """Return True if a URL is fetched although rules could hold it; count it as their test."""
         chosen = False
+        most = _TESTS + _TESTS_SHARE * self._site.pages.number_of_pages
         for rewrite in rewrites:
             rule = self._site.rules.get(rewrite)
             if rule is None:
                 continue
-            most = _TESTS + _TESTS_SHARE * max(2 * rule.tally.same, len(self._site.pages))
-            share = _OFTEN if rule.tests < _FIRST_TESTS else _SELDOM
-            if rule.tests < most and _per_cent(identity) < share:
-                rule.tests += 1
-                chosen = True
+            tested = rule.tests_before + len(rule.tests)
+            if tested < most and _per_cent(identity) < _TESTED:
+                rule.tests.add(identity)
+            chosen |= identity in rule.tests
+        if chosen:
+            self._chosen.append(identity)
         return chosen
+
+
+def urgency(rule: RuleEvidence) -> tuple[int, float]:
+    """Return what puts rules in doubt first, then those that are the closest to acting."""
+    missing = needed_for(rule.rewrite).content - rule.tally.weight
+    place = {"suspended": 0, "candidate": 1, "active": 2}.get(rule.state, 3)
+    return place, missing
 
 
 def _first(rule: RuleEvidence) -> int:

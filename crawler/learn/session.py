@@ -28,7 +28,7 @@ from canonry.crawler.plurals import agreement, counted
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten
-from canonry.storage.records import QUESTION, Outcome, RecordedOutcome
+from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of
 
@@ -219,10 +219,18 @@ class LearningSession(StoredRules):
         elif status in GONE:
             site.gone(identity, outcome.row)
             self._count_gone(outcome.queued.url, missing=True)
-        admitted = recorded.admissions[len(outcome.hops) :]
-        for link, admission in zip(outcome.links, admitted, strict=False):
+        self.find(outcome.links, recorded.admissions[len(outcome.hops) :])
+
+    def find(self, links: Iterable[Candidate], admitted: Iterable[Admission]) -> None:
+        """Note the links that are new: they wait in the queue.
+
+        Args:
+            links: of a page.
+            admitted: for each of them whether it is new.
+        """
+        for link, admission in zip(links, admitted, strict=False):
             if admission.new and admission.replaces is None:
-                found = identity_of(link.url)
+                found = self._canonicalizer.identity(link.url)
                 name = _without_www(site_in(found))
                 if name in self._sites or not self._is_known:  # else it is loaded from the queue
                     self._site(name).site.found(found, admission.row)

@@ -54,6 +54,7 @@ class SitePages:
         self._queued: set[str] = set()
         self._forms: dict[int, list[str]] = {}  # by loose form
         self._signed: dict[int, list[str]] = {}  # by what pages say
+        self._distinct: set[int] = set()  # pages, whatever their names
         self._bytes = 0
         self.unsaved: dict[str, None] = {}
         self.forgotten: list[int] = []
@@ -78,6 +79,11 @@ class SitePages:
     def size(self) -> int:
         """About how many bytes of memory they take."""
         return self._bytes + _BYTES_OF_URL * len(self._pages)
+
+    @property
+    def number_of_pages(self) -> int:
+        """About how many pages have answered, each by any of its names."""
+        return len(self._distinct)
 
     def get(self, identity: str) -> SitePage | None:
         """Return a URL; None if it is not known."""
@@ -118,7 +124,11 @@ class SitePages:
         if answer.encoded is None:
             return
         if before is None:
-            self._text.add_page(_hash(loose_path(known.parts.path)), answer.blocks)
+            # One page under many queries is one page; pages that differ in their title are several.
+            title = [b for b in answer.blocks[:8] if not self._text.is_ignored(b)][:1]
+            page = _hash(loose_path(known.parts.path), *title)
+            self._distinct.add(page)
+            self._text.add_page(page, answer.blocks)
             known.signs = known.signs or self._signs_of(known, answer)
             for sign in known.signs:
                 signed = self._signed.setdefault(sign, [])

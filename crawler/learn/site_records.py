@@ -71,7 +71,7 @@ def _rules_of(connection: Connection, sites: Collection[str]) -> Iterable[RuleEv
         rule.id: RuleEvidence(
             rule.rewrite,
             rule.state,
-            tests=rule.tests,
+            tests_before=rule.tests,
             first_seen=rule.first_seen,
             entered_at=rule.entered_at,
         )
@@ -131,7 +131,7 @@ def as_stored(rule: RuleEvidence, now: float) -> TrackedRule:
         agree=found.same,
         disagree=found.different,
         moved=found.own_word,
-        tests=rule.tests,
+        tests=rule.tests_before + len(rule.tests),
         first_seen=rule.first_seen,
         last_seen=now,
         entered_at=rule.entered_at,

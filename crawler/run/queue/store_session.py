@@ -275,6 +275,8 @@ class StoreSession:
         """Record links in one transaction, on the writer thread."""
         with self._store.claiming() as connection:
             admissions = self._store.admit_in(connection, links, now)
+            if self._learning is not None:
+                self._learning.find(links, admissions)
             merged_by = self._store.merged_by(links)
             self._count(connection)
         later = tuple(a.replaces for a in admissions if a.replaces is not None)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.decision import decide
-from canonry.crawler.learn.evidence import ClassTally
+from canonry.crawler.learn.evidence import ClassTally, JudgedPair, pair_of
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.request_policy import RequestPolicy
-from canonry.crawler.learn.text.comparison import PageAnswer
+from canonry.crawler.learn.request_policy import RequestPolicy, urgency
+from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.crawler.learn.text.text_blocks import blocks_of
 
 H = "http://h.example"
@@ -116,7 +116,80 @@ def test_an_active_rule_ends_with_the_pages_that_it_would_lose() -> None:
     host.visit(PATHS)
     late = True
     host.visit(f"/late-{n}{end}" for n in range(4) for end in ("", "?ref=1"))
-    assert host.changes == [(REF, "active"), (REF, "revoked")]
+    assert host.changes == [(REF, "active"), (REF, "suspended"), (REF, "revoked")]
+
+
+def test_a_doubt_that_turns_out_to_be_none_lets_a_rule_act_again() -> None:
+    """Two answers of each say that a page differs, four say that it changes by itself."""
+    turn = 0
+
+    def page_of(path: str) -> str:
+        nonlocal turn
+        turn += path == "/late?ref=1"
+        return f"{bare(path)} {turn // 3}" if path.startswith("/late") else bare(path)
+
+    host = Host(page_of)
+    host.visit([*PATHS, "/late?ref=1", "/late"])
+    states = [state for _, state in host.changes]
+    assert states[0] == "active"
+    assert "revoked" not in states
+    assert host.site.rules[REF].state == states[-1] == "active"
+
+
+def test_redirects_of_one_direction_do_not_hide_a_page_that_differs() -> None:
+    host = Host(str)
+    for n in range(10):
+        host.site.moved(f"{H}/{n}", n + 1, f"{H}/{n}/")
+        host.visit([f"/{n}/"])
+    host.visit(["/late/", "/late"])
+    assert host.tally(SLASH).different == 1
+    assert host.site.rules[SLASH].state != "active"
+
+
+@pytest.mark.parametrize("late", [["/docs/z", "/old/docs/z"], ["/old/docs/z", "/docs/z"]])
+def test_a_moved_page_is_compared_whichever_of_its_names_answers_first(late: list[str]) -> None:
+    host = Host(str)
+    for n in range(20):
+        host.site.moved(f"{H}/old/docs/{n}", n + 1, f"{H}/docs/{n}")
+        host.visit([f"/docs/{n}"])
+    moved, _state = host.changes[0]
+    assert moved.family == "path-prefix"
+    host.visit(late)
+    assert host.tally(moved).different == 1
+
+
+def test_pages_of_one_script_are_told_apart_by_their_titles() -> None:
+    """What is a page's own is not what few paths have: here is one path."""
+    host = Host(lambda path: path.partition("&")[0])
+    host.visit(f"/view?id={n}{end}" for n in range(30) for end in ("", "&ref=1"))
+    assert host.changes == [(REF, "active")]
+
+
+def test_what_is_closest_to_act_is_asked_first() -> None:
+    site = LearnedSite()
+    near, far = site.rule(REF), site.rule(SLASH)
+    for rule, same in ((far, 2), (near, 9)):
+        for n in range(same):
+            urls = pair_of(f"{H}/{n}", f"{H}/{n}?ref=1")
+            rule.put(urls, JudgedPair(urls[0], PageVerdict.SAME))
+    doubted = site.rule(Rewrite("h.example", "letter-case"))
+    doubted.state = "suspended"
+    acting = site.rule(Rewrite("h.example", "double-slash"))
+    acting.state = "active"
+    assert sorted(site.rules.values(), key=urgency) == [doubted, near, far, acting]
+
+
+def test_a_url_is_chosen_as_a_test_for_good_and_asked_first() -> None:
+    host = Host(bare)
+    host.visit(PATHS)
+    names = [f"{H}/more-{n}?ref=1" for n in range(200)]
+    for row, name in enumerate(names, 1000):
+        host.site.found(name, row)
+    chosen = [name for name in names if host.policy.is_test(name, [REF])]
+    assert 4 <= len(chosen) <= 30
+    assert chosen == [name for name in names if host.policy.is_test(name, [REF])]
+    rows = {1000 + names.index(name) for name in chosen}
+    assert rows <= set(host.policy.to_ask_first())
 
 
 def test_the_site_s_own_word_needs_fewer_pages_and_has_a_direction() -> None:
