@@ -93,6 +93,7 @@ class RuleEvidence:
     pairs: dict[URLPair, JudgedPair] = field(default_factory=dict)
     open: dict[URLPair, PageComparison] = field(default_factory=dict)  # asking more may decide them
     tests: set[str] = field(default_factory=set)  # URLs that are fetched although it is active
+    classes: set[int] = field(default_factory=set)  # whose URLs it could hold, by hashes
     tests_before: int = 0  # so many earlier, by this process or others
     asked_first: int = 0  # URLs that were requested before others, to decide it
     extra: int = 0  # requests for learning alone since it is active

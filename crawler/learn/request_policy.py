@@ -21,7 +21,8 @@ _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and la
 _ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
 _DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
 _TESTED = 8  # per cent of the URLs that a rule would hold, up to
-_TESTS, _TESTS_SHARE = 4, 0.06  # so many, and of a site's URLs
+_TESTS, _TESTS_SHARE = 4, 0.08  # so many, and of the pages whose URLs it could hold
+_MOST_CLASSES = 50_000  # of these that are counted
 
 
 class RequestPolicy:
@@ -88,16 +89,25 @@ class RequestPolicy:
                     rule.asked_first += 1
                     yield self._site.pages[identity].row
 
-    def is_test(self, identity: str, rewrites: Iterable[Rewrite]) -> bool:
-        """Return True if a URL is fetched although rules could hold it; count it as their test."""
+    def is_test(self, identity: str, after: str, rewrites: Iterable[Rewrite]) -> bool:
+        """Return True if a URL is fetched although rules could hold it; count it as their test.
+
+        Tests are a share of pages, not of names: a page may have any number of these.
+
+        Args:
+            identity: of the URL.
+            after: what the rules make of it.
+            rewrites: what they say.
+        """
         chosen = False
-        most = _TESTS + _TESTS_SHARE * self._site.pages.number_of_pages
         for rewrite in rewrites:
             rule = self._site.rules.get(rewrite)
             if rule is None:
                 continue
-            tested = rule.tests_before + len(rule.tests)
-            if tested < most and _per_cent(identity) < _TESTED:
+            if len(rule.classes) < _MOST_CLASSES:
+                rule.classes.add(hash(after))
+            most = _TESTS + _TESTS_SHARE * len(rule.classes)
+            if len(rule.tests) < most and _per_cent(identity) < _TESTED:
                 rule.tests.add(identity)
             chosen |= identity in rule.tests
         if chosen:

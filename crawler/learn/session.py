@@ -121,7 +121,7 @@ class LearningSession(StoredRules):
         """Return True if a URL is to be fetched although rules could hold it, to test them."""
         rewrites = [rule.rewrite for rule in self._in_force.behind(rewritten)]
         name = _without_www(site_in(rewritten.source))
-        return self._site(name).policy.is_test(rewritten.source, rewrites)
+        return self._site(name).policy.is_test(rewritten.source, rewritten.identity, rewrites)
 
     def _site(self, name: str) -> _Learning:
         """Return what is known of a site."""

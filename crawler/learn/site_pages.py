@@ -54,7 +54,6 @@ class SitePages:
         self._queued: set[str] = set()
         self._forms: dict[int, list[str]] = {}  # by loose form
         self._signed: dict[int, list[str]] = {}  # by what pages say
-        self._distinct: set[int] = set()  # pages, whatever their names
         self._bytes = 0
         self.unsaved: dict[str, None] = {}
         self.forgotten: list[int] = []
@@ -79,11 +78,6 @@ class SitePages:
     def size(self) -> int:
         """About how many bytes of memory they take."""
         return self._bytes + _BYTES_OF_URL * len(self._pages)
-
-    @property
-    def number_of_pages(self) -> int:
-        """About how many pages have answered, each by any of its names."""
-        return len(self._distinct)
 
     def get(self, identity: str) -> SitePage | None:
         """Return a URL; None if it is not known."""
@@ -127,7 +121,6 @@ class SitePages:
             # One page under many queries is one page; pages that differ in their title are several.
             title = [b for b in answer.blocks[:8] if not self._text.is_ignored(b)][:1]
             page = _hash(loose_path(known.parts.path), *title)
-            self._distinct.add(page)
             self._text.add_page(page, answer.blocks)
             known.signs = known.signs or self._signs_of(known, answer)
             for sign in known.signs:
