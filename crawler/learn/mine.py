@@ -104,10 +104,15 @@ def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
         here, there = Parts.of(source), Parts.of(target)
         found = rules_between(here, there, led=led)
         if found and (verdict is PageVerdict.SAME or len(found) == 1):  # else one of them is wrong
-            judged = JudgedPair(target, verdict, by, answers=1)
+            parts = here
+            for rewrite in reversed(found):  # parameters first: they are those of the first host
+                parts = act(rewrite, parts)
+            judged = JudgedPair(str(parts), verdict, by, answers=1)
             for rewrite in found:
                 rule = rules.setdefault(rewrite, RuleEvidence(rewrite))
-                rule.put(pair_of(source, target), judged)
+                before = rule.pairs.get(pair_of(source, target))
+                if before is None or _rank(judged) > _rank(before):
+                    rule.put(pair_of(source, target), judged)
         elif led and source != target and verdict is PageVerdict.SAME:
             left = unexplained.setdefault(site_of(here), [])
             if len(left) < _MOST_UNEXPLAINED:
@@ -117,6 +122,11 @@ def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
         (rule for rule in enough if not _is_contradicted(rule, rules, unexplained)),
         key=lambda rule: rule.rewrite,
     )
+
+
+def _rank(pair: JudgedPair) -> tuple[bool, int]:
+    """Return what makes one of two verdicts on a pair the one that counts: the larger one does."""
+    return pair.verdict is PageVerdict.DIFFERENT, -pair.source
 
 
 def _is_contradicted(
