@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.rules.loose_forms import loose_forms, loose_name
+from canonry.crawler.learn.rules.loose_forms import loose_forms, loose_name, loose_path
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageAnswer
 from canonry.crawler.learn.text.site_text import SiteText
 
@@ -117,7 +117,7 @@ class SitePages:
         if answer.encoded is None:
             return
         if before is None:
-            self._text.add_page(_hash(known.parts.path.lower().rstrip("/")), answer.blocks)
+            self._text.add_page(_hash(loose_path(known.parts.path)), answer.blocks)
             known.signs = known.signs or self._signs_of(known, answer)
             for sign in known.signs:
                 signed = self._signed.setdefault(sign, [])

@@ -6,20 +6,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, bindparam, func, literal_column, select
 
 from canonry.storage.learned.classes import LEARNED
-from canonry.storage.records import ORDINARY
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, hosts, urls
 
 _NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
-_OF_ONE = 64  # URLs that one represents, which are looked at
 _others = urls.alias("others")
-_waits = and_(
-    _others.c.state == State.QUEUED,
-    _others.c.priority == ORDINARY,
-    _others.c.source_id.is_not(None),
-)
 _HELD = (
-    select(urls.c.id, urls.c.url, _others.c.url, _others.c.id, _waits)
+    select(urls.c.id, urls.c.url, _others.c.url)
     .join(aliases, and_(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule"))
     .join(_others, _others.c.id == aliases.c.to_id)
     # As they are, not as parameters: SQLite would prepare the statement anew each time, to see
@@ -33,13 +26,6 @@ _own = urls.c.host_id == hosts.c.id
 _FIRST = select(func.min(urls.c.id)).where(_own).scalar_subquery()
 _LAST = select(func.max(urls.c.id)).where(_own).scalar_subquery()
 _ENDS = Prepared(select(_FIRST, _LAST, hosts.c.id).where(hosts.c.name == bindparam("host")))
-_HELD_SINCE = Prepared(
-    select(func.count(), func.max(urls.c.id))
-    .join(hosts, hosts.c.id == urls.c.host_id)
-    .where(hosts.c.name == bindparam("host"), urls.c.id > bindparam("row"))
-    .where(urls.c.state == literal_column(f"{State.HELD:d}"))
-    .where(urls.c.reason == literal_column(f"'{LEARNED}'"))
-)
 _WINDOW = (
     select(urls.c.id)
     .where(urls.c.host_id == bindparam("host"), urls.c.id >= bindparam("start"))
@@ -57,8 +43,6 @@ class HeldName(NamedTuple):
     row: int
     url: str
     represented_by: str
-    representative: int  # its row
-    may_wait: bool  # True if that one waits in the queue, in the order in which it was found
 
 
 def held_first(connection: Connection, host: str, most: int) -> tuple[int, Iterator[HeldName]]:
@@ -72,9 +56,7 @@ def held_first(connection: Connection, host: str, most: int) -> tuple[int, Itera
     return number, map(HeldName._make, _HELD_NEAR.stream(connection, window))
 
 
-def held_near(
-    connection: Connection, host: str, place: float, since: int = 0
-) -> Iterator[HeldName]:
+def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldName]:
     """Yield URLs of a host that rules hold, from one place among its URLs.
 
     It looks at a few URLs only, by the index that was made when the first rule was published.
@@ -83,12 +65,11 @@ def held_near(
         connection: of the store.
         host: the host's name.
         place: between the host's first known URL, 0, and its last one, 1.
-        since: the row after which its URLs count.
     """
     ends = _ENDS.run(connection, {"host": host})
     if not ends or ends[0][0] is None:
         return
-    first, last, host_id = max(ends[0][0], since + 1), *ends[0][1:]
+    first, last, host_id = ends[0]
     start = first + round((last - first) * place)
     after = 0
     for end in _NEAR:

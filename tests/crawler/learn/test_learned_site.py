@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canonry.canon.learned import Rewrite
-from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import ClassTally
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import RequestPolicy
+from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.learn.text.text_blocks import blocks_of
 
 H = "http://h.example"
@@ -22,7 +22,7 @@ BARE = Rewrite("h.example", "trailing-slash", new="bare")
 
 def answer(text: str) -> PageAnswer:
     body = f"<nav>Home</nav><h1>{text}</h1><p>About {text}.</p>".encode()
-    return PageAnswer.of(text.encode()[:16].ljust(16), blocks_of(body, "text/html"))
+    return PageAnswer(text.encode()[:16].ljust(16), blocks_of(body, "text/html"))
 
 
 class Host:

@@ -8,29 +8,9 @@ from support.simweb.web import Spec, sites
 from support.simweb.webjudge import figures
 from support.simweb.webmatter import EVERY, MATTERS
 
-from canonry.crawler.learn.session import BlockLearning
-from canonry.crawler.learn.text.text_blocks import blocks_of
-from canonry.crawler.run import body_fingerprints, visit, wiring
-from canonry.crawler.run.body_fingerprints import Fingerprint
-
 pytestmark = pytest.mark.slow
 SPEC = Spec(seed=5, resources=100)
 GONE_ASTRAY = {"exceptions", "turning"}  # whoever avoids anything there may lose something
-
-
-@pytest.fixture(autouse=True)
-def _by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let crawls learn by blocks: of each page, they are where the hashes of probes are."""
-    plain = body_fingerprints.Fingerprints.of
-
-    async def of(
-        self: body_fingerprints.Fingerprints, body: bytes, kind: str | None, **_given: bool
-    ) -> Fingerprint:
-        found = await plain(self, body, kind, sketched=False)
-        return found._replace(hashes=blocks_of(body, kind))
-
-    monkeypatch.setattr(visit.Fingerprints, "of", of)
-    monkeypatch.setattr(wiring, "LearningSession", BlockLearning)
 
 
 @pytest.mark.parametrize("matter", MATTERS)

@@ -7,6 +7,8 @@ import ssl
 from pathlib import Path
 
 import pytest
+from canonry.crawler.content.host_text import Comparison
+from canonry.crawler.learn.knowledge.site_facts import SiteFacts
 from support.simweb import webcrawls, webjudge, webreturns
 from support.simweb.web import HABITS, Line, Spec, Web, sites
 from support.simweb.webadversaries import KINDS, adversary
@@ -15,9 +17,6 @@ from support.simweb.webhabits import habits
 from support.simweb.webserver import served
 from support.simweb.websites import Doubt, Manner, honest
 from support.sites import wait_for
-
-from canonry.crawler.content.host_text import Comparison
-from canonry.crawler.learn.knowledge.site_facts import SiteFacts
 
 # What a crawl of honest hosts has to reach: the share of what could be avoided after a host's first
 # 200 requests, on static and on dynamic hosts; and how many fetches a page are wasted at most.

@@ -15,7 +15,7 @@ FRAME = "<nav>Home Shop</nav>"
 
 def answer(html: str) -> PageAnswer:
     body = (FRAME + html).encode()
-    return PageAnswer.of(
+    return PageAnswer(
         body[:16].ljust(16) + bytes(str(hash(html)), "ascii"), blocks_of(body, "text/html")
     )
 
@@ -24,9 +24,9 @@ def site(*repeats: Sequence[str], pages: int = 24) -> SiteText:
     """Return what is known of a site of some pages, of which some were asked more than once."""
     text = SiteText()
     for n in range(pages):
-        text.add_page(n, answer(f"<p>Page {n}</p>").blocks or ())
+        text.add_page(n, answer(f"<p>Page {n}</p>").blocks)
     for htmls in repeats:
-        found = [answer(html).blocks or () for html in htmls]
+        found = [answer(html).blocks for html in htmls]
         for before, after in pairwise(found):
             text.add_repeat(before, after)
     return text
@@ -92,11 +92,11 @@ def test_a_place_that_never_stays_is_ignored_without_asking() -> None:
 def test_what_comes_and_goes_all_over_a_site_is_ignored() -> None:
     text = SiteText()
     for n in range(12):
-        text.add_page(n, answer(f"<p>Page {n}</p><p>teaser {n % 3}</p>").blocks or ())
+        text.add_page(n, answer(f"<p>Page {n}</p><p>teaser {n % 3}</p>").blocks)
     for n in range(6):
         text.add_repeat(
-            answer(f"<p>x</p><p>teaser {n % 3}</p>").blocks or (),
-            answer(f"<p>x</p><p>teaser {(n + 1) % 3}</p>").blocks or (),
+            answer(f"<p>x</p><p>teaser {n % 3}</p>").blocks,
+            answer(f"<p>x</p><p>teaser {(n + 1) % 3}</p>").blocks,
         )
     one, other = ["<p>a</p><p>teaser 1</p>"], ["<p>a</p><p>teaser 2</p>"]
     assert verdict(one, other, text).verdict is SAME
@@ -132,10 +132,10 @@ def test_a_list_that_is_shuffled_each_time_is_no_other_page() -> None:
 
 
 def test_bytes_are_compared_where_there_is_no_text() -> None:
-    one, other = PageAnswer.of(b"1" * 16, None), PageAnswer.of(b"2" * 16, None)
+    one, other = PageAnswer(b"1" * 16, None), PageAnswer(b"2" * 16, None)
     assert compare([one], [one], site()).verdict is SAME
     assert compare([one], [other], site()).ask_first
     assert compare([one] * 2, [other] * 2, site()).verdict is DIFFERENT
-    assert compare([one, other], [other, PageAnswer.of(b"3" * 16, None)], site()).verdict is SAME
-    changing = [one, PageAnswer.of(b"4" * 16, None)]
+    assert compare([one, other], [other, PageAnswer(b"3" * 16, None)], site()).verdict is SAME
+    changing = [one, PageAnswer(b"4" * 16, None)]
     assert compare(changing, [other], site()).verdict is UNKNOWN
