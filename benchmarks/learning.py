@@ -23,14 +23,11 @@ from support.simweb.webmatter import MATTERS
 from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
 from canonry.canon.learned import Rewrite, act, to_fields
 from canonry.canon.syntax import Parts
-from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn import mine
+from canonry.crawler.learn.decision import decide, needed_for
+from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.infer import rewrites_from
-from canonry.crawler.learn.learner import Learner
-from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.life.lifecycle import is_proven
-from canonry.crawler.learn.news import Moved
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.crawler.learn.text.comparison import PageAnswer
 
 _WEB = Canonicalizer("web")
 Pairs = list[tuple[str, str]]
@@ -94,18 +91,19 @@ def main() -> None:
 
 
 def cost(count: int) -> dict[str, Any]:
-    """Pass redirects on a thousand hosts to a learner, and let it decide after each sixteen."""
+    """Pass redirects on a thousand hosts to what is known of them, and let them decide."""
     rng = random.Random(1)
-    learner = Learner(thresholds.load(), registrable)
+    sites = [LearnedSite() for _ in range(1000)]
     before = _mib()
     start = time.process_time()
     for n in range(count):
-        host = f"www.h{rng.randrange(1000)}.example"
-        path = f"/{rng.choice('abcdef')}/p{n}"
-        end = "/" if rng.random() < 0.9 else "/moved/elsewhere"
-        learner.observe(Moved(f"http://{host}{path}", f"https://{host}{path}{end}", float(n)))
+        number = rng.randrange(1000)
+        url = f"http://www.h{number}.example/{rng.choice('abcdef')}/p{n}"
+        target = f"{url}/" if rng.random() < 0.9 else f"{url}/moved/elsewhere"
+        sites[number].moved(url, 0, target)
+        sites[number].page(target, 0, PageAnswer(b"%16d" % n, None), None)
         if n % 16 == 0:
-            learner.decide(float(n))
+            list(decide(sites[number]))
     seconds = time.process_time() - start
     grown = _mib() - before
     print(
@@ -231,7 +229,7 @@ def real(pairs: Pairs) -> dict[str, Any]:
         random.Random(3).shuffle(chosen)
         train, test = chosen[::2], chosen[1::2]
         given = (mine.Pair(n, old, new, "301") for n, (old, new) in enumerate(train))
-        candidates = mine.mine(given, _WEB, thresholds.load()).rules
+        candidates = mine.mine(given, _WEB).rules
         sure = [rule for rule in candidates if _would_be_active(rule)]
         print(f"{name}: {len(train):,} redirects to learn from, {len(test):,} to predict")
         for what, rules in (
@@ -249,10 +247,8 @@ def _half(url: str) -> int:
 
 def _would_be_active(rule: LearnedRule) -> bool:
     """Return True if the evidence, all of it redirects, is enough for an active rule."""
-    limits = thresholds.load().family[rule.family]
     seen = rule.evidence
-    tracked = TrackedRule(rule.rewrite, agree=seen.agree, disagree=seen.disagree, moved=seen.agree)
-    return is_proven(tracked, limits, limits.prior)
+    return seen.agree >= needed_for(rule.rewrite).own_word and not seen.disagree
 
 
 def _naive(train: Pairs) -> list[LearnedRule]:

@@ -24,10 +24,9 @@ from canonry.canon.learned import Rewrite
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import preset
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.content.sketch import encoded_sketch
-from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.session import LearningSession
+from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
@@ -165,7 +164,7 @@ class _Recorded:
             merging_rules=partial(merging_rules, _MAKE),
             notify=print,
         )
-        self.session = LearningSession(_MAKE, thresholds.load(), lambda _said: None)
+        self.session = LearningSession(_MAKE, lambda _said: None)
         self.store.rules = self.session
         self._now = 1e6  # more than a day
 
@@ -190,7 +189,12 @@ class _Recorded:
         admitted = self.store.admit(wanted, self._now)
         return self._write(
             [
-                Outcome(Queued(one.row, url, 1, 0, 0), State.FETCHED, page=_page(body))
+                Outcome(
+                    Queued(one.row, url, 1, 0, 0),
+                    State.FETCHED,
+                    page=_page(body),
+                    blocks=blocks_of(body, "text/html"),
+                )
                 for (url, body), one in zip(visits, admitted, strict=True)
             ]
         )
@@ -210,8 +214,7 @@ def _candidate(url: str, form: canonry.Canonical) -> Candidate:
 
 def _page(body: bytes) -> Page:
     digest = hashlib.blake2b(body, digest_size=16).digest()
-    sketch = encoded_sketch(body, "text/html")
-    return Page(200, 0.1, "text/html", len(body), digest, None, None, 0, sketch=sketch)
+    return Page(200, 0.1, "text/html", len(body), digest, None, None, 0)
 
 
 def _body(number: int) -> bytes:

@@ -21,7 +21,8 @@ from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
 from canonry.storage import State, Store
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import Sample, TrackedRule
+from canonry.storage.learned.ledger import DIFFERENT, OWN_WORD, SAME, StoredPair, put_pairs
+from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.rows import pages as page_rows
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, schema, transitions
@@ -218,16 +219,15 @@ def _put_pages(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
         digest = hashlib.blake2b(b"%d" % body, digest_size=16).digest()
         words = [_WORDS[number // step % len(_WORDS)] for step in (1, 9, 81)]
         title = f"The {words[0]} {words[1]} and the {words[2]}, part {number}"
-        sketch = hashlib.blake2b(b"%d" % number, digest_size=64).digest() + digest[:15]
         changes[counts.page(status)] += 1
         made.append(
             (
                 *(number, status, row[11], 0.12, "text/html; charset=utf-8"),
-                *(20_000 + number % 50_000, digest, title, None, 40, "utf-8", None, None, sketch),
+                *(20_000 + number % 50_000, digest, title, None, 40, "utf-8", None, None),
             )
         )
     names = ("url_id", "status", "fetched_at", "elapsed", "content_type", "size", "digest")
-    names += ("title", "canonical", "links", "charset", "etag", "modified", "sketch")
+    names += ("title", "canonical", "links", "charset", "etag", "modified")
     insert_rows(connection, schema.pages, names, made)
     changes[counts.REPEATED] += len(made) // 50
     counts.add(connection, changes)
@@ -260,30 +260,29 @@ def _put_aliases(
 def _put_rules(connection: Connection) -> list[TrackedRule]:
     """Write learned rules in all states, each with its evidence."""
     made = []
+    pairs: list[StoredPair] = []
     for n in range(_RULES):
         host = f"www.host{n * 7 % 50_000}.example"
         family = "parameter-irrelevant" if n % 2 else "trailing-slash"
         rewrite = Rewrite(host, family, old=f"ref{n}" if n % 2 else "", new="" if n % 2 else "bare")
-        state = ("active", "active", "probation", "candidate", "suspended", "revoked")[n % 6]
-        samples = [
-            Sample(agrees=k < 4, url=f"https://{host}/page/{k}", found=f"https://{host}/page/{k}/")
-            for k in range(5 + (state in {"suspended", "revoked"}))
-        ]
+        state = ("active", "active", "candidate", "candidate", "suspended", "revoked")[n % 6]
         rule = TrackedRule(
             rewrite,
             state,  # type: ignore[arg-type]
             agree=5 + n % 60,
             disagree=n % 3,
             moved=n % 5,
-            trial_agree=n % 20,
             first_seen=_NOW - 400_000,
             last_seen=_NOW - n,
             entered_at=_NOW - 2 * n,
-            verified_at=_NOW - n,
-            unsaved=samples,
         )
         made.append(rule)
+        for k in range(5 + (state in {"suspended", "revoked"})):
+            url = f"https://{host}/page/{k}"
+            verdict = SAME if k < 4 else DIFFERENT
+            pairs.append(StoredPair(rule.id, url, f"{url}/", url, verdict, OWN_WORD, 1, _NOW - n))
     rule_rows.put(connection, made)
+    put_pairs(connection, pairs)
     return made
 
 

@@ -8,25 +8,16 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from sqlalchemy import create_engine
 from support.simweb import webjudge, webstore
 from support.simweb.web import Spec
 from support.simweb.webserver import Serving, ServingError, served
 
-from canonry.canon.learned import RuleState
-from canonry.crawler.learn.life import thresholds
-from canonry.crawler.learn.life.lifecycle import lower_bound
-from canonry.crawler.learn.life.prior import Prior, fit
-from canonry.storage.learned import rule_rows
-
 _SETTINGS = "[crawl]\nrequests_per_host = 4\n[fetch]\nretries = 0\n"
 _MOST = 2500  # URLs of a host: the press web shows fresh links without end
 _ENDLESS = f"[traps]\nmax_per_host = {_MOST}\n"
-_SETTLED = 10  # paths, before a rule's end is experience
-_NEUTRAL = Prior.of(0.5, 2.0)
 _FLUSHED = 1.2  # seconds after which a log is complete
 
 
@@ -37,7 +28,6 @@ class Crawled(NamedTuple):
     decisions: list[webstore.Decisions]
     seconds: float
     finished: bool  # False: it was stopped after the time that it had
-    outcomes: dict[str, list[tuple[int, int]]]  # of rules, by family: paths for and against
     limited: list[str]  # hosts that reached the limit of URLs
 
 
@@ -69,7 +59,6 @@ def simulated(specs: list[Spec], minutes: float, *, plain: bool) -> dict[str, An
         found[word.removeprefix("--")] = _as_json(done, tallies)
         if word == "--learn":
             found["decisions"] = _print_decisions([row for one in done for row in one.decisions])
-            found["experience"] = _print_experience([one.outcomes for one in done])
     return found
 
 
@@ -91,8 +80,7 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
         given = [tally.site for tally in tallies]
         decided = webstore.decisions(given, store, notices.splitlines(), turns)
         limited = webstore.limited_hosts(store)
-        outcomes = _outcomes(store, {host for site in given if site.honest for host in site.hosts})
-    return Crawled(tallies, decided, seconds, finished, outcomes, limited)
+    return Crawled(tallies, decided, seconds, finished, limited)
 
 
 def _run(serving: Serving, folder: Path, word: str, seconds: float) -> tuple[str, bool]:
@@ -151,41 +139,10 @@ def _print_decisions(rows: list[webstore.Decisions]) -> dict[str, Any]:
     sums = webstore.totals(steady)
     right = sums["merged"] - sums["wrong"]
     if sums["merged"]:
-        least = 100 * lower_bound(right, sums["wrong"])
         share = 100 * right / sums["merged"]
-        print(
-            f"  true merges on honest hosts that do not turn: {share:.3f} % "
-            f"(with 95 % confidence at least {least:.3f} %)"
-        )
+        print(f"  true merges on honest hosts that do not turn: {share:.3f} %")
     adversaries = webstore.totals(row for row in rows if not row.site.honest)
     return {"steady": sums, "adversaries": adversaries, "wrong by kind": dict(+wrong)}
-
-
-def _outcomes(store: str, hosts: set[str]) -> dict[str, list[tuple[int, int]]]:
-    """Return how rules for whole hosts ended: by family, the paths for and against each of them."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    with create_engine(store).connect() as connection:
-        for rule in rule_rows.in_states(connection, get_args(RuleState)):
-            said = rule.rewrite
-            if said.host in hosts and said.below == "/" and rule.agree + rule.disagree >= _SETTLED:
-                found.setdefault(said.family, []).append((rule.agree, rule.disagree))
-    return found
-
-
-def _print_experience(given: list[dict[str, list[tuple[int, int]]]]) -> dict[str, Any]:
-    """Print the experience with honest hosts, and nearly honest ones, beside what is shipped."""
-    shipped = thresholds.load().family
-    found: dict[str, Any] = {}
-    for family, limits in shipped.items():
-        cases = [case for outcomes in given for case in outcomes.get(family, ())]
-        prior = fit(cases, _NEUTRAL, 1.0)
-        mean, strength = prior.a / (prior.a + prior.b), prior.a + prior.b
-        found[family] = {"cases": len(cases), "expected": mean, "strength": strength}
-        print(
-            f"  experience with {family}: {len(cases)} hosts, expected {mean:.2f}, strength "
-            f"{strength:.1f}; shipped {limits.expected:.2f}, {limits.strength:.1f}"
-        )
-    return found
 
 
 def serve(spec: Spec, port: int, folder: Path, wait: Callable[[], object] = signal.pause) -> None:

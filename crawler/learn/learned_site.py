@@ -113,6 +113,7 @@ class LearnedSite:
             self._confirm(led.source, identity, led.rules)
         for pair in list(self._open.pop(identity, ())):
             self._judge(pair)
+        self._noted.discard(identity)
         self._meet(identity, known)
         if canonical not in {None, identity}:
             self._lead(identity, str(canonical))

@@ -13,7 +13,7 @@ from canonry.crawler.learn.text.site_text import SiteText
 
 _MOST = 20_000  # URLs of a site that are remembered
 _MOST_BYTES = 2_000_000  # of the blocks of a site that are kept
-_BYTES_OF_URL = 1_000  # about; without its blocks
+_BYTES_OF_URL = 2_000  # about; without its blocks
 PARTNERS = 4  # URLs with which a URL is compared, of those that meet it under one form
 _SIGNED = 8  # URLs that share what their pages say
 
@@ -131,31 +131,54 @@ class SitePages:
         known = self._pages[identity]
         met: dict[str, None] = {}
         for form in _forms_of(known.parts):
-            here = self._forms.get(form, ())
-            met.update(dict.fromkeys(here[:PARTNERS]))
-            met.update(dict.fromkeys(here[-PARTNERS:]))
+            met.update(dict.fromkeys(self._forms.get(form, ())))
         for sign in known.signs:
             met.update(dict.fromkeys(self._signed.get(sign, ())))
         met.pop(identity, None)
         return sorted(met, key=lambda other: not self._pages[other].has_answered)
 
     def trim(self, needed: Collection[str]) -> None:
-        """Forget the answers of the oldest pages where too many are kept, but for some."""
-        if self._bytes <= _MOST_BYTES:
-            return
-        for identity, known in self._pages.items():
-            if known.answers and identity not in needed:
-                self._bytes -= sum(len(answer.encoded or b"") for answer in known.answers)
-                known.answers.clear()
-                self.unsaved.pop(identity, None)
-                self.forgotten.append(known.row)
-            if self._bytes <= _MOST_BYTES // 2:
-                break
+        """Forget the oldest pages, or their answers, where too many are kept; but for some."""
+        if self._bytes > _MOST_BYTES:
+            for identity, known in self._pages.items():
+                if identity not in needed:
+                    self._forget_answers(identity, known)
+                if self._bytes <= _MOST_BYTES // 2:
+                    break
+        if len(self._pages) > _MOST:
+            oldest = islice(self._pages, _MOST // 8)
+            for identity in [one for one in oldest if one not in needed]:
+                self._forget(identity)
+
+    def _forget(self, identity: str) -> None:
+        known = self._pages.pop(identity)
+        self._forget_answers(identity, known)
+        self._queued.discard(identity)
+        for form in _forms_of(known.parts):
+            if identity in (met := self._forms.get(form, [])):
+                met.remove(identity)
+            if not met:
+                self._forms.pop(form, None)
+        for sign in known.signs:
+            if identity in (signed := self._signed.get(sign, [])):
+                signed.remove(identity)
+            if not signed:
+                self._signed.pop(sign, None)
+
+    def _forget_answers(self, identity: str, known: SitePage) -> None:
+        if known.answers:
+            self._bytes -= sum(len(answer.encoded or b"") for answer in known.answers)
+            known.answers.clear()
+            self.unsaved.pop(identity, None)
+            self.forgotten.append(known.row)
 
     def _add(self, identity: str, row: int) -> SitePage:
         known = self._pages[identity] = SitePage(row, Parts.of(identity))
         for form in _forms_of(known.parts):
-            self._forms.setdefault(form, []).append(identity)
+            met = self._forms.setdefault(form, [])
+            met.append(identity)
+            if len(met) > 2 * PARTNERS:  # the first ones and the last ones are enough
+                del met[PARTNERS]
         return known
 
     def _signs_of(self, known: SitePage, answer: PageAnswer) -> frozenset[int]:
