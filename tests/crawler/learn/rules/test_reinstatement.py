@@ -4,7 +4,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from canonry.crawler.learn.life import thresholds
 from click.testing import CliRunner
 from support.crawls import SEED, crawl, page, target_of
 from support.databases import url_of
