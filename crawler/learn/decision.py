@@ -20,6 +20,7 @@ from canonry.storage.learned.tracked_rule import URLPair
 _UNKNOWN = 0.15  # of the classes that are the same: so many may be unknown
 _WRONG = 0.01  # of the classes that are the same: more that are different end a rule
 _NAMES_OF_PAGE = 50  # names that are the same, before a parameter selects nothing on one page
+CONFIRMED = 3  # classes that a crawl has seen, before a rule that was mined or imported acts
 _MOSTLY_SELECT = frozenset(("page", "p", "q", "id", "lang", "sort", "n", "start", "offset", "s"))
 _DROPS = "parameter-anywhere"
 
@@ -69,7 +70,7 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
     unknown = found.undecidable if site.text.varies else found.unknown
     if rule.state == "revoked" or found.different or unknown > most_unknown(found):
         return rule.state
-    if is_outdone(rule, site.rules.get(opposite(rule.rewrite))):
+    if unconfirmed(found) or is_outdone(rule, site.rules.get(opposite(rule.rewrite))):
         return rule.state
     is_enough = found.own_word >= needed.own_word or weight_of(rule) >= needed.content
     return "active" if is_enough else rule.state
@@ -83,6 +84,11 @@ def most_wrong(found: ClassTally) -> int:
 def most_unknown(found: ClassTally) -> int:
     """Return of how many classes it need not be known what they are, before a rule acts."""
     return int(_UNKNOWN * found.same)
+
+
+def unconfirmed(found: ClassTally) -> int:
+    """Return how many more classes a crawl has to see, where the evidence was mined or imported."""
+    return max(0, CONFIRMED - (found.same - found.mined)) if found.mined else 0
 
 
 def weight_of(rule: RuleEvidence) -> float:

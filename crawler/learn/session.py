@@ -92,7 +92,7 @@ class LearningSession(StoredRules):
         if not self._load(connection):
             return
         if is_first:
-            self._is_known |= leases.fetched(connection) > 0
+            self._is_known |= leases.fetched(connection) > 0 or rule_rows.has_any(connection)
             return
         decided = rule_rows.states_by_host(connection, ("active", "suspended", "revoked"))
         for name, (site, _policy) in list(self._sites.items()):

@@ -84,10 +84,12 @@ def evidence_of(
     for rule in stored:
         evidence = found[rule.id]
         known = evidence.tally
+        same = max(0, rule.agree - known.same)
         evidence.given = ClassTally(
-            max(0, rule.agree - known.same),
+            same,
             max(0, rule.disagree - known.different),
             own_word=max(0, rule.moved - known.own_word),
+            mined=same,
         )
         evidence.recount()
     return found.values()

@@ -7,10 +7,12 @@ from typing import NamedTuple
 from canonry.canon.learned import Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.decision import (
+    CONFIRMED,
     is_outdone,
     most_unknown,
     most_wrong,
     needed_for,
+    unconfirmed,
     weight_of,
 )
 from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
@@ -112,6 +114,12 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None) -> str:
         are = _be(ceil(needed.content - has))
         has_so_far = f"(it has {', '.join(known)}{unknown})"
         return f"It needs {more} that {are} the same under both names {has_so_far}"
+    if left := unconfirmed(found):
+        return (
+            f"It needs {counted(left, 'more page')} that a crawl has found to be the same (it has "
+            f"{CONFIRMED - left} of {CONFIRMED}; {found.mined} {_be(found.mined)} from a log or an "
+            "import)"
+        )
     if found.unknown > most_unknown(found):
         return (
             f"It needs to know more: {_pages(found.same)} the same, but of {found.unknown} "

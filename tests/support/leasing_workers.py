@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+from canonry.crawler.learn.life import thresholds
 from support.stores import MAKE, admit, open_store
 
-from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.run.queue.frontier import Frontier
 from canonry.crawler.run.queue.host_leases import HostLeases

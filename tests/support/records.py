@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from canonry.canon.learned import site_in
 from canonry.crawler.learn.knowledge.site_facts import Fact
 from canonry.crawler.learn.memory.archive import NoArchive
 from canonry.crawler.learn.news import Answered, Moved
+
+from canonry.canon.learned import site_in
 from canonry.storage.learned.history import PastHop
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from canonry.crawler.admission.scope import registrable
 from canonry.crawler.content.sketch import encoded_sketch, hashes_of
 from canonry.crawler.learn.learner import Learner
 from canonry.crawler.learn.life import thresholds
 from canonry.crawler.learn.memory.archive import Archive
 from canonry.crawler.learn.news import Answered, Moved
+
+from canonry.crawler.admission.scope import registrable
 
 Site: TypeAlias = dict[str, Callable[[], bytes]]  # what answers, by URL
 

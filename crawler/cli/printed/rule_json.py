@@ -77,6 +77,7 @@ class PagesJSON(msgspec.Struct, frozen=True, kw_only=True):
     same: int
     own_word: int  # of these, by redirects and canonical links
     names: int  # further ones of these; they count a little
+    mined: int  # of these, from a log or an import: no crawl has seen that
     different: int
     refuted: int  # of these, by all the answers that are asked for
     unknown: int

@@ -159,6 +159,7 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
                 same=pages.same,
                 own_word=pages.own_word,
                 names=pages.names,
+                mined=pages.mined,
                 different=pages.different,
                 refuted=pages.refuted,
                 unknown=pages.unknown,

@@ -75,7 +75,8 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
     """Import rules from a file into a store; active rules apply from then on.
 
     They replace the state and the evidence of the same rules in the store, also of revoked ones.
-    With --trial they are candidates: they hold nothing until their evidence is enough.
+    With --trial they are candidates: they hold nothing until their evidence is enough, and a crawl
+    has found three of their pages to be the same.
 
     A store that is not there yet is made, under the policy of the rules, so that a crawl can begin
     with them.
@@ -138,7 +139,8 @@ def mine_rules(
 
     A candidate is a rule by which three pages or more are the same, and that no redirect
     contradicts. With --store, candidates and their evidence are added to what the store knows;
-    rules that it has keep their state. They hold nothing until a crawl of their site decides.
+    rules that it has keep their state. They hold nothing until their evidence is enough, and a
+    crawl has found three of their pages to be the same.
     """
     store_file = None if store is None else opening.file_of_store(store)
     read = [*files, named_policies.policy_file(policy), store_file]

@@ -175,14 +175,10 @@ def _directory(segments: list[str]) -> str:
 
 def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
     """Return the rewrite that explains the order of parameters; None if more differs."""
+    order = Rewrite(site_of(source), "parameter-order")
     if source.query == target.query:
         return []
-    is_sorted = target.query == "&".join(sorted(query.fields(target.query or ""), key=query.name))
-    return (
-        [Rewrite(site_of(source), "parameter-order")]
-        if (is_sorted and _differ_in_order(source, target))
-        else None
-    )
+    return [order] if act(order, source).query == target.query else None
 
 
 def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
@@ -193,19 +189,10 @@ def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     """
     first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
     if one[:5] == other[:5] and one.fragment == other.fragment:  # on some sites, nearly all pages
-        ordered = is_site(site_of(one)) and _differ_in_order(first, second)
-        return (Rewrite(site_of(first), "parameter-order"),) if ordered else ()
+        order = Rewrite(site_of(first), "parameter-order")
+        return (order,) if first != second and act(order, first) == act(order, second) else ()
     found = _differing_path_parameter(first, second)
     return found or rewrites_from(first, second) or rewrites_from(second, first)
-
-
-def _differ_in_order(one: Parts, other: Parts) -> bool:
-    """Return True if queries have the same fields in another order; neither need be sorted."""
-    here, there = one.query or "", other.query or ""
-    if here == there or len(here) != len(there):
-        return False
-    in_order = sorted(query.fields(here), key=query.name)
-    return in_order == sorted(query.fields(there), key=query.name)
 
 
 def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:

@@ -3,17 +3,20 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 from support.crawls import crawl, page, target_of
 from support.databases import url_of
 from support.live_pages import live_page
 from support.servers import Answer, ok
 from support.stored_rules import SLASH, put_in_force
-from support.stores import candidate, open_store, visited
+from support.stores import MAKE, candidate, open_store, visited
 
 from canonry.crawler.cli.commands import main
+from canonry.crawler.learn.rules import rule_store
 from canonry.storage import Page, State
 
 H = "http://h.example"
@@ -56,6 +59,24 @@ def test_after_a_crawl_all_places_say_how_many_urls_learned_rules_hold(tmp_path:
     assert found["urls"]["queued"] == 0
 
 
+def test_a_rule_that_was_imported_is_tested_by_the_first_crawl(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [replace(SLASH, host="a.example")], MAKE, 1.0)
+    store.close()
+    crawl(tmp_path, _site)
+    by_name = {rule["family"]: rule for rule in _rules(url_of(tmp_path))}
+    slash = by_name["trailing-slash"]
+    assert slash["tests"] > 1
+    assert (slash["state"], slash["evidence"]["disagree"]) == ("active", 0)
+    assert slash["evidence"]["agree"] > 0
+
+
+def _rules(store: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(_printed("rules", "list", "--store", store, "--json"))
+    return found
+
+
 def _site(head: bytes) -> Answer:
     """Answer for sixty pages with four names each."""
     target = target_of(head)
@@ -78,7 +99,7 @@ def _printed(*words: str) -> str:
 def _everywhere(store: str) -> dict[str, dict[str, int]]:
     """Return by rule, and by place, how many URLs it holds."""
     where = ["--store", store]
-    listed = json.loads(_printed("rules", "list", *where, "--json"))
+    listed = _rules(store)
     found = {}
     with live_page(store) as viewer:
         host = listed[0]["host"]

@@ -7,8 +7,6 @@ import ssl
 from pathlib import Path
 
 import pytest
-from canonry.crawler.content.host_text import Comparison
-from canonry.crawler.learn.knowledge.site_facts import SiteFacts
 from support.simweb import webcrawls, webjudge, webreturns
 from support.simweb.web import HABITS, Line, Spec, Web, sites
 from support.simweb.webadversaries import KINDS, adversary
@@ -18,37 +16,15 @@ from support.simweb.webserver import served
 from support.simweb.websites import Doubt, Manner, honest
 from support.sites import wait_for
 
+from canonry.crawler.learn import learned_site
+from canonry.crawler.learn.text.comparison import PageComparison, PageVerdict
+
 # What a crawl of honest hosts has to reach: the share of what could be avoided after a host's first
 # 200 requests, on static and on dynamic hosts; and how many fetches a page are wasted at most.
 # docs/explanation/learning.md has the figures of many seeds; these floors only catch a regression.
 LEAST_AVOIDED = {"static": 0.15, "dynamic": 0.08}
 MOST_WASTED = {"static": 2.2, "dynamic": 2.4}
 _PAGES = 120  # of an honest host
-
-
-# A learner that takes everything for proof, and never verifies what it learned.
-_CREDULOUS = """
-[default]
-probation_floor = 1
-probation = 0.0
-floor = 1
-content_floor = 1
-active = 0.0
-part = 0.0
-alone = 0.0
-doubted = 0.0
-trial_floor = 1
-trial_alone = 1
-verified = 0.0
-first = 0
-[verification]
-early = 0.0
-sample = 0
-[family.parameter-irrelevant]
-content_floor = 1
-[gate]
-share = 1.0
-"""
 
 
 def lost(judged: Judged) -> dict[str, list[str]]:
@@ -125,9 +101,10 @@ def test_exceptions_are_no_wrong_merges(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_judge_detects_a_wrong_learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One for which all pages say the same."""
-    monkeypatch.setattr(SiteFacts, "compare", lambda *_given: Comparison(same=True))
+    same = PageComparison(PageVerdict.SAME)
+    monkeypatch.setattr(learned_site, "compare", lambda *_given: same)
     given = [adversary(kind, 0, 60, dynamic=False) for kind in ("selects", "variants")]
-    judged = webcrawls.crawl(tmp_path, given, monkeypatch, _CREDULOUS)
+    judged = webcrawls.crawl(tmp_path, given, monkeypatch)
     assert any(one.untrue for one in judged.decisions)
     assert len(wrong(judged)) > 5
     assert lost(judged) != {}

@@ -11,7 +11,7 @@ from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence,
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.standing import oriented, standing_of
 from canonry.crawler.learn.text.comparison import PageVerdict
-from canonry.storage.learned.ledger import CONTENT, OWN_WORD
+from canonry.storage.learned.ledger import CONTENT, MINED, OWN_WORD
 
 H = "http://h.example"
 SLASH = Rewrite("h.example", "trailing-slash", new="bare")
@@ -140,6 +140,25 @@ def test_the_opposite_rule_may_have_more_for_it() -> None:
     said = f"It does not act: rule {turned.id} says the opposite, and has more for it"
     assert standing_of(rule, against).sentence == said
     assert "has what it needs" in standing_of(rule, evidence(turned, "candidate", 9)).sentence
+
+
+@pytest.mark.parametrize("seen", range(5))
+def test_what_was_mined_needs_pages_that_a_crawl_has_seen(seen: int) -> None:
+    rule = evidence(SLASH, "candidate", seen)
+    for n in range(30):
+        urls = pair_of(f"{H}/m{n}", f"{H}/m{n}/")
+        rule.put(urls, JudgedPair(f"m{n}", PageVerdict.SAME, MINED, 1))
+    said = standing_of(rule).sentence
+    site = LearnedSite()
+    site.rules[SLASH] = rule
+    acts = [rule.state for rule, _before in decide(site)] == ["active"]
+    assert acts == (seen >= 3) == said.startswith("It has what it needs")
+    if not acts:
+        more = "1 more page" if seen == 2 else f"{3 - seen} more pages"
+        assert said == (
+            f"It needs {more} that a crawl has found to be the same (it has {seen} of 3; 30 are "
+            "from a log or an import)"
+        )
 
 
 def test_names_of_one_page_are_what_a_rule_for_it_needs() -> None:

@@ -52,7 +52,6 @@ def crawl(
     folder: Path,
     sites: list[Site],
     patch: pytest.MonkeyPatch,
-    thresholds: str = "",
     matter: int = 0,
 ) -> Judged:
     """Crawl sites to the end, with all the objects of a crawl but the HTTP client.
@@ -61,12 +60,9 @@ def crawl(
         folder: gets the store.
         sites: what is there.
         patch: puts the web in place of the client.
-        thresholds: TOML, in place of config/learning.toml.
         matter: what pages are made of, as `Spec.matter`.
     """
     store = f"sqlite:///{folder / 'store.db'}"
-    file = folder / "learning.toml"
-    file.write_text(thresholds, encoding="utf-8")
     lines: list[Line] = []
     notices: list[str] = []
     web = Web(sites, lines.append, matter=matter)

@@ -188,6 +188,7 @@ def test_evidence_is_shown_with_its_source_and_its_day(tmp_path: Path) -> None:
         "same": 12,
         "own_word": 4,
         "names": 0,
+        "mined": 4,
         "different": 1,
         "refuted": 1,
         "unknown": 1,

@@ -31,7 +31,7 @@ def blocks(html: str, kind: str | None = HTML) -> tuple[TextBlock, ...]:
 
 
 def compiled() -> object:
-    return pytest.importorskip("canonry.crawler.learn._blocks", reason="needs a C compiler")
+    return pytest.importorskip("canonry.crawler.learn.text._blocks", reason="needs a C compiler")
 
 
 @settings(max_examples=1000)
@@ -42,7 +42,7 @@ def test_both_readings_agree(body: bytes, markup: bool) -> None:
 
 
 def test_the_versions_are_equal() -> None:
-    native = importlib.import_module("canonry.crawler.learn._blocks") if compiled() else None
+    native = importlib.import_module("canonry.crawler.learn.text._blocks") if compiled() else None
     assert native is not None
     assert plain_blocks.VERSION == native.VERSION
 
