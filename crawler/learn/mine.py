@@ -6,7 +6,7 @@ candidates: a crawl decides.
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import IO, NamedTuple
 
 import msgspec
@@ -93,10 +93,10 @@ def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
     """Return the rules for which enough speaks, and nothing against them, in their order.
 
     Where one URL leads to another and no rules explain it, that contradicts the rules by which it
-    would be a third.
+    would be a third, as in a crawl: if that one was seen, too.
 
     Args:
-        seen: pairs in any order; the order changes nothing.
+        seen: pairs in any order.
     """
     rules: dict[Rewrite, RuleEvidence] = {}
     unexplained: dict[str, list[tuple[Parts, Parts]]] = {}
@@ -117,9 +117,16 @@ def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
             left = unexplained.setdefault(site_of(here), [])
             if len(left) < _MOST_UNEXPLAINED:
                 left.append((here, there))
+    known = {url for rule in rules.values() for urls in rule.pairs for url in urls}
+    known |= {str(url) for left in unexplained.values() for urls in left for url in urls}
     enough = [r for r in rules.values() if r.tally.same >= LEAST and not r.tally.different]
     return sorted(
-        (rule for rule in enough if not _is_contradicted(rule, rules, unexplained)),
+        (
+            rule
+            for rule in enough
+            if opposite(rule.rewrite) not in rules.keys() - {rule.rewrite}
+            and not _is_contradicted(rule.rewrite, unexplained.get(rule.rewrite.host, ()), known)
+        ),
         key=lambda rule: rule.rewrite,
     )
 
@@ -130,18 +137,12 @@ def _rank(pair: JudgedPair) -> tuple[bool, int]:
 
 
 def _is_contradicted(
-    rule: RuleEvidence,
-    rules: dict[Rewrite, RuleEvidence],
-    unexplained: dict[str, list[tuple[Parts, Parts]]],
+    said: Rewrite, unexplained: Iterable[tuple[Parts, Parts]], known: Container[str]
 ) -> bool:
-    """Return True if URLs led to others than a rule says, or back."""
-    said = rule.rewrite
-    against = opposite(said)
-    if against != said and against in rules:
-        return True
-    for source, target in unexplained.get(said.host, ()):
+    """Return True if a URL led elsewhere than to the one that a rule makes of it."""
+    for source, target in unexplained:
         after = act(said, source)
-        if after is not source and act(said, target) != after:
+        if after is not source and act(said, target) != after and str(after) in known:
             return True
     return False
 
