@@ -30,6 +30,7 @@ _HOLDS = 3  # classes that are the same and none that differs: then other rules 
 _NOTED = 64  # queued URLs that would decide a rule
 _TO_DECIDE = 16  # classes that are not known to be the same, beyond those that are
 _MOST_RULES = 300  # that are looked at
+_MOST_HOPS = 5  # of a chain of redirects
 _MOST_LED = 20_000  # URLs that lead to one that has not answered yet
 _ENOUGH_AGAINST = 6  # classes that differ, before no more of them are looked for
 
@@ -107,7 +108,7 @@ class LearnedSite:
         """
         self.answers += 1
         known = self.pages.answered(identity, row)
-        known.is_page, known.is_gone, known.names = True, False, canonical
+        known.is_page, known.is_gone, known.names, known.leads = True, False, canonical, None
         self.pages.add_answer(identity, known, answer)
         for led in self._led.pop(identity, ()):
             self._confirm(led.source, identity, led.rules)
@@ -123,7 +124,7 @@ class LearnedSite:
         """Note a URL that answered 404 or 410."""
         self.answers += 1
         known = self.pages.answered(identity, row)
-        known.is_page, known.is_gone = False, True
+        known.is_page, known.is_gone, known.leads = False, True, None
         self._led.pop(identity, None)
         self._meet(identity, known)
 
@@ -134,6 +135,7 @@ class LearnedSite:
         """
         self.answers += 1
         known = self.pages.answered(identity, row)
+        known.leads, known.is_page, known.is_gone = target, False, False
         explained = self._lead(identity, target)
         for led in self._led.pop(identity, ()):  # what leads here leads there
             self._lead(led.source, target)
@@ -291,15 +293,26 @@ class LearnedSite:
 
     def _lead(self, source: str, target: str) -> bool:
         """Note that a URL leads to another by the site's own word; return True if rules say so."""
+        target = self._end_of(target)
         rules = rules_between(Parts.of(source), Parts.of(target), led=True)
         if not rules:
             return False
-        if not self.pages.has_answered(target):
+        there = self.pages.get(target)
+        if there is None or not there.has_answered:
             if target in self._led or len(self._led) < _MOST_LED:
                 self._led.setdefault(target, []).append(_Led(source, rules))
-        elif not self.pages[target].is_gone:
+        elif there.is_page:
             self._confirm(source, target, rules)
         return True
+
+    def _end_of(self, target: str) -> str:
+        """Return where permanent redirects lead that are known."""
+        for _ in range(_MOST_HOPS):
+            there = self.pages.get(target)
+            if there is None or there.leads is None:
+                break
+            target = there.leads
+        return target
 
     def _confirm(self, source: str, target: str, rules: tuple[Rewrite, ...]) -> None:
         """Count the site's own word: the target is a page, and no other by its own word."""

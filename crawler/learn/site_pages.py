@@ -29,6 +29,7 @@ class SitePage:
     is_page: bool = False  # 200
     is_gone: bool = False  # 404 or 410
     names: str | None = None  # as canonical
+    leads: str | None = None  # by a permanent redirect
     requested: int = 0  # again, for learning alone
     is_awaited: bool = False  # it was requested again, and has not answered yet
     signs: frozenset[int] = frozenset()  # under which it is filed by what it says
