@@ -7,12 +7,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def agreement(agree: int, disagree: int, joint: str = ",") -> str:
-    """Return how many paths agree with a rule: "20 paths agree, 1 disagrees".
+    """Return how many pages agree with a rule: "20 pages agree, 1 disagrees".
 
     Args:
-        agree: paths that do.
-        disagree: paths that do not.
+        agree: pages that do.
+        disagree: pages that do not.
         joint: stands between the two.
     """
-    for_it = f"{counted(agree, 'path')} agree{'s' * (agree == 1)}"
+    for_it = f"{counted(agree, 'page')} agree{'s' * (agree == 1)}"
     return f"{for_it}{joint} {disagree:,} disagree{'s' * (disagree == 1)}"

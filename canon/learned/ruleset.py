@@ -241,7 +241,7 @@ class Followed(NamedTuple):
         """Yield what each rule changed, with its evidence."""
         for rule, before, after in self.changes:
             family, evidence = FAMILIES[rule.family], rule.evidence
-            learned = f"{evidence.agree} paths agree, {evidence.disagree} disagree"
+            learned = f"{evidence.agree} pages agree, {evidence.disagree} disagree"
             yield replace(
                 Change.by(family, before, after),
                 cites=f"{family.cites}; rule {rule.id} on {rule.host}",

@@ -8,20 +8,19 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, InvalidURL, redact
 from canonry.canon.learned import FAMILIES, RULE_STATES, describe, without_port
-from canonry.crawler.content.similarity import Compared
-from canonry.crawler.content.sketch import Sketch
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.learn.life.lifecycle import IN_FORCE, WITHDRAWN
-from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
 from canonry.crawler.learn.rules.held_urls import held_by
+from canonry.crawler.learn.rules.in_force import RulesInForce
+from canonry.crawler.learn.rules.pair_rules import opposite
+from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
+from canonry.crawler.learn.site_records import VERDICTS, evidence_of
+from canonry.crawler.learn.standing import Standing, oriented, standing_of
 from canonry.storage import known_url
 from canonry.storage.http_status import GONE
-from canonry.storage.known_url import KnownContent
-from canonry.storage.learned import history, rule_rows
+from canonry.storage.learned import history, ledger, rule_rows
 from canonry.storage.learned.held_names import held_first, held_near
-from canonry.storage.learned.tracked_rule import TrackedRule
-from canonry.storage.timestamps import iso
+from canonry.storage.learned.tracked_rule import IN_FORCE, SAMPLES, TrackedRule
+from canonry.storage.timestamps import Moment, iso
 
 _COUNTED = 10_000  # rules of a state; of more, it is said that there are more
 _LOOKED_AT = 20_000  # URLs of the hosts of a list
@@ -30,6 +29,7 @@ _AT_ONCE = 5_000  # held URLs
 _PLACES = (0.0, 0.5, 0.95)  # among the URLs of a host, where held ones are looked for
 _HELD = 5  # that are shown
 _DIGITS = 19  # of the largest number that a database has, about
+_SOURCES = ("content", "own-word", "mined")  # as the ledger numbers them
 
 
 class StateCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,12 +48,12 @@ class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     family: str
     state: str
-    agree: int  # distinct paths
+    agree: int  # pages, each with all of its names
     disagree: int
     spared: int  # URLs that are held now because of it, and so not fetched
     or_more: bool  # not all URLs of its hosts were looked at, only 20,000 for the list
+    tests: int  # URLs that were fetched although it could hold them
     since: str | None  # when it entered its state
-    verified_at: str | None
 
 
 class PageSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,15 +70,25 @@ class PageSide(msgspec.Struct, frozen=True, kw_only=True):
     at: str | None  # when it was fetched, or held
 
 
+class PairFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Two URLs that a rule makes one, and what they turned out to be."""
+
+    url: str  # that the rule changes
+    found: str  # the other one
+    verdict: str  # same, different or unknown
+    source: str  # content, own-word or mined
+    answers: int  # of the one of the two that was asked less often
+    at: Moment | None
+
+
 class EvidencePair(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of evidence: a URL, what it turned out to be, and how alike the two are."""
+    """Two URLs of the evidence side by side."""
 
     agrees: bool
+    pair: PairFacts
     url: PageSide
     found: PageSide
     same_body: bool | None  # byte by byte; null: one of them has none
-    similarity: float | None  # the share of four words in a row that both have, 0 to 1
-    compared: int  # so many of them are in the sketches
 
 
 class HeldFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,10 +104,8 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
 
     rule: RuleLine
     why: str  # what rules of its family say
-    moved: int  # of the paths that agree, how many by redirects and canonical links
-    reversed: int  # redirects in the opposite direction
-    trial_agree: int  # since it entered its state
-    trial_disagree: int
+    standing: str  # what is missing until it acts, or what would end it
+    moved: int  # of the pages that agree, how many by redirects and canonical links
     first_seen: str | None
     last_seen: str | None
     evidence: list[EvidencePair]
@@ -219,35 +227,57 @@ def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
     """Return all that a store knows of a rule, its evidence with both pages side by side."""
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
     cut = count_spared(connection, [rule], _LOOKED_AT)
+    given = pairs_of(connection, rule)
     return RuleReport(
         rule=_line(rule, or_more=rule.id in cut),
         why=FAMILIES[rule.rewrite.family].why,
+        standing=standing_in(connection, rule).sentence,
         moved=rule.moved,
-        reversed=rule.reversed,
-        trial_agree=rule.trial_agree,
-        trial_disagree=rule.trial_disagree,
         first_seen=iso(rule.first_seen),
         last_seen=iso(rule.last_seen),
         evidence=[
-            _pair(connection, canonicalizer, *pair, agrees=agrees)
-            for agrees, pairs in ((True, rule.samples), (False, rule.against))
-            for pair in pairs
+            _side_by_side(connection, canonicalizer, pair)
+            for verdict in VERDICTS
+            for pair in [one for one in given if one.verdict == verdict.value][:SAMPLES]
         ],
         holds=_held_by(connection, canonicalizer, rule),
-        can_be_revoked=rule.state not in WITHDRAWN,
-        can_be_reinstated=rule.state in WITHDRAWN,
+        can_be_revoked=rule.state != "revoked",
+        can_be_reinstated=rule.state == "revoked",
     )
 
 
-def said_against(
-    connection: Connection, canonicalizer: Canonicalizer, rule: TrackedRule
-) -> list[tuple[str, str]]:
-    """Return the URLs that speak against a rule, each with what it is instead, for people."""
-    pairs = [
-        [_side(connection, canonicalizer, identity)[0] for identity in pair]
-        for pair in rule.against
+def standing_in(connection: Connection, rule: TrackedRule) -> Standing:
+    """Return where a rule stands in a store."""
+    turned = opposite(rule.rewrite)
+    stored = [rule, *(r for r in rule_rows.with_ids(connection, [turned.id]) if r.id != rule.id)]
+    return standing_of(*evidence_of(connection, stored))
+
+
+def pairs_of(connection: Connection, rule: TrackedRule) -> list[PairFacts]:
+    """Return the evidence of a rule, in the order in which it came."""
+    found = []
+    for pair in ledger.pairs_of(connection, [rule.id]):
+        url, other = oriented(rule.rewrite, (pair.first, pair.second))
+        found.append(
+            PairFacts(
+                url=url,
+                found=other,
+                verdict=VERDICTS[pair.verdict].value,
+                source=_SOURCES[pair.source],
+                answers=pair.answers,
+                at=iso(pair.at),
+            )
+        )
+    return found
+
+
+def instead_of(connection: Connection, pairs: Collection[PairFacts]) -> list[str]:
+    """Return for pairs that speak against a rule, what the first URL of each is, for people."""
+    canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
+    return [
+        _instead(*(_side(connection, canonicalizer, url) for url in (pair.url, pair.found)))
+        for pair in pairs
     ]
-    return [(one.url, _instead(one, other)) for one, other in pairs]
 
 
 def _instead(one: PageSide, other: PageSide) -> str:
@@ -276,45 +306,38 @@ def _line(rule: TrackedRule, *, or_more: bool) -> RuleLine:
         disagree=rule.disagree,
         spared=rule.spared,
         or_more=or_more,
+        tests=rule.tests,
         since=iso(rule.entered_at),
-        verified_at=iso(rule.verified_at),
     )
 
 
-def _pair(
-    connection: Connection, canonicalizer: Canonicalizer, url: str, found: str, *, agrees: bool
+def _side_by_side(
+    connection: Connection, canonicalizer: Canonicalizer, pair: PairFacts
 ) -> EvidencePair:
     """Return a piece of evidence, with what the store has of both URLs now."""
-    one, here = _side(connection, canonicalizer, url)
-    other, there = _side(connection, canonicalizer, found)
-    same_body = share = None
-    compared = 0
-    if here is not None and there is not None:
-        same_body = here.digest == there.digest
-        if here.sketch is not None and there.sketch is not None:
-            alike = Compared.of(Sketch.decode(here.sketch), Sketch.decode(there.sketch))
-            share, compared = alike.share, alike.comparable
+    one, other = (_side(connection, canonicalizer, url) for url in (pair.url, pair.found))
+    digests = [
+        None if side.row is None else known_url.digest_of(connection, side.row)
+        for side in (one, other)
+    ]
     return EvidencePair(
-        agrees=agrees,
+        agrees=pair.verdict == "same",
+        pair=pair,
         url=one,
         found=other,
-        same_body=same_body,
-        similarity=share,
-        compared=compared,
+        same_body=None if None in digests else digests[0] == digests[1],
     )
 
 
-def _side(
-    connection: Connection, canonicalizer: Canonicalizer, identity: str
-) -> tuple[PageSide, KnownContent | None]:
-    """Return what a store has of an identity now, and what its page says."""
+def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -> PageSide:
+    """Return what a store has of an identity now."""
     try:
         known = known_url.find(connection, canonicalizer.key_of(canonicalizer.identity(identity)))
     except InvalidURL:
         known = None
     page = None if known is None else known_url.page_of(connection, known.row)
     leads = [] if known is None else known_url.redirects_from(connection, known.row)[:1]
-    side = PageSide(
+    return PageSide(
         url=redact(identity),
         row=None if known is None else known.row,
         state="never-seen" if known is None else known.state.name.lower(),
@@ -325,15 +348,13 @@ def _side(
         redirect_status=leads[0].status if leads else None,
         at=None if known is None or known.state.name == "QUEUED" else iso(known.due),
     )
-    content = None if known is None else known_url.content_of(connection, known.row)
-    return side, content
 
 
 def _held_by(
     connection: Connection, canonicalizer: Canonicalizer, rule: TrackedRule
 ) -> list[HeldFacts]:
     """Return some URLs that a rule holds, from a few places among the URLs of its host."""
-    if rule.state in WITHDRAWN or not history.has_index(connection):
+    if rule.state not in IN_FORCE or not history.has_index(connection):
         return []
     in_force = RulesInForce.around(connection, canonicalizer, rule.rewrite.host)
     found: dict[int, HeldFacts] = {}

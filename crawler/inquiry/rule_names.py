@@ -5,10 +5,10 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import describe
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.learn.life.lifecycle import IN_FORCE
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.plurals import agreement
 from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import IN_FORCE
 
 
 class RuleNames:
@@ -44,7 +44,7 @@ class RuleNames:
         return ()
 
     def evidence(self, rule_id: str) -> str:
-        """Return what a rule says, and how many distinct paths agree with it or do not."""
+        """Return what a rule says, and how many pages agree with it or do not."""
         rule = self._tracked[rule_id]
         found = agreement(rule.agree, rule.disagree)
         return f"{rule_id}: {describe(rule.rewrite)}; {rule.state}, {found}"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, RuleState
 from canonry.canon.syntax import Parts, query
-from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, tally
+from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence, tally
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.pair_rules import opposite, sections_of
 from canonry.crawler.learn.text.comparison import PageVerdict
@@ -20,6 +20,7 @@ from canonry.storage.learned.tracked_rule import URLPair
 _UNKNOWN = 0.15  # of the classes that are the same: so many may be unknown
 _WRONG = 0.01  # of the classes that are the same: more that are different end a rule
 _NAMES_OF_PAGE = 50  # names that are the same, before a parameter selects nothing on one page
+CONFIRMED = 3  # classes that a crawl has seen, before a rule that was mined or imported acts
 _MOSTLY_SELECT = frozenset(("page", "p", "q", "id", "lang", "sort", "n", "start", "offset", "s"))
 _DROPS = "parameter-anywhere"
 
@@ -37,6 +38,8 @@ def needed_for(rewrite: Rewrite) -> Needed:
     """Return how much evidence a rule needs, by its family."""
     if rewrite.family in {"host-alias", "path-prefix"}:
         return Needed(20, 25)
+    if rewrite.family == "parameter-of-page":
+        return Needed(16 if rewrite.old in _MOSTLY_SELECT else 8, _NAMES_OF_PAGE)
     if rewrite.family.startswith("parameter"):
         return Needed(16, 25) if rewrite.old in _MOSTLY_SELECT else Needed(8, 16)
     return Needed(8, 12)
@@ -63,23 +66,44 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
     """Return the state of a rule, by its evidence."""
     found, needed = rule.tally, needed_for(rule.rewrite)
     if rule.state in {"active", "suspended"}:
-        if found.refuted > 1 or found.refuted > _WRONG * found.same:
+        if found.refuted > most_wrong(found):
             return "revoked"
         return "suspended" if found.different > found.refuted else "active"
     unknown = found.undecidable if site.text.varies else found.unknown
-    if rule.state == "revoked" or found.different or unknown > _UNKNOWN * found.same:
+    if rule.state == "revoked" or found.different or unknown > most_unknown(found):
         return rule.state
-    against = site.rules.get(opposite(rule.rewrite))
-    if against is not None and against is not rule and _is_better(against, rule):
+    if unconfirmed(found) or is_outdone(rule, site.rules.get(opposite(rule.rewrite))):
         return rule.state
-    weight = found.weight if rule.rewrite.family != "parameter-of-page" else found.names + 1
-    least = _NAMES_OF_PAGE if rule.rewrite.family == "parameter-of-page" else needed.content
-    return "active" if found.own_word >= needed.own_word or weight >= least else rule.state
+    is_enough = found.own_word >= needed.own_word or weight_of(rule) >= needed.content
+    return "active" if is_enough else rule.state
 
 
-def _is_better(one: RuleEvidence, other: RuleEvidence) -> bool:
-    """Return True if of two rules that say the opposite, the first is the one to act."""
-    return one.state == "active" or one.tally.own_word > other.tally.own_word
+def most_wrong(found: ClassTally) -> int:
+    """Return how many classes may turn out to be different while a rule acts."""
+    return min(1, int(_WRONG * found.same))
+
+
+def most_unknown(found: ClassTally) -> int:
+    """Return of how many classes it need not be known what they are, before a rule acts."""
+    return int(_UNKNOWN * found.same)
+
+
+def unconfirmed(found: ClassTally) -> int:
+    """Return how many more classes a crawl has to see, where the evidence was mined or imported."""
+    return max(0, CONFIRMED - (found.same - found.mined)) if found.mined else 0
+
+
+def weight_of(rule: RuleEvidence) -> float:
+    """Return how much of what is needed by content a rule has."""
+    found = rule.tally
+    return found.names + 1 if rule.rewrite.family == "parameter-of-page" else found.weight
+
+
+def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
+    """Return True if the rule that says the opposite, if there is one, is the one to act."""
+    if against is None or against is rule:
+        return False
+    return against.state == "active" or against.tally.own_word > rule.tally.own_word
 
 
 def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from canonry.canon.learned import Rewrite, RuleState
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageComparison, PageVerdict
-from canonry.storage.learned.ledger import CONTENT, OWN_WORD
+from canonry.storage.learned.ledger import CONTENT, MINED, OWN_WORD
 from canonry.storage.learned.tracked_rule import URLPair
 
 _MOST_PAIRS = 200  # of a rule; more only if they differ
@@ -54,6 +54,7 @@ class ClassTally(NamedTuple):
     undecidable: int = 0  # of those that are unknown, although both URLs were asked again
     own_word: int = 0  # of those that are the same
     names: int = 0  # further names of those that are the same
+    mined: int = 0  # of those that are the same: no crawl with this store has seen it
 
     @property
     def weight(self) -> float:
@@ -67,6 +68,7 @@ def tally(pairs: Collection[JudgedPair]) -> ClassTally:
     different = {pair.key for pair in pairs if pair.verdict is PageVerdict.DIFFERENT}
     refuted = {p.key for p in pairs if p.verdict is PageVerdict.DIFFERENT and p.is_final}
     own = {pair.key for pair in pairs if pair.verdict is PageVerdict.SAME and pair.own_word}
+    seen = {p.key for p in pairs if p.verdict is PageVerdict.SAME and p.source != MINED}
     same = names.keys() - different
     unknown = {pair.key for pair in pairs} - different - same
     asked = {pair.key for pair in pairs if pair.is_asked} & unknown
@@ -78,6 +80,7 @@ def tally(pairs: Collection[JudgedPair]) -> ClassTally:
         len(asked),
         len(own & same),
         sum(names[key] - 1 for key in same),
+        len(same - seen),
     )
 
 

@@ -1,27 +1,34 @@
-"""Mining: learning from a log of redirects instead of a crawl. The result is candidates only.
+"""Mining: evidence for rules from logs of redirects instead of a crawl, as pairs for the ledger.
 
-A log says where URLs led, but neither what was there nor what became of it. So a mined rule has to
-prove itself in a crawl before it spares a fetch.
+A log says where URLs led, but neither what was there nor what became of it. So what is mined are
+candidates: a crawl decides.
 """
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import IO, NamedTuple
 
 import msgspec
-from canonry.crawler.learn.learner import Learner
-from canonry.crawler.learn.life.thresholds import Thresholds
-from canonry.crawler.learn.news import Moved
+from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, InvalidURL
-from canonry.canon.learned import LearnedRule
-from canonry.crawler.admission.scope import registrable
+from canonry.canon.learned import Evidence, LearnedRule, Rewrite, act, site_of
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, pair_of
+from canonry.crawler.learn.rules.pair_rules import opposite, rules_between
+from canonry.crawler.learn.site_records import evidence_of, save_rules
+from canonry.crawler.learn.standing import oriented
+from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.extras import require
 from canonry.storage.http_status import PERMANENT_REDIRECTS
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.ledger import MINED
+from canonry.storage.learned.tracked_rule import SAMPLES
 
+LEAST = 3  # pages that are the same, and none that is another, make a candidate
 _PERMANENT = frozenset(map(str, PERMANENT_REDIRECTS))
+_MOST_UNEXPLAINED = 10_000  # redirects of a site that are held against its rules
 
 
 class Pair(NamedTuple):
@@ -33,51 +40,141 @@ class Pair(NamedTuple):
     status: str
 
 
+class SeenPair(NamedTuple):
+    """Two identities of which something is known, without a crawl."""
+
+    source: str
+    target: str
+    verdict: PageVerdict = PageVerdict.SAME
+    by: int = MINED  # of which source the ledger says that it is
+    led: bool = True  # the first leads to the second: so rules change URLs
+
+
 class Mined(NamedTuple):
     """The result of mining a log."""
 
-    rules: tuple[LearnedRule, ...]
+    rules: tuple[RuleEvidence, ...]  # candidates
     pairs: int  # permanent redirects
     other: int  # lines with another status, or without a target
     refused: dict[str, int]  # lines that could not be read, by reason
 
 
-def mine(pairs: Iterable[Pair], canonicalizer: Canonicalizer, thresholds: Thresholds) -> Mined:
-    """Learn from pairs; return the candidates with enough evidence for a probation.
+def mine(pairs: Iterable[Pair], canonicalizer: Canonicalizer) -> Mined:
+    """Return the candidates that the redirects of a log make.
 
     Args:
         pairs: as `read` yields them.
         canonicalizer: makes identities, without learned rules.
-        thresholds: how much evidence makes a rule.
     """
-    learner = Learner(thresholds, registrable)
     refused: dict[str, int] = {}
     used = other = 0
-    for number, old, new, status in pairs:
-        if status not in _PERMANENT or not new:
-            other += 1
-            continue
-        try:
-            source = canonicalizer.identity(old)
-            target = canonicalizer.identity(new, source)
-        except InvalidURL as error:
-            name = error.reason.name.lower()
-            refused[name] = refused.get(name, 0) + 1
-            continue
-        used += 1
-        if source == target:
-            continue
-        learner.observe(Moved(source, target, float(number)))
-    # One decision, at the end: a rule that is contradicted later is no less worth a probation.
-    rules = [_candidate(rule) for rule in learner.decide(0.0).changed if rule.state == "probation"]
-    return Mined(tuple(sorted(rules, key=lambda rule: rule.rewrite)), used, other, refused)
+
+    def seen() -> Iterator[SeenPair]:
+        nonlocal used, other
+        for _number, old, new, status in pairs:
+            if status not in _PERMANENT or not new:
+                other += 1
+                continue
+            try:
+                source = canonicalizer.identity(old)
+                target = canonicalizer.identity(new, source)
+            except InvalidURL as error:
+                name = error.reason.name.lower()
+                refused[name] = refused.get(name, 0) + 1
+                continue
+            used += 1
+            yield SeenPair(source, target)
+
+    rules = candidates(seen())
+    return Mined(tuple(rules), used, other, refused)
 
 
-def _candidate(tracked: TrackedRule) -> LearnedRule:
-    """Return a rule as a candidate, without times: the numbers of lines are none."""
-    rule = tracked.as_learned()
-    evidence = msgspec.structs.replace(rule.evidence, first_seen=None, last_seen=None)
-    return msgspec.structs.replace(rule, state="candidate", evidence=evidence)
+def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
+    """Return the rules for which enough speaks, and nothing against them, in their order.
+
+    Where one URL leads to another and no rules explain it, that contradicts the rules by which it
+    would be a third, as in a crawl: if that one was seen, too.
+
+    Args:
+        seen: pairs in any order.
+    """
+    rules: dict[Rewrite, RuleEvidence] = {}
+    unexplained: dict[str, list[tuple[Parts, Parts]]] = {}
+    for source, target, verdict, by, led in seen:
+        here, there = Parts.of(source), Parts.of(target)
+        found = rules_between(here, there, led=led)
+        if found and (verdict is PageVerdict.SAME or len(found) == 1):  # else one of them is wrong
+            parts = here
+            for rewrite in reversed(found):  # parameters first: they are those of the first host
+                parts = act(rewrite, parts)
+            judged = JudgedPair(str(parts), verdict, by, answers=1)
+            for rewrite in found:
+                rule = rules.setdefault(rewrite, RuleEvidence(rewrite))
+                before = rule.pairs.get(pair_of(source, target))
+                if before is None or _rank(judged) > _rank(before):
+                    rule.put(pair_of(source, target), judged)
+        elif led and source != target and verdict is PageVerdict.SAME:
+            left = unexplained.setdefault(site_of(here), [])
+            if len(left) < _MOST_UNEXPLAINED:
+                left.append((here, there))
+    known = {url for rule in rules.values() for urls in rule.pairs for url in urls}
+    known |= {str(url) for left in unexplained.values() for urls in left for url in urls}
+    enough = [r for r in rules.values() if r.tally.same >= LEAST and not r.tally.different]
+    return sorted(
+        (
+            rule
+            for rule in enough
+            if opposite(rule.rewrite) not in rules.keys() - {rule.rewrite}
+            and not _is_contradicted(rule.rewrite, unexplained.get(rule.rewrite.host, ()), known)
+        ),
+        key=lambda rule: rule.rewrite,
+    )
+
+
+def _rank(pair: JudgedPair) -> tuple[bool, int]:
+    """Return what makes one of two verdicts on a pair the one that counts: the larger one does."""
+    return pair.verdict is PageVerdict.DIFFERENT, -pair.source
+
+
+def _is_contradicted(
+    said: Rewrite, unexplained: Iterable[tuple[Parts, Parts]], known: Container[str]
+) -> bool:
+    """Return True if a URL led elsewhere than to the one that a rule makes of it."""
+    for source, target in unexplained:
+        after = act(said, source)
+        if after is not source and act(said, target) != after and str(after) in known:
+            return True
+    return False
+
+
+def as_candidate(rule: RuleEvidence) -> LearnedRule:
+    """Return a mined rule for a file, without times: a log need not have any."""
+    found = rule.tally
+    samples = tuple(oriented(rule.rewrite, pair) for pair in list(rule.pairs)[:SAMPLES])
+    evidence = Evidence(agree=found.same, disagree=found.different, samples=samples)
+    fields = msgspec.structs.astuple(rule.rewrite)
+    return LearnedRule(*fields, state="candidate", evidence=evidence)
+
+
+def put(connection: Connection, mined: Iterable[RuleEvidence], now: float) -> None:
+    """Put mined rules with their pairs in the ledger of a store.
+
+    Rules that it has keep their state, and what it knows of a pair stays.
+
+    Args:
+        connection: in a writing transaction.
+        mined: rules with their evidence.
+        now: seconds since 1970.
+    """
+    given = {rule.rewrite: rule for rule in mined}
+    stored = rule_rows.with_ids(connection, [rewrite.id for rewrite in given])
+    known = {rule.rewrite: rule for rule in evidence_of(connection, stored)}
+    for rewrite, rule in given.items():
+        before = known.setdefault(rewrite, RuleEvidence(rewrite))
+        for urls, pair in rule.pairs.items():
+            if urls not in before.pairs:
+                before.put(urls, pair)
+    save_rules(connection, known.values(), now)
 
 
 def read(lines: Iterable[str]) -> Iterator[Pair]:

@@ -41,6 +41,21 @@ class Learned(NamedTuple):
     later: tuple[int, ...] = ()  # rows that rules took out of the queue, or deferred
     probes: tuple[Probe, ...] = ()  # to be fetched once
     sooner: tuple[int, ...] = ()  # queued rows whose answers would decide on a rule
+    held: tuple[int, ...] = ()  # of `later`: those that changed rules hold now
+    released: int = 0  # held URLs that are queued again
+
+    def in_words(self, held: int) -> str | None:
+        """Return what changed rules did to known URLs, for people; None if nothing.
+
+        Args:
+            held: how many URLs they hold, without those that are being fetched already.
+        """
+        if not (held or self.released):
+            return None
+        return (
+            f"learned rules: {counted(held, 'queued URL')} held as duplicates, "
+            f"{counted(self.released, 'held URL')} released"
+        )
 
 
 class _Learning(NamedTuple):
@@ -77,7 +92,7 @@ class LearningSession(StoredRules):
         if not self._load(connection):
             return
         if is_first:
-            self._is_known |= leases.fetched(connection) > 0
+            self._is_known |= leases.fetched(connection) > 0 or rule_rows.has_any(connection)
             return
         decided = rule_rows.states_by_host(connection, ("active", "suspended", "revoked"))
         for name, (site, _policy) in list(self._sites.items()):
@@ -162,7 +177,8 @@ class LearningSession(StoredRules):
             changed += decide(site)
             sooner += policy.to_ask_first()
             asked += [site.pages[identity].row for identity in policy.questions()]
-        later += self._publish(connection, changed, now)
+        held, released, deferred = self._publish(connection, changed, now)
+        later += [*held, *deferred]
         for name in names:
             site_records.save(connection, self._site(name).site, now)
         self._trim(names)
@@ -170,7 +186,7 @@ class LearningSession(StoredRules):
         found = rows_of(connection, "SELECT url FROM urls WHERE id", asked)
         probes = tuple([Probe(url) for (url,) in found])
         self.seconds += time.thread_time() - start
-        return Learned(tuple(later), probes, tuple(sooner))
+        return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released))
 
     def _trim(self, names: Iterable[str]) -> None:
         """Drop the sites from memory that have not answered for the longest, if there is much."""
@@ -242,11 +258,15 @@ class LearningSession(StoredRules):
 
     def _publish(
         self, connection: Connection, changed: Sequence[tuple[RuleEvidence, RuleState]], now: float
-    ) -> list[int]:
-        """Save rules whose state has changed, and apply them; return what is asked later."""
+    ) -> tuple[list[int], list[int], list[int]]:
+        """Save rules whose state has changed, and apply them.
+
+        Returns:
+            The rows that are held now, released and deferred.
+        """
         rules = [rule for rule, before in changed if self._enters(rule, before, now)]
         if not rules:
-            return []
+            return [], [], []
         rule_rows.put(connection, [site_records.as_stored(rule, now) for rule in rules])
         self._in_force, done = publish(
             connection,
@@ -257,12 +277,7 @@ class LearningSession(StoredRules):
             self._in_force,
         )
         self._generation = rule_rows.generation(connection)
-        if done.held or done.released:
-            self._notify(
-                f"learned rules: {counted(len(done.held), 'queued URL')} held as duplicates, "
-                f"{counted(len(done.released), 'held URL')} released"
-            )
-        return [*done.held, *done.deferred]
+        return done.held, done.released, done.deferred
 
     def _enters(self, rule: RuleEvidence, before: RuleState, now: float) -> bool:
         """Let a rule enter its new state, and notify people; False if rules would form a circle."""

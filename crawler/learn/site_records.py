@@ -17,7 +17,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 _URLS = 4_000  # of a site that are loaded, the latest
 _MOST_COUNTED = 100_000  # of its answers
-_VERDICTS = (PageVerdict.UNKNOWN, PageVerdict.SAME, PageVerdict.DIFFERENT)  # as stored
+VERDICTS = (PageVerdict.UNKNOWN, PageVerdict.SAME, PageVerdict.DIFFERENT)  # as stored
 
 
 def load(connection: Connection, name: str, canonicalizer: Canonicalizer) -> LearnedSite:
@@ -44,7 +44,7 @@ def load(connection: Connection, name: str, canonicalizer: Canonicalizer) -> Lea
         site.pages.add_answer(identity, known, PageAnswer(answer.digest, answer.blocks))
     site.pages.unsaved.clear()
     site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
-    site.restore(_rules_of(connection, sites))
+    site.restore(evidence_of(connection, rule_rows.of_hosts(connection, sites, RULE_STATES)))
     led = [past.row for past in found if past.state == State.REDIRECTED or past.canonical]
     for hop in ledger.open_hops_of(connection, led):
         site.led(canonicalizer.identity(hop.url), canonicalizer.identity(hop.target))
@@ -64,9 +64,10 @@ def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> 
         known.names = canonicalizer.identity(past.canonical)
 
 
-def _rules_of(connection: Connection, sites: Collection[str]) -> Iterable[RuleEvidence]:
-    """Return the rules of sites with their evidence."""
-    tracked = rule_rows.of_hosts(connection, sites, RULE_STATES)
+def evidence_of(
+    connection: Connection, stored: Collection[TrackedRule]
+) -> Collection[RuleEvidence]:
+    """Return rules of the store with their evidence, in their order."""
     found = {
         rule.id: RuleEvidence(
             rule.rewrite,
@@ -75,18 +76,20 @@ def _rules_of(connection: Connection, sites: Collection[str]) -> Iterable[RuleEv
             first_seen=rule.first_seen,
             entered_at=rule.entered_at,
         )
-        for rule in tracked
+        for rule in stored
     }
     for pair in ledger.pairs_of(connection, found):
-        judged = JudgedPair(pair.class_url, _VERDICTS[pair.verdict], pair.source, pair.answers)
+        judged = JudgedPair(pair.class_url, VERDICTS[pair.verdict], pair.source, pair.answers)
         found[pair.rule_id].pairs[pair.first, pair.second] = judged
-    for rule in tracked:
+    for rule in stored:
         evidence = found[rule.id]
         known = evidence.tally
+        same = max(0, rule.agree - known.same)
         evidence.given = ClassTally(
-            max(0, rule.agree - known.same),
+            same,
             max(0, rule.disagree - known.different),
             own_word=max(0, rule.moved - known.own_word),
+            mined=same,
         )
         evidence.recount()
     return found.values()
@@ -103,8 +106,7 @@ def save(connection: Connection, site: LearnedSite, now: float) -> None:
     changed = [rule for rule in site.rules.values() if rule.unsaved]
     if not changed:
         return
-    rule_rows.put(connection, [as_stored(rule, now) for rule in changed])
-    ledger.put_pairs(connection, (pair for rule in changed for pair in _unsaved_of(rule, now)))
+    save_rules(connection, changed, now)
     pages = site.pages
     answers = [
         (pages[identity].row, number, answer.digest, answer.encoded)
@@ -116,7 +118,19 @@ def save(connection: Connection, site: LearnedSite, now: float) -> None:
     ledger.put_answers(connection, answers)
     pages.forgotten.clear()
     pages.unsaved.clear()
-    for rule in changed:
+
+
+def save_rules(connection: Connection, rules: Collection[RuleEvidence], now: float) -> None:
+    """Save rules, and those of their pairs that the store does not have so.
+
+    Args:
+        connection: in a writing transaction.
+        rules: they.
+        now: seconds since 1970.
+    """
+    rule_rows.put(connection, [as_stored(rule, now) for rule in rules])
+    ledger.put_pairs(connection, (pair for rule in rules for pair in _unsaved_of(rule, now)))
+    for rule in rules:
         rule.unsaved.clear()
 
 
@@ -142,7 +156,7 @@ def _unsaved_of(rule: RuleEvidence, now: float) -> Iterable[StoredPair]:
     """Yield the pairs of a rule that the store does not have so."""
     for pair in rule.unsaved:
         judged = rule.pairs[pair]
-        verdict = _VERDICTS.index(judged.verdict)
+        verdict = VERDICTS.index(judged.verdict)
         yield StoredPair(
             rule.rewrite.id, *pair, judged.key, verdict, judged.source, judged.answers, now
         )

@@ -45,12 +45,3 @@ def last_redirects(connection: Connection, rows: Iterable[int]) -> dict[int, tup
         if kind == "redirect" and (row not in last or seen > last[row][0]):
             last[row] = seen, to_id, status
     return {row: (to_id, status) for row, (_seen, to_id, status) in last.items()}
-
-
-def source_of(connection: Connection, key: bytes) -> str | None:
-    """Return the URL of the page on which a link to the URL that has a key was found first."""
-    question = (
-        "SELECT urls.url FROM keys JOIN url_rows AS linked ON linked.id = keys.url_id "
-        "JOIN urls ON urls.id = linked.source_id WHERE keys.key"
-    )
-    return next((url for (url,) in rows_of(connection, question, [key])), None)

@@ -24,7 +24,6 @@ from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, stream_r
 from canonry.storage.sql.schema import State, classes
 
 _AT_ONCE = 10_000  # rows
-_SOME = 1_000  # rows, where the first ones may be enough
 Rewrite: TypeAlias = Callable[[list[str]], Sequence[Rewritten | None]]
 _QUEUED, _HELD, _FETCHED = int(State.QUEUED), int(State.HELD), int(State.FETCHED)
 _BETTER: dict[int, int] = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 2, State.HELD: 3}
@@ -68,21 +67,6 @@ _COLUMNS = "id, host_id, state, reason, depth, priority, source_id"
 _STATE, _REASON, _PRIORITY = 2, 3, 5
 _Rows: TypeAlias = tuple[Sequence[tuple[Any, ...]], list[str]]  # columns of rows, and their URLs
 _KNOWN_BY_ROW = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our names
-
-
-def number_of_urls(connection: Connection, names: Collection[str]) -> int:
-    """Return how many URLs of hosts are known: in a small part of the time of reading them."""
-    rows = [host_id for host_id, _name in _hosts_named(connection, names)]
-    each = rows_of(connection, "SELECT count(*) FROM url_rows WHERE host_id", rows)
-    return sum(number for (number,) in each)
-
-
-def urls_of(connection: Connection, names: Collection[str]) -> Iterator[list[str]]:
-    """Yield the URLs of hosts, some at a time; what is not asked for is not read."""
-    for host_id, name in _hosts_named(connection, names):
-        question = f"SELECT tail FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
-        for some in stream_rows(connection, question, _SOME):
-            yield url_tails.urls_of([tail for (tail,) in some], name)
 
 
 def _known_urls_of(connection: Connection, names: Collection[str]) -> Iterator[_Rows]:

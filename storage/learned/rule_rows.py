@@ -144,6 +144,11 @@ def number_in(connection: Connection, state: str, most: int) -> int:
     return connection.scalar(select(func.count()).select_from(some)) or 0
 
 
+def has_any(connection: Connection) -> bool:
+    """Return True if the store has rules."""
+    return connection.scalar(select(rules.c.id).limit(1)) is not None
+
+
 def in_states(connection: Connection, states: Collection[str] = ()) -> list[TrackedRule]:
     """Return the rules in some states; all rules if none is named."""
     query = _SELECT.order_by(rules.c.host, rules.c.id)

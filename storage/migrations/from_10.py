@@ -1,27 +1,26 @@
 """From schema 10 to 11: a ledger of pairs and answers, in place of evidence and sketches."""
 
 import hashlib
-import time
 from collections.abc import Iterator
 
 from alembic.operations import Operations
 from sqlalchemy import (
+    BigInteger,
     Column,
     Connection,
     Float,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
     MetaData,
     SmallInteger,
     Table,
+    Text,
     text,
 )
 
-from canonry.storage.sql.tables.table_parts import Words
-
 _AT_ONCE = 5_000
+_ROW_ID = BigInteger().with_variant(Integer, "sqlite")
 _GONE = ("trial_agree", "trial_disagree", "reversed", "hsts", "verified_at", "held_back")
 _SAME, _DIFFERENT = 1, 2
 
@@ -52,10 +51,13 @@ def upgrade(connection: Connection, operations: Operations) -> None:
 
 
 def _evidence(connection: Connection) -> Iterator[dict[str, object]]:
-    """Yield the evidence of rules as pairs."""
-    question = "SELECT rule_id, agrees, url, found FROM evidence ORDER BY id DESC"
-    now = time.time()
-    for rule_id, agrees, url, found in connection.execute(text(question)):
+    """Yield the evidence of rules as pairs; a URL that was itself is none, but stays counted."""
+    question = (
+        "SELECT evidence.rule_id, evidence.agrees, evidence.url, evidence.found, rules.last_seen "
+        "FROM evidence JOIN rules ON rules.id = evidence.rule_id "
+        "WHERE evidence.url <> evidence.found ORDER BY evidence.id DESC"
+    )
+    for rule_id, agrees, url, found, at in connection.execute(text(question)):
         first, second = sorted((url, found))
         yield {
             "rule_id": rule_id,
@@ -66,23 +68,21 @@ def _evidence(connection: Connection) -> Iterator[dict[str, object]]:
             "verdict": _SAME if agrees else _DIFFERENT,
             "source": 0,
             "answers": 1,
-            "at": now,
+            "at": at,
         }
 
 
 def _tables() -> tuple[Table, Table]:
     """Return the two tables as schema 11 has them."""
     made = MetaData()
-    for name in ("rules", "url_rows", "hosts"):
-        Table(name, made, Column("id", Integer, primary_key=True))
     pairs = Table(
         "pairs",
         made,
-        Column("rule_id", Words, primary_key=True),
+        Column("rule_id", Text, primary_key=True),
         Column("pair", LargeBinary(16), primary_key=True, comment="hash of the two"),
-        Column("first", Words, nullable=False, comment="the identity of a URL ..."),
-        Column("second", Words, nullable=False, comment="... and of another, in their order"),
-        Column("class_url", Words, nullable=False, comment="what the rule makes of them"),
+        Column("first", Text, nullable=False, comment="the identity of a URL ..."),
+        Column("second", Text, nullable=False, comment="... and of another, in their order"),
+        Column("class_url", Text, nullable=False, comment="what the rule makes of them"),
         Column(
             "verdict", SmallInteger, nullable=False, comment="0: unknown, 1: same, 2: different"
         ),
@@ -99,9 +99,9 @@ def _tables() -> tuple[Table, Table]:
     answers = Table(
         "answers",
         made,
-        Column("url_id", ForeignKey("url_rows.id"), primary_key=True, autoincrement=False),
+        Column("url_id", _ROW_ID, primary_key=True, autoincrement=False),
         Column("number", SmallInteger, primary_key=True, comment="0: the first answer of the URL"),
-        Column("host_id", ForeignKey("hosts.id"), nullable=False),
+        Column("host_id", _ROW_ID, nullable=False),
         Column("digest", LargeBinary(16), nullable=False, comment="BLAKE2b-128 of the body"),
         Column("blocks", LargeBinary, comment="places and texts, 8 bytes each; null: not text"),
         Index("answers_by_host", "host_id"),

@@ -234,6 +234,10 @@ rules = Table(
         nullable=False,
         comment="of those that agree, how many by the site's own word",
     ),
+    Column("first_seen", Float, nullable=False, comment="first evidence; seconds since 1970"),
+    Column("last_seen", Float, nullable=False, comment="last evidence; seconds since 1970"),
+    Column("entered_at", Float, nullable=False, comment="when the state was entered"),
+    Column("spared", BigInteger, nullable=False, comment="URLs that it held, about: for the order"),
     Column(
         "tests",
         Integer,
@@ -241,10 +245,6 @@ rules = Table(
         server_default=text("0"),
         comment="URLs that were requested although it could hold them",
     ),
-    Column("first_seen", Float, nullable=False, comment="first evidence; seconds since 1970"),
-    Column("last_seen", Float, nullable=False, comment="last evidence; seconds since 1970"),
-    Column("entered_at", Float, nullable=False, comment="when the state was entered"),
-    Column("spared", BigInteger, nullable=False, comment="URLs that it held, about: for the order"),
 )
 Index("rules_by_host", rules.c.host).ddl_if(dialect="sqlite")
 hash_index(Index("rules_by_hash", rules.c.host))

@@ -18,7 +18,7 @@ def test_counts_have_their_noun(count: int, text: str) -> None:
     assert counted(count, "page") == text
 
 
-def test_paths_agree_and_a_path_disagrees() -> None:
-    assert agreement(20, 0) == "20 paths agree, 0 disagree"
-    assert agreement(1, 1) == "1 path agrees, 1 disagrees"
-    assert agreement(2_000, 2, " and") == "2,000 paths agree and 2 disagree"
+def test_pages_agree_and_a_page_disagrees() -> None:
+    assert agreement(20, 0) == "20 pages agree, 0 disagree"
+    assert agreement(1, 1) == "1 page agrees, 1 disagrees"
+    assert agreement(2_000, 2, " and") == "2,000 pages agree and 2 disagree"

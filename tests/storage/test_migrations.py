@@ -14,7 +14,9 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 from support.databases import url_of
 from support.stores import admit, assert_counts_are_right, lease, open_store
 
+from canonry.crawler.learn.site_records import evidence_of
 from canonry.storage import StoreError, migrations, report
+from canonry.storage.learned import ledger, rule_rows
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION
 from canonry.storage.steering import host_list
@@ -170,6 +172,46 @@ def test_urls_and_keys_of_schema_7_stay_as_they_are(tmp_path: Path) -> None:
         *("urn:x", "/", ":/b2", "https://a.test:8/", "/é/a", "https://a.test.org/"),
         *("ftp://a.test/1234567890", "https://A.test/with/more"),
     ]
+
+
+def test_rules_of_schema_10_keep_their_counts_and_their_evidence(tmp_path: Path) -> None:
+    make(tmp_path, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("canonry.storage.migrations.upgrades.VERSION", 10)
+        migrations.upgrade(url_of(tmp_path), lambda _message: None)
+    script = (_SCHEMAS / "10.sql").read_text(encoding="utf-8").splitlines()
+    engine = open_engine(url_of(tmp_path))
+    with engine.begin() as connection:
+        for statement in script:
+            if statement.startswith(("INSERT INTO rules ", "INSERT INTO evidence ")):
+                connection.exec_driver_sql(statement)
+    engine.dispose()
+    migrations.upgrade(url_of(tmp_path), lambda _message: None)
+    with report.reading(url_of(tmp_path)) as connection:
+        rules = rule_rows.in_states(connection)
+        found = {rule.rewrite.family + rule.rewrite.old: rule for rule in rules}
+        pairs = list(ledger.pairs_of(connection, [rule.id for rule in rules]))
+        evidence = {rule.rewrite: rule for rule in evidence_of(connection, rules)}
+    states = {name: (rule.state, rule.agree, rule.disagree) for name, rule in found.items()}
+    assert states == {
+        "trailing-slash": ("active", 30, 0),
+        "parameter-irrelevantref": ("revoked", 20, 2),
+        "parameter-irrelevanttab": ("candidate", 6, 0),  # it was on probation
+        "letter-case": ("revoked", 4, 0),  # it was frozen
+        "index-file": ("suspended", 12, 1),
+        "double-slash": ("candidate", 1, 0),
+    }
+    h = "http://a.example"
+    assert found["trailing-slash"].samples == [(f"{h}/p", f"{h}/p/"), (f"{h}/q", f"{h}/q/")]
+    ref = found["parameter-irrelevantref"]
+    assert ref.against == [(f"{h}/y", f"{h}/y?ref=1"), (f"{h}/z", f"{h}/z?ref=1")]
+    assert {pair.at for pair in pairs} == {9.0}, "when its rule had the last evidence"
+    assert len(pairs) == 10
+    assert {rule.tests for rule in rules} == {0}
+    for rule in rules:
+        counted = evidence[rule.rewrite].tally
+        assert (counted.same, counted.different) == (rule.agree, rule.disagree)
+        assert counted.own_word == rule.moved
 
 
 _WITH_ANOTHER_SCHEMA = """

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 from support.stores import (
     admit,
     assert_counts_are_right,
@@ -27,10 +27,10 @@ import canonry.storage.store
 from canonry.canon.policies import preset
 from canonry.storage import Hop, Page, RefusedLink, State, Store, StoreError, report
 from canonry.storage.rows import leases as rows
-from canonry.storage.rows.requeueing import requeue, review
+from canonry.storage.rows.requeueing import review
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.schema import VERSION, meta, pages
+from canonry.storage.sql.schema import VERSION, meta
 from canonry.storage.timestamps import utc
 
 pytestmark = pytest.mark.every_database
@@ -95,20 +95,6 @@ def test_an_outcome_is_recorded_completely_or_not_at_all(
         assert found["aliases"] == {"canonical 200": 1}
         assert found["refused"] == [{"reason": "host", "links": 1, "link": "http://["}]
         assert [row["url"] for row in report.rows(connection, "pages")] == ["http://a.example/"]
-
-
-def test_the_sketch_of_a_page_is_stored_and_replaced(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    row = admit(store, ["http://h/1"])[0].row
-    for sketch in (b"\x00\xff", None, b"later"):
-        page = PAGE._replace(sketch=sketch)
-        store.record([visited(row, State.FETCHED, page=page)], 1.0)
-        with store.transaction() as connection:
-            requeue(connection, 1.0)
-        with report.reading(url_of(tmp_path)) as connection:
-            [found] = connection.scalars(select(pages.c.sketch))
-        assert (None if found is None else bytes(found)) == sketch
-    store.close()
 
 
 def test_an_outcome_recorded_twice_counts_once(tmp_path: Path) -> None:

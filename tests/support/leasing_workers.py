@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from canonry.crawler.learn.life import thresholds
 from support.stores import MAKE, admit, open_store
 
 from canonry.crawler.learn.session import LearningSession
@@ -27,7 +26,7 @@ class LeasingWorker:
     def __init__(self, folder: Path, name: str, stack: ExitStack) -> None:
         self.store = stack.enter_context(closing(open_store(folder)))
         writer = stack.enter_context(closing(Writer()))
-        self.store.rules = learning = LearningSession(MAKE, thresholds.load(), print)
+        self.store.rules = learning = LearningSession(MAKE, print)
         self.session = StoreSession(
             self.store,
             writer,

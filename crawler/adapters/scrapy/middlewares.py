@@ -14,7 +14,8 @@ from canonry.crawler.adapters.scrapy.observations import (
     page_of,
 )
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
-from canonry.storage.http_status import REDIRECTS
+from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.storage.http_status import OK, REDIRECTS
 
 
 class _Watching:
@@ -70,7 +71,7 @@ class CanonrySpiderMiddleware(_Watching):
     """Shows the store pages; skips start requests that an unfinished crawl has asked before."""
 
     def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:
-        """Keep what a page says: its digest, its sketch, its title, its canonical link."""
+        """Keep what a page says: its digest, its text, its title, its canonical link."""
         del spider
         request = response.request
         if request is None or (seen := self._seen(request)) is None:
@@ -79,7 +80,9 @@ class CanonrySpiderMiddleware(_Watching):
         latency = request.meta.get("download_latency", 0.0)
         page, canonical = page_of(self._session.canonicalizer, response, latency)
         hops = known.hops if canonical is None else (*known.hops, canonical)
-        self._session.recorder.observe(key, known._replace(hops=hops, page=page))
+        blocks = blocks_of(response.body, page.content_type) if page.status == OK else None
+        observation = known._replace(hops=hops, page=page, blocks=blocks)
+        self._session.recorder.observe(key, observation)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Yield what a spider starts with, less what the crawl that it resumes has asked."""

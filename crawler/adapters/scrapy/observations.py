@@ -9,7 +9,6 @@ from scrapy.http import Response
 
 from canonry.canon import Canonicalizer, InvalidURL
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.content.sketch import encoded_sketch
 from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.documents.directives import link_headers
 from canonry.crawler.documents.document import Document, absolute
@@ -28,6 +27,7 @@ class Observation(NamedTuple):
     url: str = ""  # that was requested
     hops: tuple[Hop, ...] = ()
     page: Page | None = None
+    blocks: bytes | None = None  # of its text
     failure: tuple[State, str] | None = None
 
 
@@ -76,7 +76,6 @@ def page_of(
         charset=document.charset if document else None,
         etag=headers.get("ETag") if is_ok else None,
         modified=headers.get("Last-Modified") if is_ok else None,
-        sketch=encoded_sketch(body, content_type) if is_ok else None,
     )
     return page, named
 
@@ -133,7 +132,7 @@ def outcome_of(done: DoneRequest, row: int, seen: Observation, known: Container[
     if seen.page is not None:
         if seen.page.status in RETRIED:
             return outcome._replace(state=State.FAILED, reason=Fault.SERVER.label)
-        return outcome._replace(page=seen.page)
+        return outcome._replace(page=seen.page, blocks=seen.blocks)
     if seen.hops:
         return outcome._replace(state=State.REDIRECTED)
     if seen.failure is not None:

@@ -90,9 +90,11 @@ class RequestRecorder:
         swept = request_queue.sweep(connection, self._spider)
         self.parked += swept.parked - swept.released
 
-    def _park(self, connection: Connection, url_rows: Sequence[int]) -> None:
-        """Take the requests for URLs out of the queue that a learned rule holds now."""
-        self.parked += request_queue.park(connection, url_rows)
+    def _park(self, connection: Connection, url_rows: Sequence[int]) -> int:
+        """Take requests for URLs that a rule holds now out of the queue; return how many."""
+        parked = request_queue.park(connection, url_rows)
+        self.parked += parked
+        return parked
 
     def record(self, now: float) -> bool:
         """Record requests whose responses were processed, and learn from them.
@@ -115,6 +117,7 @@ class RequestRecorder:
             return self._record(now)
 
     def _record(self, now: float) -> bool:
+        told = None
         with self._store.transaction() as connection:
             number = self._admit(connection, now)
             finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE)
@@ -122,12 +125,14 @@ class RequestRecorder:
             recorded = self._store.record_in(connection, outcomes, now, again=True)
             if self._learning is not None and outcomes:
                 learned = self._learning.learn(connection, recorded, now)
-                self._park(connection, learned.later)
+                told = learned.in_words(self._park(connection, learned.later))
             request_queue.forget(connection, finished)
             generation = rule_rows.generation(connection)
             if generation != self._generation:
                 self.sweep(connection)
         self._generation = generation
+        if told is not None:
+            self._notify(told)
         for key in self._settled(outcomes, finished):
             self._observed.pop(key, None)
         return max(number, len(finished)) == AT_ONCE

@@ -19,7 +19,6 @@ from canonry.crawler.adapters.scrapy.fingerprints import RequestKeys
 from canonry.crawler.adapters.scrapy.request_recorder import RequestRecorder, candidate_of
 from canonry.crawler.adapters.scrapy.spared import LEARNED, Duplicate, DuplicateRules
 from canonry.crawler.adapters.scrapy.worker_life import WorkerLife
-from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.stored_rules import StoredRules
 from canonry.crawler.learn.session import LearningSession
@@ -91,7 +90,7 @@ class RequestSession:
         self._rules: LearningSession | StoredRules = StoredRules(self.canonicalizer)
         learns = None
         if self._settings.learn:
-            learns = LearningSession(self.canonicalizer, learning.load(None), _LOG.info)
+            learns = LearningSession(self.canonicalizer, _LOG.info)
             self._rules = learns
         self.store.rules = self._rules
         self.recorder = RequestRecorder(self.store, spider, self.worker, learns, _LOG.info)

@@ -59,12 +59,11 @@ class ExportedRule(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     host: str  # with its port, unless that is the default
     lesson: str  # family and parameters, as JSON in a text: a row of a table has no objects
-    state: str  # candidate, probation, active, suspended, revoked or frozen
-    agree: int  # distinct paths that agree
-    disagree: int  # distinct paths that do not
+    state: str  # candidate, active, suspended or revoked
+    agree: int  # pages that agree, each with all of its names
+    disagree: int  # pages that do not
     first_seen: Moment | None  # first evidence
     last_seen: Moment | None  # last evidence
-    verified_at: Moment | None  # last verification
 
 
 class ExportedAlias(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,26 +5,21 @@ from typing import Any
 import msgspec
 
 from canonry.canon.learned import RuleState, describe
+from canonry.crawler.inquiry.rule_facts import PairFacts
+from canonry.crawler.learn.standing import oriented
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.timestamps import Moment, iso
 
 
-class TrialJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """What came since a rule entered its state, in distinct paths."""
-
-    agree: int
-    disagree: int
-
-
 class EvidenceJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule rests on, in distinct paths."""
+    """What a rule rests on, in pages, each with all of its names."""
 
     agree: int
     disagree: int
     first_seen: Moment | None
     last_seen: Moment | None
-    samples: list[tuple[str, str]]  # a URL, and the URL that it was found to equal
-    against: list[tuple[str, str]]  # a URL, and what was found instead
+    samples: list[tuple[str, str]]  # a URL, and another name of its page
+    against: list[tuple[str, str]]  # a URL, and one that is another page
 
 
 class RuleJSON(msgspec.Struct, kw_only=True):
@@ -42,11 +37,9 @@ class RuleJSON(msgspec.Struct, kw_only=True):
     but: list[str]  # hosts below the host that it does not cover
     state: RuleState
     evidence: EvidenceJSON
-    trial: TrialJSON
-    reversed: int  # redirects in the opposite direction
+    tests: int  # URLs that were fetched although it could hold them
     spared: int  # URLs that are held now because of it, and so not fetched
     entered_at: Moment | None  # its state
-    verified_at: Moment | None
 
     @staticmethod
     def fields_of(rule: TrackedRule) -> dict[str, Any]:
@@ -69,22 +62,37 @@ class RuleJSON(msgspec.Struct, kw_only=True):
                 disagree=rule.disagree,
                 first_seen=iso(rule.first_seen),
                 last_seen=iso(rule.last_seen),
-                samples=list(rule.samples),
-                against=list(rule.against),
+                samples=[oriented(says, pair) for pair in rule.samples],
+                against=[oriented(says, pair) for pair in rule.against],
             ),
-            "trial": TrialJSON(agree=rule.trial_agree, disagree=rule.trial_disagree),
-            "reversed": rule.reversed,
+            "tests": rule.tests,
             "spared": rule.spared,
             "entered_at": iso(rule.entered_at),
-            "verified_at": iso(rule.verified_at),
         }
 
 
-class ShownRuleJSON(RuleJSON, kw_only=True):
-    """A learned rule, and how experience with others counted."""
+class PagesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """The pages of a rule's evidence, each with all of its names, and how many a rule needs."""
 
-    experience: str  # for people
-    held_back: str | None  # why it is not active; null: it is, or it was withdrawn
+    same: int
+    own_word: int  # of these, by redirects and canonical links
+    names: int  # further ones of these; they count a little
+    mined: int  # of these, from a log or an import: no crawl has seen that
+    different: int
+    refuted: int  # of these, by all the answers that are asked for
+    unknown: int
+    needed: int  # that are the same, before it acts ...
+    needed_by_own_word: int  # ... or by redirects and canonical links alone
+    may_be_unknown: int
+
+
+class ShownRuleJSON(RuleJSON, kw_only=True):
+    """A learned rule, where it stands, and all of its evidence."""
+
+    standing: str  # what is missing until it acts, or what would end it; for people
+    held_back: str | None  # the same, if it is a candidate or suspended
+    pages: PagesJSON
+    pairs: list[PairFacts]
 
 
 class RevokedJSON(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +119,7 @@ class ImportedJSON(msgspec.Struct, frozen=True, kw_only=True):
     rules: int
     active: int  # of these
     held: int  # queued URLs, as duplicates
-    were_withdrawn: int  # rules that were revoked or frozen here, and are not any more
+    were_withdrawn: int  # rules that were revoked here, and are not any more
     were_active: int  # rules that were active here, and are not any more
     released: int  # held URLs, which went back to the queue
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import click
 
-from canonry.canon import Canonicalizer
 from canonry.canon.learned import RULE_STATES, describe, without_port
 from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.options import json_option, policy_option, store_option
 from canonry.crawler.cli.printed.rule_json import (
+    PagesJSON,
     ReinstatedJSON,
     RevokedJSON,
     RuleJSON,
@@ -25,23 +25,19 @@ from canonry.crawler.cli.rules.shared_rules import (
 )
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.as_json import print_json
-from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.inquiry.rule_facts import (
     StateCount,
     count_spared,
-    said_against,
+    instead_of,
+    pairs_of,
+    standing_in,
     state_counts,
 )
-from canonry.crawler.learn.life import experience
-from canonry.crawler.learn.life import thresholds as learning
-from canonry.crawler.learn.life.in_words import IN_STATE
 from canonry.crawler.learn.rules import reinstatement, rule_store
-from canonry.crawler.learn.rules.gate import reason_held_back
 from canonry.crawler.learn.rules.rule_listing import listing
 from canonry.crawler.plurals import counted
 from canonry.storage import report
 from canonry.storage.learned import rule_rows
-from canonry.storage.timestamps import iso
 
 
 @click.group(cls=DescribedGroup)
@@ -57,8 +53,6 @@ for _command in (export_rules, import_rules, mine_rules, convert_rules):
     rules.add_command(_command)
 
 
-_WIDE = 100  # columns; a narrower table has no room for the time of day
-_DAY = len("2026-11-22")
 _named = click.argument("rule", metavar="ID")
 
 
@@ -82,7 +76,7 @@ _named = click.argument("rule", metavar="ID")
 def list_rules(
     store: str, state: tuple[str, ...], host: str | None, *, everything: bool, as_json: bool
 ) -> int:
-    """List the rules: what they say, their evidence, and how many fetches they spared.
+    """List the rules: what they say, how many pages speak for them, and how many URLs they hold.
 
     Without --state or --all, candidates are not listed: they have no effect yet. Rules for parts of
     a host that say the same as a rule for all of it are counted there; --all and --json list them.
@@ -100,10 +94,9 @@ def list_rules(
     if as_json:
         print_json([RuleJSON(**RuleJSON.fields_of(rule)) for rule in found])
         return 0
-    shown = None if render.out().width > _WIDE else _DAY
     render.table(
         "Rules",
-        ("id", "state", "says", "agree", "disagree", "spared", "last verified"),
+        ("id", "state", "says", "agree", "disagree", "spared", "tests"),
         [
             (
                 rule.id,
@@ -112,7 +105,7 @@ def list_rules(
                 rule.agree,
                 rule.disagree,
                 rule.spared,
-                render.moment(iso(rule.verified_at))[:shown],
+                rule.tests,
             )
             for rule, folded in listing(found, everything=everything)
         ],
@@ -140,26 +133,43 @@ def _nothing_found(others: Sequence[StateCount], *, everything: bool) -> str:
 @json_option
 @with_exit_code
 def show_rule(rule: str, store: str, *, as_json: bool) -> int:
-    """Show a rule: its state, its evidence for and against, with URLs, and how experience counted.
+    """Show a rule: what is missing until it acts, or what would end it; and its evidence, by URLs.
 
-    Experience is how rules of its family ended elsewhere. If a rule is not active yet, it says what
-    holds it back.
+    Evidence is pairs of URLs which the rule makes one, and what they turned out to be: the same
+    page, others, or not known yet; by their content, by a redirect or a canonical link (the site's
+    own word), or from a log.
     """
-    limits = learning.load()
     with report.reading(store) as connection:
         found = rule_store.find(connection, rule)
         count_spared(connection, [found])
-        priors = experience.priors_for(connection, limits)
-        canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
-        held_back = reason_held_back(connection, found, canonicalizer, limits, time.time())
-        against = [] if as_json else said_against(connection, canonicalizer, found)
-    family = found.rewrite.family
-    counted = experience.explain(found, limits.family[family], priors[family])
-    if as_json:
-        shown = RuleJSON.fields_of(found)
-        print_json(ShownRuleJSON(**shown, experience=counted, held_back=held_back))
-    else:
-        summaries.rule(found, describe(found.rewrite), counted, held_back, against)
+        standing = standing_in(connection, found)
+        pairs = pairs_of(connection, found)
+        against = [one for one in pairs if one.verdict == "different"][: summaries.PAIRS]
+        instead = [] if as_json else instead_of(connection, against)
+    if not as_json:
+        summaries.rule(found, standing.sentence, pairs, instead)
+        return 0
+    pages = standing.found
+    print_json(
+        ShownRuleJSON(
+            **RuleJSON.fields_of(found),
+            standing=standing.sentence,
+            held_back=standing.sentence if found.state in {"candidate", "suspended"} else None,
+            pages=PagesJSON(
+                same=pages.same,
+                own_word=pages.own_word,
+                names=pages.names,
+                mined=pages.mined,
+                different=pages.different,
+                refuted=pages.refuted,
+                unknown=pages.unknown,
+                needed=standing.needed,
+                needed_by_own_word=standing.needed_by_own_word,
+                may_be_unknown=standing.may_be_unknown,
+            ),
+            pairs=pairs,
+        )
+    )
     return 0
 
 
@@ -200,29 +210,28 @@ def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
 @_named
 @store_option
 @policy_option
-@click.option("--trial", is_flag=True, help="Put it on probation.")
+@click.option("--trial", is_flag=True, help="Make it a candidate.")
 @json_option
 @with_exit_code
 def reinstate(rule: str, store: str, policy: str | None, *, trial: bool, as_json: bool) -> int:
-    """Bring back a rule that was revoked or frozen; queued URLs that it changes are held again.
+    """Bring back a rule that was revoked; queued URLs that it changes are held again.
 
-    Its evidence stays, so a crawl revokes it again if that speaks against it. With --trial it
-    starts on probation: it spares no fetch until its predictions hold. A running crawl follows at
-    its next step.
+    Its evidence stays, so a crawl revokes it again if that speaks against it. With --trial it is
+    a candidate: it holds nothing until its evidence is enough. A running crawl follows at its next
+    step.
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
         found = rule_store.find(connection, rule)
         done = reinstatement.reinstate(connection, found, canonicalizer, time.time(), trial=trial)
-        doubt = reinstatement.doubt_about(connection, found, learning.load())
+        standing = standing_in(connection, found)
+    doubt = standing.sentence if standing.is_doomed else None
     says, held = describe(found.rewrite), len(done.held)
     if as_json:
         print_json(
             ReinstatedJSON(id=found.id, says=says, state=found.state, held=held, doubt=doubt)
         )
     render.notify(
-        f"rule {found.id} is reinstated, and {IN_STATE[found.state]}: {says}; "
-        f"{counted(held, 'queued URL')} held as duplicates"
+        f"rule {found.id} is reinstated: {says}; {counted(held, 'queued URL')} held as duplicates"
     )
-    if doubt is not None:
-        render.notify(f"canonry: rule {found.id}: {doubt}")
+    render.notify(f"{'canonry: ' * standing.is_doomed}rule {found.id}: {standing.sentence}")
     return 0

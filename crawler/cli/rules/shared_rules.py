@@ -19,7 +19,6 @@ from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.compression import decompressed, naming_file
 from canonry.crawler.files import blocks, lines, output
 from canonry.crawler.learn import mine
-from canonry.crawler.learn.life import thresholds as learning
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.rule_lists import Conversion, convert, summary
@@ -69,14 +68,15 @@ def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
 @click.argument("file")
 @store_option
 @policy_option
-@click.option("--trial", is_flag=True, help="Put active rules on probation.")
+@click.option("--trial", is_flag=True, help="Make active rules candidates.")
 @json_option
 @with_exit_code
 def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_json: bool) -> int:
     """Import rules from a file into a store; active rules apply from then on.
 
     They replace the state and the evidence of the same rules in the store, also of revoked ones.
-    With --trial they start on probation: they spare no fetch until their predictions hold.
+    With --trial they are candidates: they hold nothing until their evidence is enough, and a crawl
+    has found three of their pages to be the same.
 
     A store that is not there yet is made, under the policy of the rules, so that a crawl can begin
     with them.
@@ -106,9 +106,9 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
         f"{counted(held, 'queued URL')} held as duplicates",
     ]
     if before.withdrawn:
-        said.append(f"{before.withdrawn:,} had been revoked or frozen here")
+        said.append(f"{before.withdrawn:,} had been revoked here")
     if before.deactivated:
-        after = "are on probation now" if trial else "are not any more"
+        after = "are candidates now" if trial else "are not any more"
         said.append(f"{before.deactivated:,} that were active here {after}")
     if released:
         said.append(f"{counted(released, 'held URL')} released")
@@ -127,7 +127,7 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
 @policy_option
 @out_option
-@click.option("--store", metavar="FILE|URL", help="Import the candidates into this store.")
+@click.option("--store", metavar="FILE|URL", help="Add the candidates to this store.")
 @json_option
 @with_exit_code
 def mine_rules(
@@ -137,8 +137,10 @@ def mine_rules(
 
     FILE has lines with old URL, new URL and status; or it is CDX, CDXJ or WARC.
 
-    The result is candidates only: a log says where URLs led, but neither what was there nor what
-    became of it. In a store they spare no fetch until a crawl has verified their predictions.
+    A candidate is a rule by which three pages or more are the same, and that no redirect
+    contradicts. With --store, candidates and their evidence are added to what the store knows;
+    rules that it has keep their state. They hold nothing until their evidence is enough, and a
+    crawl has found three of their pages to be the same.
     """
     store_file = None if store is None else opening.file_of_store(store)
     read = [*files, named_policies.policy_file(policy), store_file]
@@ -148,11 +150,10 @@ def mine_rules(
     else:  # opened below, it says what there is to say
         found_policy = opening.policy_for(store, policy, lambda _message: None)
         canonicalizer = Canonicalizer(found_policy)
-    limits = learning.load()
-    found = mine.mine(_pairs(files), canonicalizer, limits)
+    found = mine.mine(_pairs(files), canonicalizer)
     if store is not None:
         with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-            rule_store.import_rules(connection, found.rules, canonicalizer, time.time())
+            mine.put(connection, found.rules, time.time())
     if as_json:
         print_json(
             MinedJSON(
@@ -163,10 +164,10 @@ def mine_rules(
             )
         )
     if out is not None or not as_json:
-        _write(RuleSet(found.rules, canonicalizer.policy.label), out)
+        rules = [mine.as_candidate(rule) for rule in found.rules]
+        _write(RuleSet(rules, canonicalizer.policy.label), out)
     refused = sum(found.refused.values())
-    least = min(one.probation_floor for one in limits.family.values())
-    few = "" if found.rules else f"; one takes {least:,} redirects on a host that agree, or more"
+    few = "" if found.rules else f"; one takes {mine.LEAST} redirects on a host that agree, or more"
     render.notify(
         f"{counted(found.pairs, 'permanent redirect')}, "
         f"{counted(found.other, 'other line')}, {refused:,} refused: "
@@ -192,7 +193,7 @@ def convert_rules(
     pywb's rules.yaml. No rule becomes wider than it was. What our families cannot say is left
     out, and reported with the reason and the name of each rule.
 
-    The rules are active: 'canonry rules import --trial' puts them on probation first.
+    The rules are active: 'canonry rules import --trial' makes them candidates first.
     """
     output.check_distinct([("-o", out)], [*files, named_policies.policy_file(policy)])
     label = named_policies.find_policy(policy or named_policies.DEFAULT_POLICY).label

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
+from canonry.canon.learned import describe
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
-from canonry.crawler.cli.terminal.render import moment, notify, out, table
-from canonry.crawler.learn.life.in_words import IN_STATE
-from canonry.crawler.learn.life.lifecycle import WITHDRAWN
+from canonry.crawler.cli.terminal.render import hanging, moment, notify, out, table
 from canonry.crawler.plurals import counted
 from canonry.storage.timestamps import iso
 
 if TYPE_CHECKING:
+    from canonry.crawler.inquiry.rule_facts import PairFacts
     from canonry.storage.learned.tracked_rule import TrackedRule
     from canonry.storage.policy_change import Forecast
 
+PAIRS = 10  # of the evidence of a rule, of each kind
+_DAY = len("2026-11-22")
 _NARROW = 72  # characters of a URL in a table
 
 
@@ -82,48 +84,52 @@ def _limit_of(found: Mapping[str, Any]) -> str | None:
 
 
 def rule(
-    rule: "TrackedRule",
-    says: str,
-    experience: str,
-    held_back: str | None,
-    against: Sequence[tuple[str, str]],
+    rule: "TrackedRule", standing: str, pairs: Sequence["PairFacts"], instead: Sequence[str]
 ) -> None:
-    """Print a learned rule and its evidence, how experience counted, and what holds it back.
+    """Print a learned rule, where it stands, and its evidence.
 
     Args:
         rule: it.
-        says: what it says, for people.
-        experience: how that counted, for people.
-        held_back: why it does not act, for people; None if it does, or was withdrawn.
-        against: the URLs that speak against it, each with what it is instead.
+        standing: what is missing until it acts, or what would end it, for people.
+        pairs: its evidence.
+        instead: what the URLs are that speak against it, of the first pairs.
     """
     console = out()
-    console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}")
+    says = escape(describe(rule.rewrite))
+    console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {says}")
+    console.print(f"\n  {escape(hanging(standing, console, 2))}")
     console.print(
-        f"\n  {counted(rule.agree, 'path')} for it, {rule.disagree:,} against; in this state: "
-        f"{rule.trial_agree:,} for, {rule.trial_disagree:,} against"
+        f"  {counted(rule.agree, 'page')} for it, {rule.disagree:,} against; "
+        f"{counted(rule.spared, 'URL')} held because of it, and not fetched; "
+        f"{counted(rule.tests, 'URL')} fetched to test it"
     )
-    console.print(
-        f"  {counted(rule.spared, 'URL')} held because of it, and not fetched; "
-        f"{counted(rule.reversed, 'redirect')} in the opposite direction"
-    )
-    since = iso(rule.entered_at)
-    state = IN_STATE[rule.state] + (f" since {moment(since)}" if since is not None else "")
-    console.print(
-        f"  first seen {moment(iso(rule.first_seen))}, last seen {moment(iso(rule.last_seen))}, "
-        f"{state}, verified {moment(iso(rule.verified_at))}"
-    )
-    console.print(f"  {escape(experience)}")
-    if held_back is not None:
-        console.print(f"  held back: {escape(held_back)}")
-    if rule.state in WITHDRAWN:
+    since = "" if (entered := iso(rule.entered_at)) is None else f" since {moment(entered)}"
+    seen = f"first seen {moment(iso(rule.first_seen))}, last seen {moment(iso(rule.last_seen))}"
+    console.print(f"  {rule.state}{since}; {seen}")
+    if rule.state == "revoked":
         console.print(
-            f"  'canonry rules reinstate {rule.id} --trial' lets it prove itself again; it holds "
-            "nothing until then"
+            f"  'canonry rules reinstate {rule.id} --trial' makes it a candidate; it holds nothing "
+            "until its evidence is enough"
         )
     console.print()
-    table("Evidence for it", ("URL", "is the same as"), rule.samples)
-    table("Evidence against it", ("URL", "what it is"), against)
+    same, different, unknown = (
+        [one for one in pairs if one.verdict == verdict]
+        for verdict in ("same", "different", "unknown")
+    )
+    _pairs("Evidence for it", "is the same as", same, [one.found for one in same])
+    _pairs("Evidence against it", "what it is", different, instead)
+    _pairs("Not known yet", "may be the same as", unknown, [one.found for one in unknown])
+
+
+def _pairs(title: str, what: str, pairs: Sequence["PairFacts"], are: Iterable[str]) -> None:
+    """Print the first pairs of URLs of a rule's evidence, and how many more there are."""
+    lines = [
+        (one.url, found, one.source.replace("-", " "), moment(one.at)[:_DAY])
+        for one, found in zip(pairs[:PAIRS], are, strict=False)
+    ]
+    table(title, ("URL", what, "by", "on"), lines)
+    if len(pairs) > PAIRS:
+        out().print(f"and {len(pairs) - PAIRS:,} more: --json has all\n")
 
 
 def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:

@@ -181,10 +181,6 @@ class RulesInForce:
         """Return the identity of a URL, without learned rules."""
         return self._canonicalizer.identity(url)
 
-    def keys_of(self, identities: Iterable[str]) -> list[bytes]:
-        """Return the keys of identities."""
-        return [self._canonicalizer.key_of(identity) for identity in identities]
-
     def concern(self, identity: str) -> bool:
         """Return True if rules are about an identity's site, or move other hosts to it."""
         rules = self._active_or_suspended

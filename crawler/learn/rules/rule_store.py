@@ -7,7 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy
-from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, RuleState
+from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, RuleState, act
+from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.in_force import SOURCE, RulesInForce
 from canonry.storage import StoreError
 from canonry.storage.learned import ledger, rekeying, rule_rows
@@ -175,4 +176,5 @@ def _named_in(rule: LearnedRule, now: float) -> Iterable[StoredPair]:
     for verdict, pairs in named:
         for url, found in pairs:
             first, second = sorted((url, found))
-            yield StoredPair(rule.id, first, second, found, verdict, ledger.MINED, 1, now)
+            page = str(act(rule.rewrite, Parts.of(url)))
+            yield StoredPair(rule.id, first, second, page, verdict, ledger.MINED, 1, now)

@@ -63,6 +63,7 @@ class Scheduler:
         )
         self._address_of = address_of
         self._idle_times = IdleTimes(self._leases, notify)
+        self._notify = notify
         self._lookups: set[asyncio.Task[None]] = set()
         self._out: dict[int, str] = {}  # the hosts of the rows that are out
         self._probes_out = 0
@@ -175,6 +176,9 @@ class Scheduler:
         if answer.learned.later:
             self._frontier.drop(answer.learned.later)
             self._leases.maybe_more = True  # those that were only deferred
+        held = sum(row not in self._out for row in answer.learned.held)
+        if (told := answer.learned.in_words(held)) is not None:
+            self._notify(told)
         for host, urls in answer.promoted.items():
             if self._frontier.is_loaded(host):  # else it may not be leased to us
                 self._frontier.put(host, urls)

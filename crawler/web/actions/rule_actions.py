@@ -9,8 +9,7 @@ from canonry.canon import Canonicalizer, RulesError
 from canonry.canon.learned import describe
 from canonry.crawler import opening
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.learn.life import thresholds as learning
-from canonry.crawler.learn.life.in_words import IN_STATE
+from canonry.crawler.inquiry.rule_facts import standing_in
 from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.web.panel import BadQuestionError
@@ -32,7 +31,7 @@ def revoke(store: str, fields: Mapping[str, str], now: float) -> str:
 
 
 def reinstate(store: str, fields: Mapping[str, str], now: float) -> str:
-    """Bring a rule back: the field ``id``; on probation, if the field ``trial`` is not empty."""
+    """Bring a rule back: the field ``id``; as a candidate, if the field ``trial`` is not empty."""
     with _changing(store) as (connection, canonicalizer):
         rule = _find(connection, fields)
         try:
@@ -41,11 +40,10 @@ def reinstate(store: str, fields: Mapping[str, str], now: float) -> str:
             )
         except (StoreError, RulesError) as error:
             raise BadQuestionError(str(error)) from None
-        doubt = reinstatement.doubt_about(connection, rule, learning.load())
-    more = f" {doubt[0].upper()}{doubt[1:]}." if doubt else ""
+        standing = standing_in(connection, rule).sentence
     return (
-        f"Rule {rule.id} is reinstated, and {IN_STATE[rule.state]}: {describe(rule.rewrite)}; "
-        f"{counted(len(done.held), 'queued URL')} held as duplicates.{more}"
+        f"Rule {rule.id} is reinstated: {describe(rule.rewrite)}; "
+        f"{counted(len(done.held), 'queued URL')} held as duplicates. {standing}."
     )
 
 

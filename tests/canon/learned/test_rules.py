@@ -219,7 +219,7 @@ def test_rules_apply_together_and_explain_shows_their_evidence() -> None:
         "learned-trailing-slash",
         "learned-parameter-irrelevant",
     ]
-    assert "57 paths agree, 0 disagree" in learned[2].why
+    assert "57 pages agree, 0 disagree" in learned[2].why
     assert "RFC 3986 section 6.2.4; rule " in learned[2].cites
     assert all(one.after == two.before for one, two in zip(trace.steps, trace.steps[1:]))  # noqa: B905
 

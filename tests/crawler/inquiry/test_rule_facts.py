@@ -1,16 +1,22 @@
 """What people are told of learned rules: how many URLs they hold now, wherever it is said."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
+from support.crawls import crawl, page, target_of
 from support.databases import url_of
 from support.live_pages import live_page
+from support.servers import Answer, ok
 from support.stored_rules import SLASH, put_in_force
-from support.stores import candidate, open_store, visited
+from support.stores import MAKE, candidate, open_store, visited
 
 from canonry.crawler.cli.commands import main
+from canonry.crawler.learn.rules import rule_store
 from canonry.storage import Page, State
 
 H = "http://h.example"
@@ -20,39 +26,107 @@ _PATHS = 4
 @pytest.mark.parametrize("status", [200, 500])
 def test_spared_are_the_urls_that_are_held_now(tmp_path: Path, status: int) -> None:
     """What represents a URL may fail: then the URL is fetched after all, and nothing is spared."""
-    page = Page(status, 0.1, "text/html", 1, b"d" * 16, None, None, 0)
+    answered = Page(status, 0.1, "text/html", 1, b"d" * 16, None, None, 0)
     store = open_store(tmp_path)
     names = [f"{H}/{n}{end}" for n in range(_PATHS) for end in ("", "/")]
     store.admit([candidate(name)._replace(source=1) for name in names], 1.0)
     with store.transaction() as connection:
         put_in_force(connection, SLASH)
     for row in range(1, 2 * _PATHS, 2):
-        store.record([visited(row, State.FETCHED, page=page)], 4.0)
+        store.record([visited(row, State.FETCHED, page=answered)], 4.0)
     released = [] if status == 200 else range(2, 2 * _PATHS + 1, 2)
     for row in released:
-        store.record([visited(row, State.FETCHED, page=page)], 5.0)
+        store.record([visited(row, State.FETCHED, page=answered)], 5.0)
     store.close()
-    said = _everywhere(url_of(tmp_path))
+    [said] = _everywhere(url_of(tmp_path)).values()
     assert said == dict.fromkeys(said, _PATHS if status == 200 else 0)
+    assert _held_in_all(url_of(tmp_path)) == {said["list"]}
 
 
-def _everywhere(store: str) -> dict[str, int]:
-    """Return by place how many URLs a rule spares."""
+def test_after_a_crawl_all_places_say_how_many_urls_learned_rules_hold(tmp_path: Path) -> None:
+    """What a crawl tells of is held afterwards: URLs that are under way are none of these."""
+    notices: list[str] = []
+    found, _pages = crawl(tmp_path, _site, notices=notices)
+    by_rule = _everywhere(url_of(tmp_path))
+    assert len(by_rule) == 2, "a slash and a parameter"
+    for said in by_rule.values():
+        assert said == dict.fromkeys(said, said["list"])
+    held = found["held"]["learned"]
+    assert sum(said["list"] for said in by_rule.values()) == held, "no URL needs both rules"
+    assert _held_in_all(url_of(tmp_path)) == {held}
+    told = [re.search(r"(\d+) queued URLs held", notice) for notice in notices]
+    assert 0 < sum(int(one[1]) for one in told if one is not None) <= held
+    assert found["urls"]["queued"] == 0
 
-    def printed(*words: str) -> str:
-        done = CliRunner().invoke(main, ["rules", *words, "--store", store])
-        assert done.exit_code == 0, done.output
-        return done.output
 
-    [listed] = json.loads(printed("list", "--json"))
-    shown = printed("show", SLASH.id)
+def test_a_rule_that_was_imported_is_tested_by_the_first_crawl(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        rule_store.import_rules(connection, [replace(SLASH, host="a.example")], MAKE, 1.0)
+    store.close()
+    crawl(tmp_path, _site)
+    by_name = {rule["family"]: rule for rule in _rules(url_of(tmp_path))}
+    slash = by_name["trailing-slash"]
+    assert slash["tests"] > 1
+    assert (slash["state"], slash["evidence"]["disagree"]) == ("active", 0)
+    assert slash["evidence"]["agree"] > 0
+
+
+def _rules(store: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(_printed("rules", "list", "--store", store, "--json"))
+    return found
+
+
+def _site(head: bytes) -> Answer:
+    """Answer for sixty pages with four names each."""
+    target = target_of(head)
+    if target == "/":
+        return page(*(f"/list/{n}" for n in range(6)))
+    if target.startswith("/list/"):
+        first = 10 * int(target.removeprefix("/list/"))
+        ends = ("", "/", "?ref=1", "?ref=2")
+        return page(*(f"/p{n}{end}" for n in range(first, first + 10) for end in ends))
+    name = target.partition("?")[0].rstrip("/")
+    return ok(f"<h1>{name}</h1><p>This is {name}".encode(), "Content-Type: text/html")
+
+
+def _printed(*words: str) -> str:
+    done = CliRunner().invoke(main, [*words])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def _everywhere(store: str) -> dict[str, dict[str, int]]:
+    """Return by rule, and by place, how many URLs it holds."""
+    where = ["--store", store]
+    listed = _rules(store)
+    found = {}
+    with live_page(store) as viewer:
+        host = listed[0]["host"]
+        by_state = {one["id"]: one for one in viewer.json("/rules")["rules"]}
+        by_host = {one["id"]: one for one in viewer.json(f"/rules?host={host}")["rules"]}
+        for one in listed:
+            rule_id = one["id"]
+            shown = _printed("rules", "show", rule_id, *where)
+            as_json = json.loads(_printed("rules", "show", rule_id, *where, "--json"))
+            found[rule_id] = {
+                "list": one["spared"],
+                "show --json": as_json["spared"],
+                "show": int(shown.partition(" held because of it")[0].split()[-2]),
+                "state": by_state[rule_id]["spared"],
+                "host": by_host[rule_id]["spared"],
+                "rule": viewer.json(f"/rules?id={rule_id}")["chosen"]["rule"]["spared"],
+            }
+    return found
+
+
+def _held_in_all(store: str) -> set[int]:
+    """Return what different places say of how many URLs rules hold in all."""
+    urls = [json.loads(line) for line in _printed("export", "urls", "--store", store).splitlines()]
+    status = json.loads(_printed("status", "--store", store, "--json"))
     with live_page(store) as viewer:
         return {
-            "list": listed["spared"],
-            "show --json": json.loads(printed("show", SLASH.id, "--json"))["spared"],
-            "show": int(shown.partition(" held because of it")[0].split()[-2]),
-            "state": viewer.json("/rules")["rules"][0]["spared"],
-            "host": viewer.json("/rules?host=h.example")["rules"][0]["spared"],
-            "rule": viewer.json(f"/rules?id={SLASH.id}")["chosen"]["rule"]["spared"],
-            "strip": viewer.json("/strip")["spared"],
+            sum(url["reason"] == "learned" for url in urls),
+            status["held"].get("learned", 0),
+            viewer.json("/strip")["spared"],
         }

@@ -294,7 +294,7 @@ def test_rules_of_one_crawl_spare_fetches_of_another(tmp_path: Path) -> None:
     done = run_command("explain", "--rules", rules, "--json", other, folder=second)
     [step] = json.loads(done.stdout)["steps"]
     assert step["name"] == "learned-trailing-slash"
-    assert "paths agree, 0 disagree" in step["why"]
+    assert "pages agree, 0 disagree" in step["why"]
 
     site = Site()
     with served(site) as raw:
@@ -323,7 +323,7 @@ def test_a_look_up_in_a_store_follows_aliases_and_rules(tmp_path: Path) -> None:
     held = next(row["url"] for row in exported(tmp_path, "refused") if "?" in row["url"])
     trace = json.loads(run_command("explain", *store, "--json", held, folder=tmp_path).stdout)
     assert [step["name"] for step in trace["steps"]] == ["learned-parameter-irrelevant"]
-    assert "paths agree" in trace["steps"][0]["why"]
+    assert "pages agree" in trace["steps"][0]["why"]
     wrong = run_command("canon", *store, "--policy", "search", SEED, folder=tmp_path)
     assert wrong.returncode == 1
     assert b"give --policy web" in wrong.stderr

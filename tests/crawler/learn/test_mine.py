@@ -2,14 +2,29 @@
 
 import io
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from canonry.crawler.learn.life import thresholds
-from support.stores import MAKE
+from support.stores import MAKE, open_store
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from canonry.crawler.learn.mine import Pair, mine, read, read_warc
+from canonry.canon.learned import LearnedRule, Rewrite
+from canonry.crawler.learn.mine import (
+    LEAST,
+    Pair,
+    SeenPair,
+    as_candidate,
+    candidates,
+    mine,
+    put,
+    read,
+    read_warc,
+)
+from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.learn.text.comparison import PageVerdict
+from canonry.storage.learned import ledger
+from canonry.storage.learned.ledger import CONTENT, MINED, SAME
 
 OLD, NEW = "http://h.example/a", "http://h.example/b"
 CDX = f"example,h)/a 20240101000000 {OLD}"
@@ -67,13 +82,79 @@ def test_mining_counts_every_line_and_orders_its_candidates() -> None:
         (OLD, "http://[", "301"),
     ]
     pairs = [Pair(number, *row) for number, row in enumerate([*slashes, *www, *rest], 1)]
-    found = mine(pairs, MAKE, thresholds.load())
+    found = mine(pairs, MAKE)
     assert (found.pairs, found.other) == (61, 2)
     assert sum(found.refused.values()) == 2
-    rules = [(rule.host, rule.family, rule.state) for rule in found.rules]
-    assert rules == [
+    made = [as_candidate(rule) for rule in found.rules]
+    assert [(rule.host, rule.family, rule.state) for rule in made] == [
         ("b.example", "www", "candidate"),
         ("z.example", "trailing-slash", "candidate"),
     ]
-    assert [rule.evidence.agree for rule in found.rules] == [30, 30]
-    assert {rule.evidence.first_seen for rule in found.rules} == {None}, "no line has a time"
+    assert [rule.evidence.agree for rule in made] == [30, 30]
+    assert {rule.evidence.first_seen for rule in made} == {None}, "no line has a time"
+    assert made[0].evidence.samples[0] == ("http://b.example/0", "http://www.b.example/0")
+
+
+def led(*pairs: tuple[str, str]) -> list[SeenPair]:
+    return [SeenPair(f"http://h.example{old}", f"http://h.example{new}") for old, new in pairs]
+
+
+SLASHES = led(*((f"/{n}", f"/{n}/") for n in range(LEAST)))
+REFS = led(*((f"/{n}?ref=1", f"/{n}") for n in range(LEAST)))
+
+
+@pytest.mark.parametrize(
+    ("seen", "families"),
+    [
+        (SLASHES, ["trailing-slash"]),
+        (SLASHES[1:], []),
+        ([*SLASHES[1:], *led(("/1", "/1/"))], []),  # one page twice
+        ([*SLASHES, *led(("/x/", "/x"))], []),  # back
+        ([*SLASHES, *led(("/x", "/login"))], ["trailing-slash"]),  # elsewhere: /x/ was never seen
+        ([*SLASHES, *led(("/x", "/login"), ("/y", "/x/"))], []),
+        ([*SLASHES, *led(("/x/", "/login"))], ["trailing-slash"]),  # the rule does not change it
+        ([*SLASHES, *led(("/x", "/login/?x"), ("/x/", "/y"))], []),
+        ([*SLASHES, *led(("/x?ref=1", "/x/"))], ["trailing-slash"]),
+        ([*REFS, *led(("/0?ref=2", "/y"))], []),  # /0 is known
+        ([*REFS, *led(("/x?size=1", "/y"))], ["parameter-anywhere"]),
+        ([*REFS, *SLASHES], ["parameter-anywhere", "trailing-slash"]),
+        (
+            [one._replace(led=False, by=CONTENT) for one in REFS],
+            ["parameter-anywhere"],
+        ),
+        ([*REFS, REFS[0]._replace(verdict=PageVerdict.DIFFERENT, led=False)], []),
+        ([*REFS, REFS[0]._replace(source="http://h.example/0?a=1&ref=1")], ["parameter-anywhere"]),
+    ],
+)
+def test_a_candidate_has_three_pages_for_it_and_none_against(
+    seen: Sequence[SeenPair], families: Sequence[str]
+) -> None:
+    assert [rule.rewrite.family for rule in candidates(seen)] == families
+    assert [rule.rewrite.family for rule in candidates(reversed(seen))] == families
+
+
+def test_a_pair_that_differs_in_two_things_says_only_that_one_of_them_selects() -> None:
+    other = SeenPair(
+        "http://h.example/x?ref=1&size=2", "http://h.example/x", PageVerdict.DIFFERENT, led=False
+    )
+    assert [rule.rewrite.old for rule in candidates([*REFS, other])] == ["ref"]
+
+
+def test_what_a_store_knows_of_a_rule_stays(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    [slash] = candidates(SLASHES)
+    urls = next(iter(slash.pairs))
+    compared = ledger.StoredPair(slash.rewrite.id, *urls, urls[1], SAME, CONTENT, 2, 4.0)
+    with store.transaction() as connection:
+        rule = LearnedRule(host="h.example", family="trailing-slash", new="slash", state="revoked")
+        rule_store.import_rules(connection, [rule], MAKE, 3.0)
+        ledger.put_pairs(connection, [compared])
+        put(connection, [*candidates(SLASHES), *candidates(REFS)], 5.0)
+        known = rule_store.find(connection, slash.rewrite.id)
+        new = rule_store.find(connection, Rewrite("h.example", "parameter-anywhere", old="ref").id)
+        pairs = {pair.first: pair for pair in ledger.pairs_of(connection, [known.id])}
+    store.close()
+    assert (known.state, known.agree, known.moved) == ("revoked", LEAST, 0)
+    assert (new.state, new.agree, new.first_seen) == ("candidate", LEAST, 5.0)
+    assert pairs[urls[0]] == compared
+    assert {pair.source for pair in pairs.values()} == {CONTENT, MINED}

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from canonry.crawler.content.sketch import encoded_sketch, hashes_of
+from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.crawler.run import body_fingerprints
 from canonry.crawler.run.body_fingerprints import Fingerprints
 
@@ -16,16 +16,13 @@ BODIES = [f"<p>{n} words of page {n} </p>".encode() * 40 * 3**n for n in range(6
 def test_each_body_gets_its_own() -> None:
     async def run() -> None:
         made = Fingerprints()
-        found = await asyncio.gather(*(made.of(b, "text/html", sketched=True) for b in BODIES * 3))
-        for body, (digest, sketch, hashes) in zip(BODIES * 3, found, strict=True):
+        found = await asyncio.gather(*(made.of(b, "text/html", read=True) for b in BODIES * 3))
+        for body, (digest, blocks) in zip(BODIES * 3, found, strict=True):
             assert digest == hashlib.blake2b(body, digest_size=16).digest()
-            assert sketch == encoded_sketch(body, "text/html") is not None
-            assert hashes is None
+            assert blocks == blocks_of(body, "text/html") is not None
         assert all(one != other for one, other in pairwise(found))
-        assert (await made.of(BODIES[5], "text/html", sketched=False)).sketch is None
         for body in BODIES[:: len(BODIES) - 1]:  # a small one, and a large one
-            read = await made.of(body, "text/html", sketched=True, read=True)
-            assert read.hashes == hashes_of(body, "text/html")
+            assert (await made.of(body, "text/html", read=False)).blocks is None
 
     asyncio.run(run())
 
@@ -36,21 +33,21 @@ def test_visits_that_are_cancelled_or_fail_are_no_fault_of_others(
     def broken(body: bytes, _content_type: str | None) -> bytes:
         if body == BODIES[4]:
             raise MemoryError
-        return b"a sketch"
+        return b"blocks"
 
     async def run() -> None:
         made = Fingerprints()
         large = BODIES[-3:]
-        visits = [asyncio.create_task(made.of(b, None, sketched=True)) for b in large * 2]
+        visits = [asyncio.create_task(made.of(b, None, read=True)) for b in large * 2]
         await asyncio.sleep(0)
         visits[0].cancel()
         found = await asyncio.gather(*visits, return_exceptions=True)
         assert isinstance(found[0], asyncio.CancelledError)
         assert isinstance(found[1], MemoryError)
-        assert found[2] == (hashlib.blake2b(large[2], digest_size=16).digest(), b"a sketch", None)
+        assert found[2] == (hashlib.blake2b(large[2], digest_size=16).digest(), b"blocks")
         assert isinstance(found[4], MemoryError)
         assert found[5] == found[2]
 
-    monkeypatch.setattr(body_fingerprints, "encoded_sketch", broken)
+    monkeypatch.setattr(body_fingerprints, "blocks_of", broken)
     for _ in range(2):
         asyncio.run(run())

@@ -8,13 +8,13 @@ import pytest
 import canonry
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.content.sketch import encoded_sketch, hashes_of
 from canonry.crawler.fetch.bodies.body_room import make_room
 from canonry.crawler.fetch.bodies.request_time import RequestTime
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker
 from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import load
 from canonry.storage import Outcome, Queued, State
@@ -75,18 +75,16 @@ def test_a_probe_gives_the_page_that_should_not_exist() -> None:
     assert found is not None
     assert found.page is not None
     assert len(found.page.digest) == 16
-    assert found.page.sketch == encoded_sketch(b"body", "text/html")
-    assert found.hashes == hashes_of(b"body", "text/html")
+    assert found.blocks == blocks_of(b"body", "text/html") is not None
     assert site.delays == []
 
 
-def test_only_a_page_that_answers_200_has_a_sketch() -> None:
-    for status, expected in ((200, encoded_sketch(b"body", "text/html")), (404, None), (203, None)):
+def test_only_a_page_that_answers_200_has_blocks() -> None:
+    for status, expected in ((200, blocks_of(b"body", "text/html")), (404, None), (203, None)):
         site = Site(status, **{"Content-Type": "text/html"})
         found = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.slow_down))
         assert found.page is not None
-        assert found.page.sketch == expected
-        assert found.hashes is None, "only a probe is read"
+        assert found.blocks == expected
 
 
 @pytest.mark.parametrize("status", [404, 503, 0])

@@ -16,7 +16,8 @@ from canonry.canon.learned import RuleState
 from canonry.crawler.cli.commands import main
 from canonry.crawler.learn.rules import rule_store
 from canonry.storage.facts import recorded_policy
-from canonry.storage.learned import rule_rows
+from canonry.storage.learned import ledger, rule_rows
+from canonry.storage.learned.ledger import StoredPair
 from canonry.storage.learned.tracked_rule import TrackedRule
 
 
@@ -42,10 +43,11 @@ def _made(folder: Path, *rules: LearnedRule) -> str:
     return f"--store={url_of(folder)}"
 
 
-def _put(folder: Path, rule: TrackedRule) -> None:
+def _put(folder: Path, rule: TrackedRule, *pairs: StoredPair) -> None:
     store = open_store(folder)
     with store.transaction() as connection:
         rule_rows.put(connection, [rule])
+        ledger.put_pairs(connection, pairs)
     store.close()
 
 
@@ -70,8 +72,8 @@ def _json(*words: str) -> Any:  # noqa: ANN401 - a list or an object
 
 
 def test_an_import_says_what_it_overruled(tmp_path: Path) -> None:
-    store = _made(tmp_path, SLASH, _other("revoked"), _rule("frozen", "x.example"))
-    given = SLASH, _other("active"), _rule("frozen", "x.example")
+    store = _made(tmp_path, SLASH, _other("revoked"), _rule("revoked", "x.example"))
+    given = SLASH, _other("active"), _rule("revoked", "x.example")
     assert _json("import", _file(tmp_path, *given), "--trial", store) == {
         "rules": 3,
         "active": 0,
@@ -81,13 +83,13 @@ def test_an_import_says_what_it_overruled(tmp_path: Path) -> None:
         "released": 3,
     }
     said = _said("import", _file(tmp_path, _rule("revoked"), _rule("active", "x.example")), store)
-    assert "; 1 had been revoked or frozen here" in said
-    assert "active here" not in said, "it was on probation"
+    assert "; 1 had been revoked here" in said
+    assert "active here" not in said, "it was a candidate"
     said = _said("import", _file(tmp_path, SLASH), store)
     assert "1 queued URL" not in said
-    assert "3 queued URLs held as duplicates; 1 had been revoked or frozen here" in said
+    assert "3 queued URLs held as duplicates; 1 had been revoked here" in said
     said = _said("import", _file(tmp_path, SLASH), "--trial", store)
-    assert said.endswith("; 1 that were active here are on probation now; 3 held URLs released")
+    assert said.endswith("; 1 that were active here are candidates now; 3 held URLs released")
 
 
 def test_an_import_makes_a_store_with_which_a_crawl_begins(tmp_path: Path) -> None:
@@ -117,14 +119,6 @@ def test_a_new_store_has_the_policy_of_the_rules(tmp_path: Path) -> None:
     assert recorded_policy(url_of(tmp_path / "x")) == "search/1"
 
 
-def test_what_no_crawl_has_verified_says_never(tmp_path: Path) -> None:
-    store = _made(tmp_path, SLASH, _other("candidate"))
-    assert _json("show", SLASH.id, store)["verified_at"] is None
-    assert {rule["verified_at"] for rule in _json("list", "--all", store)} == {None}
-    assert _said("list", store).endswith(" never")
-    assert "verified never" in _said("show", SLASH.id, store)
-
-
 def test_it_says_that_nothing_matches_and_how_many_rules_there_are(tmp_path: Path) -> None:
     store = _made(tmp_path, SLASH, _other("candidate"))
     has = "no rule matches; the store has 2 rules: 1 active, 1 candidate"
@@ -138,35 +132,84 @@ def test_it_says_that_nothing_matches_and_how_many_rules_there_are(tmp_path: Pat
 @pytest.mark.parametrize(
     ("state", "says"),
     [
-        ("candidate", "a candidate since"),
-        ("probation", "on probation since"),
-        ("revoked", "revoked since"),
+        ("candidate", "It needs 12 more pages that are the same under both names (it has 0 of 12)"),
+        ("active", "It acts, as it was imported; one page that is another ends it"),
+        ("revoked", "Revoked, though no page is known to be another: by people, or"),
     ],
 )
-def test_states_are_words_of_a_sentence(tmp_path: Path, state: RuleState, says: str) -> None:
+def test_where_a_rule_stands_is_one_sentence(tmp_path: Path, state: RuleState, says: str) -> None:
     store = _made(tmp_path, _rule(state))
     said = _said("show", SLASH.id, store)
-    assert "0 paths for it, 0 against; in this state: 0 for, 0 against" in said
     assert says in said
+    held = 3 * (state == "active")
+    assert f"0 pages for it, 0 against; {held} URLs held because of it, and not fetched" in said
+    assert f"{state} since 1970-01-01 00:00:03Z; first seen" in said
+    shown = _json("show", SLASH.id, store)
+    assert shown["standing"].startswith(says)
+    assert shown["held_back"] == (shown["standing"] if state == "candidate" else None)
 
 
 def test_a_candidate_that_never_entered_its_state_has_no_time_of_that(tmp_path: Path) -> None:
     store = _made(tmp_path)
     _put(tmp_path, TrackedRule(SLASH.rewrite, agree=1, first_seen=5.0, last_seen=5.0))
     said = _said("show", SLASH.id, store)
-    assert "a candidate, verified never" in said
-    assert "held back: it needs 13 more paths for it, and none against; 3 more predictions" in said
+    assert "candidate; first seen" in said
+    assert "It needs 11 more pages that are the same under both names (it has 1 of 12)" in said
 
 
-def test_a_url_that_leads_to_itself_is_told_so(tmp_path: Path) -> None:
+def test_evidence_is_shown_with_its_source_and_its_day(tmp_path: Path) -> None:
     store = _made(tmp_path)
-    rule = TrackedRule(SLASH.rewrite, "suspended", 20, 2)
-    rule.add_sample(f"{SEED}a/", f"{SEED}a/", agrees=False)
-    rule.add_sample(f"{SEED}b/", f"{SEED}c", agrees=False)
-    _put(tmp_path, rule)
+    names = [f"{SEED}{n:02}" for n in range(14)]
+    verdicts = [ledger.DIFFERENT, ledger.UNKNOWN] + 12 * [ledger.SAME]
+    pairs = [
+        StoredPair(SLASH.id, name, f"{name}/", name, verdict, n % 3, 4, 86_400.0 * n)
+        for n, (name, verdict) in enumerate(zip(names, verdicts, strict=True))
+    ]
+    _put(tmp_path, TrackedRule(SLASH.rewrite, "revoked", 12, 1), *pairs)
     said = _said("show", SLASH.id, store)
-    assert f"{SEED}a/ answers by itself, or names itself in its canonical link" in said
-    assert f"{SEED}b/ leads to {SEED}c" in said
+    assert f"Revoked: 1 page turned out to be another ({SEED}00/)" in said
+    assert f"Evidence against it URL what it is by on {SEED}00/ leads to {SEED}00 content" in said
+    assert f"may be the same as by on {SEED}01/ {SEED}01 own word 1970-01-02" in said
+    assert f"Evidence for it URL is the same as by on {SEED}02/ {SEED}02 mined 1970-01-03" in said
+    assert f"{SEED}11/" in said
+    assert f"{SEED}12/" not in said
+    assert "and 2 more: --json has all" in said
+    shown = _json("show", SLASH.id, store)
+    assert len(shown["pairs"]) == 14
+    assert shown["pairs"][1] == {
+        "url": f"{SEED}01/",
+        "found": f"{SEED}01",
+        "verdict": "unknown",
+        "source": "own-word",
+        "answers": 4,
+        "at": "1970-01-02T00:00:00.000Z",
+    }
+    assert shown["pages"] == {
+        "same": 12,
+        "own_word": 4,
+        "names": 0,
+        "mined": 4,
+        "different": 1,
+        "refuted": 1,
+        "unknown": 1,
+        "needed": 12,
+        "needed_by_own_word": 8,
+        "may_be_unknown": 1,
+    }
+    assert shown["evidence"]["against"] == [[f"{SEED}00/", f"{SEED}00"]]
+
+
+def test_a_reinstated_rule_that_will_not_stay_says_so(tmp_path: Path) -> None:
+    store = _made(tmp_path)
+    pair = StoredPair(SLASH.id, f"{SEED}a", f"{SEED}a/", f"{SEED}a", ledger.DIFFERENT, 0, 4, 5.0)
+    _put(tmp_path, TrackedRule(SLASH.rewrite, "revoked", 20, 1), pair)
+    said = _said("reinstate", SLASH.id, store)
+    doubt = f"It acts, but 1 page turned out to be another ({SEED}a/): the next crawl revokes it"
+    assert said.endswith(f"canonry: rule {SLASH.id}: {doubt}")
+    _run("revoke", SLASH.id, store)
+    assert _json("reinstate", SLASH.id, store)["doubt"] == doubt
+    _run("revoke", SLASH.id, store)
+    assert _json("reinstate", "--trial", SLASH.id, store)["doubt"] is None
 
 
 def test_a_second_revocation_says_that_there_was_one(tmp_path: Path) -> None:
@@ -179,7 +222,7 @@ def test_a_second_revocation_says_that_there_was_one(tmp_path: Path) -> None:
     assert said.endswith("; nothing was changed")
     assert _json("revoke", SLASH.id, store)["released"] == 0
     assert _json("show", SLASH.id, store)["entered_at"] == since
-    assert "is reinstated, and on probation: " in _said("reinstate", "--trial", SLASH.id, store)
+    assert "It needs 12 more pages" in _said("reinstate", "--trial", SLASH.id, store)
 
 
 def test_mining_says_how_many_redirects_make_a_candidate(tmp_path: Path) -> None:
@@ -190,3 +233,22 @@ def test_mining_says_how_many_redirects_make_a_candidate(tmp_path: Path) -> None
     log.write_text("".join(f"{SEED}{n}\t{SEED}{n}/\t301\n" for n in range(9)), encoding="utf-8")
     said = _said("mine", str(log), "-o", str(tmp_path / "rules.json"))
     assert said.endswith(": 1 candidate")
+
+
+def test_what_is_mined_is_in_the_ledger(tmp_path: Path) -> None:
+    store = _made(tmp_path, SLASH)
+    log = tmp_path / "log.tsv"
+    names = [f"{SEED}{n}/\t{SEED}{n}\t301\n" for n in range(9)]
+    refs = [f"{SEED}{n}?ref=1\t{SEED}{n}\t301\n" for n in range(9)]
+    log.write_text("".join([*names, *refs]), encoding="utf-8")
+    found = _json("mine", str(log), store)
+    assert (found["redirects"], found["candidates"]) == (18, 2)
+    by_family = {rule["family"]: rule for rule in _json("list", "--all", store)}
+    assert by_family["trailing-slash"]["state"] == "active", "the store's own state stays"
+    assert by_family["trailing-slash"]["spared"] == 3
+    assert {rule["evidence"]["agree"] for rule in by_family.values()} == {9}
+    mined = by_family["parameter-anywhere"]
+    assert mined["state"] == "candidate"
+    shown = _json("show", mined["id"], store)
+    assert {(pair["verdict"], pair["source"]) for pair in shown["pairs"]} == {("same", "mined")}
+    assert "it has 9 of 16" in shown["standing"]

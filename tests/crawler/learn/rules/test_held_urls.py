@@ -1,42 +1,23 @@
-"""Held URLs that are released to be compared."""
+"""Which URLs a rule holds, of those that several rules do."""
 
 from pathlib import Path
 
-import pytest
-from canonry.crawler.learn.trials.occasion import Occasion
-from support.stored_rules import REF, put_in_force
+from support.stored_rules import REF, SLASH, put_in_force
 from support.stores import candidate, open_store
 
-from canonry.canon import LearnedRule
-from canonry.crawler.learn.rules.held_urls import release_in_pairs
-from canonry.storage.learned.held_names import held_for
-
-SIZE = LearnedRule(host="h.example", family="parameter-irrelevant", old="size")
+from canonry.crawler.learn.rules.held_urls import held_by
+from canonry.storage.learned.held_names import held_first
 
 
-@pytest.mark.parametrize(
-    ("names", "released"),
-    [
-        (["?ref=a", "?size=S", "?size=L"], ["?size=S", "?ref=a", "?size=L"]),
-        (["?ref=a", "?ref=b", "?size=S"], ["?size=S", "?ref=a"]),
-        (["", "?size=S", "?size=L"], ["?size=S", ""]),
-        (["?size=M", "?size=S", "?size=L"], ["?size=S", "?size=M"]),
-    ],
-    ids=["its page is known by another parameter", "alone", "without", "with it"],
-)
-def test_a_name_is_released_with_one_that_differs_only_in_what_the_rule_changes(
-    tmp_path: Path, names: list[str], released: list[str]
-) -> None:
-    """Where all links have a parameter, what represents a name may differ from it in two."""
+def test_a_rule_holds_what_it_changes_or_what_it_makes_of_the_other_name(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     page = "http://h.example/p"
-    given = [candidate(page + name)._replace(source=1, depth=1) for name in names]
-    rows = dict(zip(names, (one.row for one in store.admit(given, 1.0)), strict=True))
+    names = [f"{page}?ref=a", page, f"{page}?ref=b", f"{page}/", "http://h.example/q"]
+    store.admit([candidate(name)._replace(source=1, depth=1) for name in names], 1.0)
     with store.transaction() as connection:
-        [rule, _ref], in_force = put_in_force(connection, SIZE, REF)
-        [first] = connection.exec_driver_sql("SELECT id FROM urls WHERE state = 0").scalars()
-        one = next(one for one in held_for(connection, first) if one.url.endswith("?size=S"))
-        occasion = Occasion(connection, "h.example", 1, [rule], in_force, 10.0)
-        found = release_in_pairs(occasion, {one: rule})
-    assert set(found) == {rows[name] for name in released}
+        rules, in_force = put_in_force(connection, SLASH, REF)
+        _number, held = held_first(connection, "h.example", 100)
+        found = list(held)
+        by_rule = [{one.url for one in held_by(rule, found, in_force)} for rule in rules]
     store.close()
+    assert by_rule == [{f"{page}/"}, {f"{page}?ref=a", f"{page}?ref=b"}]

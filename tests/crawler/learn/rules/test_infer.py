@@ -198,7 +198,7 @@ _PAIRS = st.tuples(_PARTS, _PARTS) | st.builds(
 
 def test_many_pairs_have_rewrites() -> None:
     """Otherwise the laws below would test nothing."""
-    assert share(_PAIRS, lambda pair: bool(rewrites_from(*pair))) > 0.1
+    assert share(_PAIRS, lambda pair: bool(rewrites_from(*pair))) > 0.05
     assert share(_PAIRS, lambda pair: are_near(rewrites_between(*pair))) > 0.1
 
 

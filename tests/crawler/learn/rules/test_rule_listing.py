@@ -29,7 +29,7 @@ def listed(*rules: TrackedRule, everything: bool = False) -> list[tuple[str, str
 
 
 def test_rules_for_folders_are_folded_into_the_rule_of_their_site() -> None:
-    folders = [tracked("probation", SLASH, f"/{n}/") for n in range(6)]
+    folders = [tracked("candidate", SLASH, f"/{n}/") for n in range(6)]
     whole, candidate = tracked("active", SLASH), tracked("candidate", SLASH, "/c/")
     everything = [*folders, whole, candidate, tracked("active", SLASH, "/d/")]
     assert listed(*everything) == [("h.example", "/", "active", 8)]
@@ -38,25 +38,23 @@ def test_rules_for_folders_are_folded_into_the_rule_of_their_site() -> None:
 
 
 def test_a_rule_for_a_folder_is_listed_if_it_tells_something_else() -> None:
-    whole = tracked("probation", SLASH)
+    whole = tracked("candidate", SLASH)
     assert listed(tracked("active", SLASH, "/a/"), whole, tracked("revoked", SLASH, "/b/")) == [
         ("h.example", "/a/", "active", 0),
-        ("h.example", "/", "probation", 0),
         ("h.example", "/b/", "revoked", 0),
+        ("h.example", "/", "candidate", 0),
     ]
     other = replace(SLASH, new="bare")
-    assert len(listed(whole, tracked("probation", other, "/a/"))) == 2, "it says another thing"
-    assert len(listed(whole, tracked("probation", replace(SLASH, host="o.example"), "/a/"))) == 2
+    assert len(listed(whole, tracked("candidate", other, "/a/"))) == 2, "it says another thing"
+    assert len(listed(whole, tracked("candidate", replace(SLASH, host="o.example"), "/a/"))) == 2
 
 
 def test_what_spares_most_comes_first_and_what_has_no_effect_last() -> None:
-    states: list[RuleState] = [
-        "candidate", "revoked", "frozen", "probation", "suspended", "active",
-    ]  # fmt: skip
+    states: list[RuleState] = ["candidate", "revoked", "suspended", "active"]
     rules = [tracked(state, replace(SLASH, host=f"{state}.example")) for state in states]
     much = tracked("active", replace(SLASH, host="z.example"), spared=9)
     hosts = [host.partition(".")[0] for host, *_ in listed(*rules, much)]
-    assert hosts == ["z", "active", "suspended", "probation", "frozen", "revoked", "candidate"]
+    assert hosts == ["z", "active", "suspended", "revoked", "candidate"]
 
 
 def put(folder: Path, *rules: LearnedRule) -> None:
@@ -87,16 +85,22 @@ def test_the_command_folds_rules_for_folders_and_json_keeps_them(tmp_path: Path)
     assert len(json.loads("".join(lines("--json", "--all")))) == 5
 
 
-def test_show_says_how_experience_counted(tmp_path: Path) -> None:
-    rule = LearnedRule(**to_fields(SLASH), state="probation", evidence=Evidence(agree=7))
+def test_show_says_what_is_missing(tmp_path: Path) -> None:
+    rule = LearnedRule(**to_fields(SLASH), state="candidate", evidence=Evidence(agree=7))
     put(tmp_path, rule)
     done = run_command("rules", "show", rule.id, folder=tmp_path)
     shown = " ".join(done.stdout.decode().split())
-    assert "7 clean paths; the shipped experience counts like" in shown
+    said = "It needs 5 more pages that are the same under both names (it has 7 of 12)"
+    assert said in shown
     done = run_command("rules", "show", rule.id, "--json", folder=tmp_path)
     found = json.loads(done.stdout)
-    assert found["experience"] in shown
-    assert found["state"] == "probation"
+    assert found["standing"] == found["held_back"] == said
+    assert (found["state"], found["pages"]["same"], found["pages"]["needed"]) == (
+        "candidate",
+        7,
+        12,
+    )
+    assert (found["pairs"], found["tests"]) == ([], 0)
 
 
 def test_show_says_what_speaks_against_a_rule_and_how_it_may_try_again(tmp_path: Path) -> None:

@@ -1,0 +1,164 @@
+"""Standing: what is missing until a rule acts, or what would end it, in one sentence. Pure."""
+
+from collections.abc import Iterable, Sequence
+from math import ceil
+from typing import NamedTuple
+
+from canonry.canon.learned import Rewrite, act
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.decision import (
+    CONFIRMED,
+    is_outdone,
+    most_unknown,
+    most_wrong,
+    needed_for,
+    unconfirmed,
+    weight_of,
+)
+from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
+from canonry.crawler.learn.text.comparison import PageVerdict
+from canonry.crawler.plurals import counted
+from canonry.storage.learned.tracked_rule import URLPair
+
+_NAMED = 2  # URLs in a sentence
+
+
+class Standing(NamedTuple):
+    """Where a rule stands, for people and in numbers: pages, each with all of its names."""
+
+    sentence: str
+    is_doomed: bool  # it acts, and will be revoked, as its evidence speaks against it
+    found: ClassTally
+    needed: int  # pages that are the same, before it acts ...
+    needed_by_own_word: int  # ... or by redirects and canonical links
+    may_be_unknown: int  # of the pages, beside those that are the same now
+
+
+def standing_of(rule: RuleEvidence, against: RuleEvidence | None = None) -> Standing:
+    """Return where a rule stands.
+
+    Args:
+        rule: with its pairs.
+        against: the rule that says the opposite, if there is one.
+    """
+    found, needed = rule.tally, needed_for(rule.rewrite)
+    limit = most_wrong(found)
+    if rule.state == "active":
+        sentence = _active(rule, limit + 1 - found.refuted)
+    elif rule.state == "revoked":
+        sentence = _revoked(rule)
+    else:
+        sentence = _waiting(rule, against)
+    return Standing(
+        sentence,
+        rule.state == "active" and found.refuted > limit,
+        found,
+        ceil(needed.content),
+        ceil(needed.own_word),
+        most_unknown(found),
+    )
+
+
+def oriented(rewrite: Rewrite, pair: URLPair) -> URLPair:
+    """Return a pair with the URL first that a rule changes; if it changes both, as it is."""
+    one, other = (Parts.of(url) for url in pair)
+    is_turned = act(rewrite, one) is one and act(rewrite, other) is not other
+    return (pair[1], pair[0]) if is_turned else pair
+
+
+def _active(rule: RuleEvidence, left: int) -> str:
+    """Return what would end a rule that acts.
+
+    Args:
+        rule: it.
+        left: so many more pages that are others end it.
+    """
+    found = rule.tally
+    if left <= 0:
+        return f"It acts, but {_others(rule, found.refuted)}: the next crawl revokes it"
+    because = f"{_pages(found.same)} the same under both names" if found.same else "it was imported"
+    more = "one page that is another ends" if left == 1 else f"{left} pages that are others end"
+    doubts = found.different - found.refuted
+    doubt = f"; {_seems(rule, doubts)}, and is asked again" if doubts else ""
+    return f"It acts, as {because}; {more} it{doubt}"
+
+
+def _revoked(rule: RuleEvidence) -> str:
+    """Return why a rule was revoked."""
+    different = rule.tally.different
+    if not different:
+        return "Revoked, though no page is known to be another: by people, or an earlier version"
+    return f"Revoked: {_others(rule, different)}"
+
+
+def _waiting(rule: RuleEvidence, against: RuleEvidence | None) -> str:
+    """Return what is missing until a rule acts: the first of what the decision asks for."""
+    found, said = rule.tally, rule.rewrite
+    start = "It holds nothing new" if rule.state == "suspended" else "It does not act"
+    if found.different:
+        same = f"{start}: {_others(rule, found.different)}, and {_pages(found.same)} the same"
+        has_parts = said.below == "/" and said.family != "host-alias"
+        return f"{same}; rules for parts without exceptions may act" if has_parts else same
+    if against is not None and is_outdone(rule, against):
+        return f"{start}: rule {against.rewrite.id} says the opposite, and has more for it"
+    needed, has = needed_for(said), weight_of(rule)
+    what = "name" if said.family == "parameter-of-page" else "page"
+    if has < needed.content and found.own_word < needed.own_word:
+        more = counted(ceil(needed.content - has), f"more {what}")
+        known = [f"{int(has)} of {ceil(needed.content)}"]
+        if found.own_word:
+            known.append(
+                f"{found.own_word} of {ceil(needed.own_word)} by redirects and canonical links"
+            )
+        unknown = f"; {found.unknown} {_be(found.unknown)} not known yet" if found.unknown else ""
+        are = _be(ceil(needed.content - has))
+        has_so_far = f"(it has {', '.join(known)}{unknown})"
+        return f"It needs {more} that {are} the same under both names {has_so_far}"
+    if left := unconfirmed(found):
+        return (
+            f"It needs {counted(left, 'more page')} that a crawl has found to be the same (it has "
+            f"{CONFIRMED - left} of {CONFIRMED}; {found.mined} {_be(found.mined)} from a log or an "
+            "import)"
+        )
+    if found.unknown > most_unknown(found):
+        return (
+            f"It needs to know more: {_pages(found.same)} the same, but of {found.unknown} "
+            f"it is not known; of {most_unknown(found)} it need not be"
+        )
+    return f"It has what it needs, as {_pages(found.same)} the same: the next crawl decides"
+
+
+def _others(rule: RuleEvidence, number: int) -> str:
+    """Return how many pages turned out to be others, with the URLs of some."""
+    what = (
+        "1 page turned out to be another"
+        if number == 1
+        else f"{number:,} pages turned out to be others"
+    )
+    return what + _named(rule.rewrite, _differing(rule))
+
+
+def _seems(rule: RuleEvidence, number: int) -> str:
+    what = "1 page seems to be another" if number == 1 else f"{number:,} pages seem to be others"
+    return what + _named(rule.rewrite, _differing(rule))
+
+
+def _differing(rule: RuleEvidence) -> list[URLPair]:
+    """Return a pair for each page that is another; those first that no answer can change."""
+    found = sorted(rule.pairs.items(), key=lambda item: not item[1].is_final)
+    by_page = {p.key: urls for urls, p in reversed(found) if p.verdict is PageVerdict.DIFFERENT}
+    return list(by_page.values())[::-1]
+
+
+def _named(rewrite: Rewrite, pairs: Sequence[URLPair]) -> str:
+    """Return the URLs of some pairs: of each, the one that the rule changes."""
+    urls: Iterable[str] = (oriented(rewrite, pair)[0] for pair in pairs[:_NAMED])
+    return f" ({', '.join(urls)})" if pairs else ""
+
+
+def _pages(number: int) -> str:
+    return f"{counted(number, 'page')} {_be(number)}"
+
+
+def _be(number: int) -> str:
+    return "is" if number == 1 else "are"
