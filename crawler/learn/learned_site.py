@@ -268,7 +268,7 @@ class LearnedSite:
         """Count a pair for the rules that make it one page.
 
         If it is the same, all of them hold. If it is not, one of them does not: it counts against
-        that one alone of which it is not known that it holds.
+        the one for which the least speaks.
         """
         same = found.verdict is PageVerdict.SAME
         counted = JudgedPair(self._class_of(pair, rules), found.verdict, CONTENT, answers)
@@ -276,11 +276,12 @@ class LearnedSite:
             rule.put(pair, counted, found.share)
 
     def _to_decide(self, rules: tuple[Rewrite, ...]) -> Iterator[RuleEvidence]:
-        """Yield the rules on which a pair could decide: of several, one that is open alone."""
-        if len(rules) > 1:
-            rules = tuple(rewrite for rewrite in rules if not self._holds(rewrite))
-        if len(rules) == 1:
-            yield from self._both_ways(rules)
+        """Yield the rule on which a pair could decide: of several the weakest, if the others hold."""
+        if not rules:
+            return
+        weakest = min(rules, key=lambda rewrite: self._strength(self._either_way(rewrite)))
+        if all(rewrite == weakest or self._holds(rewrite) for rewrite in rules):
+            yield from self._both_ways((weakest,))
 
     def _both_ways(self, rules: Iterable[Rewrite]) -> Iterator[RuleEvidence]:
         """Yield rules, and those that say the opposite, if there are any."""
@@ -298,8 +299,11 @@ class LearnedSite:
     def _either_way(self, rewrite: Rewrite) -> RuleEvidence:
         """Return a rule, or the one that says the opposite, if more speaks for that one."""
         rule = self.rule(rewrite)
-        against = self.rules.get(opposite(rewrite), rule)
-        return max(rule, against, key=lambda one: (one.state == "active", one.tally.same))
+        return max(rule, self.rules.get(opposite(rewrite), rule), key=self._strength)
+
+    @staticmethod
+    def _strength(rule: RuleEvidence) -> tuple[bool, int]:
+        return rule.state == "active", rule.tally.same
 
     def _lead(self, source: str, target: str) -> bool:
         """Note that a URL leads to another by the site's own word; return True if rules say so."""

@@ -16,6 +16,7 @@ from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageVerdict
 from canonry.storage.learned.tracked_rule import URLPair
 
 _BASE, _SHARE = 40, 0.06  # requests for learning alone: so many, and of a site's answers
+_LEAST, _LEAST_SHARE = 6, 0.01  # ... where nothing is known to be the same
 _FOR_TESTS = 0.2  # of these, for one active rule
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
 _ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
@@ -35,7 +36,9 @@ class RequestPolicy:
 
     def questions(self) -> Iterator[str]:
         """Yield URLs to ask again, within the budget."""
-        budget = _BASE + int(_SHARE * self._site.answers)
+        may_spare = any(rule.tally.same for rule in self._site.rules.values())
+        least, share = (_BASE, _SHARE) if may_spare else (_LEAST, _LEAST_SHARE)
+        budget = least + int(share * self._site.answers)
         for rule in sorted(self._site.rules.values(), key=urgency):
             is_tested = rule.state == "active" and not rule.tally.different
             if rule.open and not (is_tested and rule.extra >= _FOR_TESTS * budget):
@@ -56,6 +59,8 @@ class RequestPolicy:
         if rule.state == "revoked":
             return
         if rule.state == "candidate" and (is_doubted or found.same > _ENOUGH):
+            return
+        if found.different and not found.same:
             return
         against = self._site.rules.get(opposite(rule.rewrite), rule)
         if against is not rule and against.state == "active":
@@ -110,7 +115,7 @@ class RequestPolicy:
             if len(rule.tests) < most and _per_cent(identity) < _TESTED:
                 rule.tests.add(identity)
             chosen |= identity in rule.tests
-        if chosen:
+        if chosen and _per_cent(identity) % 2:  # the others in their turn: sites change
             self._chosen.append(identity)
         return chosen
 

@@ -16,6 +16,7 @@ from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, decoded
 MOST_ANSWERS = 4  # of a URL
 _STEADY = 2  # answers of each before pages differ, where pages stay as they are
 _VARYING = 3  # ... and where they change now and then
+_SOME, _MOSTLY = 3, 0.8  # blocks that are a page's own; of these, how much differs at first sight
 
 
 class PageVerdict(Enum):
@@ -99,13 +100,14 @@ def _compare_lost(
         lost: what one has, and the other has not.
         stays: what stays in either of them.
     """
-    if not any(map(text.is_own, lost)):  # it is elsewhere on the site, too: it may be chance
+    own_lost = sum(map(text.is_own, lost))
+    if not own_lost:  # it is elsewhere on the site, too: it may be chance
         return _ask(one, other, MOST_ANSWERS, found=_DIFFERENT)
-    found = _decided(_DIFFERENT, one, other, text)
-    if found is _DIFFERENT:
-        own = sum(text.is_own(block) for block in stays if not text.is_ignored(block))
-        found = found._replace(share=sum(map(text.is_own, lost)) / own)
-    return found
+    own = sum(text.is_own(block) for block in stays if not text.is_ignored(block))
+    found = _DIFFERENT._replace(share=own_lost / own)
+    if own_lost == own or (own >= _SOME and own_lost > _MOSTLY * own):  # hardly by itself
+        return found
+    return _decided(found, one, other, text)
 
 
 def _has_own(blocks: frozenset[TextBlock], text: SiteText) -> bool:

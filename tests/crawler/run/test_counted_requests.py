@@ -81,10 +81,6 @@ def _incomplete(page: bytes) -> Answer:
     return send
 
 
-def _is_there(target: str) -> bool:
-    return target.startswith("/item?") or target in {"/", "/robots.txt"}
-
-
 @pytest.mark.parametrize("answer_again", [_again, _broken, _incomplete])
 def test_the_counts_of_a_run_add_up_to_what_the_server_got(
     tmp_path: Path, answer_again: Callable[[bytes], Answer]
@@ -94,12 +90,8 @@ def test_the_counts_of_a_run_add_up_to_what_the_server_got(
     run = json.loads(_crawl(tmp_path, shop, "--json").stdout)["run"]
     assert sum(run[name] for name in _COUNTS) == shop.asked.total() - shop.asked["/robots.txt"]
     again = shop.asked.total() - len(shop.asked)
-    missing = sum(not _is_there(target) for target in shop.asked)
-    if answer_again is _again:  # else nobody knows what changes, and two pages agree by chance
-        assert missing == 1, "a page that cannot exist is asked for, once two pages agree"
-    assert missing <= 1
     assert run["retries"] == 0
-    assert run["probes"] == again + missing > missing
+    assert run["probes"] == again > 0
 
 
 def test_people_are_told_of_the_requests_for_learning_alone(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ _WALLS = ("/wall/", "/loop/", "/robots.txt")  # requested again by their nature
 def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], Fork]]:
     """Start a crawl by two workers, and wait until it has begun."""
     with demo_site(pause=0.01) as served:
-        words = crawl_words(served, "--workers", "2", "--concurrency", "4")
+        words = crawl_words(served, "--no-learn", "--workers", "2", "--concurrency", "4")
         process = start(folder, *words)
         wait_for(lambda: served.requests > 40)
         yield served, words, process
@@ -39,7 +39,7 @@ def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], Fork]]:
 
 def test_workers_request_nothing_twice(tmp_path: Path, undisturbed: set[tuple[str, int]]) -> None:
     with demo_site(pause=0.002) as served:
-        done = run_command(*crawl_words(served, "--workers", "3"), folder=tmp_path)
+        done = run_command(*crawl_words(served, "--no-learn", "--workers", "3"), folder=tmp_path)
         twice = [
             t for t, n in served.targets.items() if n > 1 and not any(sign in t for sign in _WALLS)
         ]
