@@ -15,10 +15,12 @@ from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence,
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.pair_rules import opposite, sections_of
 from canonry.crawler.learn.text.comparison import PageVerdict
-from canonry.storage.learned.tracked_rule import URLPair
+from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 _UNKNOWN = 0.15  # of the classes that are the same: so many may be unknown
 _WRONG = 0.01  # of the classes that are the same: more that are different end a rule
+_WORTHWHILE = 12  # URLs that wait: for fewer, no rule acts by content alone
+_COPIES = 12  # pages of two directories that are the same: then they are copies of each other
 _NAMES_OF_PAGE = 50  # names that are the same, before a parameter selects nothing on one page
 CONFIRMED = 3  # classes that a crawl has seen, before a rule that was mined or imported acts
 _MOSTLY_SELECT = frozenset(("page", "p", "q", "id", "lang", "sort", "n", "start", "offset", "s"))
@@ -74,8 +76,33 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
         return rule.state
     if unconfirmed(found) or is_outdone(rule, site.rules.get(opposite(rule.rewrite))):
         return rule.state
-    is_enough = found.own_word >= needed.own_word or weight_of(rule) >= needed.content
+    is_enough = found.own_word >= needed.own_word or _is_enough(site, rule)
     return "active" if is_enough else rule.state
+
+
+def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
+    """Return True if a rule may act by what its pages say."""
+    rule.is_widespread = site.text.has_few_pages(2 * rule.tally.same)
+    is_enough = weight_of(rule) >= needed_for(rule.rewrite).content
+    return is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, _WORTHWHILE)
+
+
+def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:
+    """Return True if a directory looks like another one on a site of which that proves little.
+
+    Releases of a manual are nearly the same. So rules about one directory act one by one, and each
+    is tested; and none does where two directories were the same on many pages, and then were not.
+    """
+    said = rule.rewrite
+    if said.family != "path-prefix":
+        return False
+    for other in site.rules.values():
+        if other.rewrite.family == "path-prefix" and other is not rule:
+            shared = {said.old, said.new} & {other.rewrite.old, other.rewrite.new}
+            found = other.tally
+            if (shared and other.state in IN_FORCE) or (found.different and found.same >= _COPIES):
+                return True
+    return False
 
 
 def most_wrong(found: ClassTally) -> int:
@@ -85,7 +112,7 @@ def most_wrong(found: ClassTally) -> int:
 
 def most_unknown(found: ClassTally) -> int:
     """Return of how many classes it need not be known what they are, before a rule acts."""
-    return int(_UNKNOWN * found.same)
+    return max(1, int(_UNKNOWN * found.same))
 
 
 def unconfirmed(found: ClassTally) -> int:
@@ -96,7 +123,7 @@ def unconfirmed(found: ClassTally) -> int:
 def weight_of(rule: RuleEvidence) -> float:
     """Return how much of what is needed by content a rule has."""
     found = rule.tally
-    return found.names + 1 if rule.rewrite.family == "parameter-of-page" else found.weight
+    return found.names + 1 if rule.rewrite.family == "parameter-of-page" else rule.weight
 
 
 def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
@@ -111,7 +138,7 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     found, said = whole.tally, whole.rewrite
     if said.below != "/" or said.family == "host-alias" or whole.state == "active":
         return
-    if found.weight < needed_for(said).own_word and found.names < _NAMES_OF_PAGE:
+    if whole.weight < needed_for(said).own_word and found.names < _NAMES_OF_PAGE:
         return  # no part can have enough
     if found.different:
         yield from _rules_by(site, _where_it_holds(_by_section(whole)))

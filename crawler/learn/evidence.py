@@ -56,11 +56,6 @@ class ClassTally(NamedTuple):
     names: int = 0  # further names of those that are the same
     mined: int = 0  # of those that are the same: no crawl with this store has seen it
 
-    @property
-    def weight(self) -> float:
-        """How many classes are the same; further names of them count a little."""
-        return self.same + min(self.names / NAMES_FOR_A_CLASS, self.same)
-
 
 def tally(pairs: Collection[JudgedPair]) -> ClassTally:
     """Count pairs by classes: a class with one pair that differs is different."""
@@ -100,6 +95,7 @@ class RuleEvidence:
     tests_before: int = 0  # so many earlier, by this process or others
     asked_first: int = 0  # URLs that were requested before others, to decide it
     extra: int = 0  # requests for learning alone since it is active
+    is_widespread: bool = False  # most pages of the site are the same under names that it makes one
     is_undecided: bool = True  # there is evidence on which no decision was made yet
     unsaved: set[URLPair] = field(default_factory=set)  # pairs that the store does not have so
     given: ClassTally = _NONE  # evidence without pairs, of rules that were imported
@@ -114,6 +110,12 @@ class RuleEvidence:
             found = tally(self.pairs.values())
             self._tally = ClassTally(*map(int.__add__, found, self.given))
         return self._tally
+
+    @property
+    def weight(self) -> float:
+        """How many classes are the same; further names of them count a little."""
+        names = self.tally.names / NAMES_FOR_A_CLASS
+        return self.tally.same + (names if self.is_widespread else min(names, self.tally.same))
 
     def recount(self) -> None:
         """Count the evidence anew: some was put there."""

@@ -6,6 +6,7 @@ clock: who owns it asks the URLs that it wants to be asked.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from canonry.canon.learned import FAMILIES, Rewrite, act
@@ -24,8 +25,7 @@ from canonry.crawler.learn.text.site_text import SiteText
 from canonry.storage.learned.ledger import CONTENT, OWN_WORD
 from canonry.storage.learned.tracked_rule import URLPair
 
-_OF_A_CLASS, _OF_ONE_CLASS = 5, 60  # pairs; of one where a rule has no others
-_FEW_CLASSES = 2
+_OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # pairs; of all classes that are the same, where few are
 _HOLDS = 3  # classes that are the same and none that differs: then other rules may be blamed
 _NOTED = 64  # queued URLs that would decide a rule
 _TO_DECIDE = 16  # classes that are not known to be the same, beyond those that are
@@ -149,6 +149,11 @@ class LearnedSite:
             if is_elsewhere and str(after) in self.pages:
                 rule.put(pair_of(identity, target), JudgedPair(str(after), PageVerdict.DIFFERENT))
 
+    def may_hold(self, rewrite: Rewrite, number: int) -> bool:
+        """Return True if a rule changes so many URLs that wait in the queue."""
+        waiting = (parts for parts in self.pages.queued() if act(rewrite, parts) is not parts)
+        return len(list(islice(waiting, number))) == number
+
     def judge_again(self) -> None:
         """Judge the pairs that are open, if more is known of what changes by itself."""
         if self._changes != self.text.changes:
@@ -221,8 +226,8 @@ class LearnedSite:
         """Return True if a class has pairs enough: each further one is only a name more."""
         key = self._class_of(pair, rules)
         size = self._sizes[key] = self._sizes.get(key, 0) + 1
-        few = all(self.rule(rewrite).tally.same <= _FEW_CLASSES for rewrite in rules)
-        return size > (_OF_ONE_CLASS if few else _OF_A_CLASS)
+        fewest = min(self.rule(rewrite).tally.same for rewrite in rules)
+        return size > max(_OF_A_CLASS, _OF_FEW_CLASSES // max(1, fewest))
 
     def _class_of(self, pair: URLPair, rules: Iterable[Rewrite]) -> str:
         """Return what rules make of a pair."""
@@ -276,7 +281,7 @@ class LearnedSite:
             rule.put(pair, counted, found.share)
 
     def _to_decide(self, rules: tuple[Rewrite, ...]) -> Iterator[RuleEvidence]:
-        """Yield the rule on which a pair could decide: of several the weakest, if the others hold."""
+        """Yield the rule on which a pair could decide: the weakest of several, if others hold."""
         if not rules:
             return
         weakest = min(rules, key=lambda rewrite: self._strength(self._either_way(rewrite)))

@@ -12,7 +12,7 @@ from canonry.crawler.learn.decision import needed_for
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.pair_rules import opposite
-from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageVerdict
+from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageVerdict
 from canonry.storage.learned.tracked_rule import URLPair
 
 _BASE, _SHARE = 40, 0.06  # requests for learning alone: so many, and of a site's answers
@@ -60,13 +60,16 @@ class RequestPolicy:
             return
         if rule.state == "candidate" and (is_doubted or found.same > _ENOUGH):
             return
-        if found.different and not found.same:
-            return
         against = self._site.rules.get(opposite(rule.rewrite), rule)
         if against is not rule and against.state == "active":
             return
         wanted = PageVerdict.DIFFERENT if found.different else PageVerdict.UNKNOWN
-        pairs = [pair for pair, compared in rule.open.items() if compared.verdict is wanted]
+        pairs = [
+            pair
+            for pair, compared in rule.open.items()
+            if compared.verdict is wanted
+            and (found.same or not found.different or compared.share <= MOSTLY)
+        ]
         pairs.sort(key=self._missing)
         for pair in pairs[: _AT_ONCE if found.same else _FIRST_PAIRS]:
             compared = rule.open[pair]
@@ -122,7 +125,7 @@ class RequestPolicy:
 
 def urgency(rule: RuleEvidence) -> tuple[int, float]:
     """Return what puts rules in doubt first, then those that are the closest to acting."""
-    missing = needed_for(rule.rewrite).content - rule.tally.weight
+    missing = needed_for(rule.rewrite).content - rule.weight
     place = {"suspended": 0, "candidate": 1, "active": 2}.get(rule.state, 3)
     return place, missing
 

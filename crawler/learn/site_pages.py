@@ -104,6 +104,10 @@ class SitePages:
         self._pages.move_to_end(identity)
         return known
 
+    def queued(self) -> Iterator[Parts]:
+        """Yield the URLs that wait in the queue, as far as they are known."""
+        return (self._pages[identity].parts for identity in self._queued)
+
     def is_queued(self, identity: str) -> bool:
         """Return True if a URL waits in the queue, as far as is known."""
         return identity in self._queued

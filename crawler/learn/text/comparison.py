@@ -16,7 +16,7 @@ from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, decoded
 MOST_ANSWERS = 4  # of a URL
 _STEADY = 2  # answers of each before pages differ, where pages stay as they are
 _VARYING = 3  # ... and where they change now and then
-_SOME, _MOSTLY = 3, 0.8  # blocks that are a page's own; of these, how much differs at first sight
+MOSTLY = 0.8  # of what stays and is no frame: if so much differs, it is hardly by itself
 
 
 class PageVerdict(Enum):
@@ -50,7 +50,7 @@ class PageComparison(NamedTuple):
     verdict: PageVerdict
     ask_first: bool = False
     ask_second: bool = False
-    share: float = 1.0  # of what stays and is a page's own, how much differs
+    share: float = 1.0  # of what stays and is no frame, how much differs
 
 
 _SAME, _DIFFERENT = PageComparison(PageVerdict.SAME), PageComparison(PageVerdict.DIFFERENT)
@@ -100,14 +100,11 @@ def _compare_lost(
         lost: what one has, and the other has not.
         stays: what stays in either of them.
     """
-    own_lost = sum(map(text.is_own, lost))
-    if not own_lost:  # it is elsewhere on the site, too: it may be chance
+    if not any(map(text.is_own, lost)):  # it is elsewhere on the site, too: it may be chance
         return _ask(one, other, MOST_ANSWERS, found=_DIFFERENT)
-    own = sum(text.is_own(block) for block in stays if not text.is_ignored(block))
-    found = _DIFFERENT._replace(share=own_lost / own)
-    if own_lost == own or (own >= _SOME and own_lost > _MOSTLY * own):  # hardly by itself
-        return found
-    return _decided(found, one, other, text)
+    said = sum(not (text.is_ignored(block) or text.is_frame(block)) for block in stays)
+    found = _DIFFERENT._replace(share=len(lost) / max(said, len(lost)))
+    return found if found.share > MOSTLY else _decided(found, one, other, text)
 
 
 def _has_own(blocks: frozenset[TextBlock], text: SiteText) -> bool:

@@ -80,6 +80,14 @@ class SiteText:
         """Return True if few pages of the site have a block."""
         return self._sampled[block] < _COMMON
 
+    def is_frame(self, block: TextBlock) -> bool:
+        """Return True if at least every other page of the site has a block."""
+        return self._sampled[block] > max(_COMMON, len(self._samples) / 2)
+
+    def has_few_pages(self, most: int) -> bool:
+        """Return True if at most so many pages have answered, each by any of its names."""
+        return len(self._samples) < _SAMPLES and len(self._samples) <= most
+
     @property
     def knows_pages(self) -> bool:
         """True if pages enough were sampled to tell what is a page's own."""
