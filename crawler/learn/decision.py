@@ -19,7 +19,7 @@ from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 _UNKNOWN = 0.15  # of the classes that are the same: so many may be unknown
 _WRONG = 0.01  # of the classes that are the same: more that are different end a rule
-_WORTHWHILE = 12  # URLs that wait: for fewer, no rule acts by content alone
+WORTHWHILE = 12  # URLs that wait: for fewer, no rule acts by content alone
 _COPIES = 12  # pages of two directories that are the same: then they are copies of each other
 _NAMES_OF_PAGE = 50  # names that are the same, before a parameter selects nothing on one page
 CONFIRMED = 3  # classes that a crawl has seen, before a rule that was mined or imported acts
@@ -84,7 +84,7 @@ def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
     """Return True if a rule may act by what its pages say."""
     rule.is_widespread = site.text.has_few_pages(2 * rule.tally.same)
     is_enough = weight_of(rule) >= needed_for(rule.rewrite).content
-    return is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, _WORTHWHILE)
+    return is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, WORTHWHILE)
 
 
 def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:

@@ -55,6 +55,7 @@ class ClassTally(NamedTuple):
     own_word: int = 0  # of those that are the same
     names: int = 0  # further names of those that are the same
     mined: int = 0  # of those that are the same: no crawl with this store has seen it
+    in_part: int = 0  # of those that are different, how many have pairs that are the same, too
 
 
 def tally(pairs: Collection[JudgedPair]) -> ClassTally:
@@ -76,6 +77,7 @@ def tally(pairs: Collection[JudgedPair]) -> ClassTally:
         len(own & same),
         sum(names[key] - 1 for key in same),
         len(same - seen),
+        len(names.keys() & different),
     )
 
 

@@ -219,8 +219,9 @@ class LearnedSite:
     def _selects(self, rewrite: Rewrite) -> bool:
         """Return True if a rule is known not to hold, or enough pairs of it are to be decided."""
         found = self._either_way(rewrite).tally
-        is_wrong = found.different > _ENOUGH_AGAINST + found.same / 4
-        return is_wrong or found.unknown + found.different >= _TO_DECIDE + found.same
+        alike = found.same + found.in_part  # parts of the site may hold where the whole does not
+        is_wrong = found.different > _ENOUGH_AGAINST + 2 * alike
+        return is_wrong or found.unknown + found.different >= _TO_DECIDE + 2 * alike
 
     def _is_full(self, pair: URLPair, rules: tuple[Rewrite, ...]) -> bool:
         """Return True if a class has pairs enough: each further one is only a name more."""

@@ -8,6 +8,7 @@ from canonry.canon.learned import Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.decision import (
     CONFIRMED,
+    WORTHWHILE,
     is_outdone,
     most_unknown,
     most_wrong,
@@ -18,7 +19,7 @@ from canonry.crawler.learn.decision import (
 from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
 from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.plurals import counted
-from canonry.storage.learned.tracked_rule import URLPair
+from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 _NAMED = 2  # URLs in a sentence
 
@@ -43,7 +44,7 @@ def standing_of(rule: RuleEvidence, against: RuleEvidence | None = None) -> Stan
     """
     found, needed = rule.tally, needed_for(rule.rewrite)
     limit = most_wrong(found)
-    if rule.state == "active":
+    if rule.state in IN_FORCE:
         sentence = _active(rule, limit + 1 - found.refuted)
     elif rule.state == "revoked":
         sentence = _revoked(rule)
@@ -51,7 +52,7 @@ def standing_of(rule: RuleEvidence, against: RuleEvidence | None = None) -> Stan
         sentence = _waiting(rule, against)
     return Standing(
         sentence,
-        rule.state == "active" and found.refuted > limit,
+        rule.state in IN_FORCE and found.refuted > limit,
         found,
         ceil(needed.content),
         ceil(needed.own_word),
@@ -74,13 +75,16 @@ def _active(rule: RuleEvidence, left: int) -> str:
         left: so many more pages that are others end it.
     """
     found = rule.tally
+    does = "It acts" if rule.state == "active" else "It holds nothing new"
     if left <= 0:
-        return f"It acts, but {_others(rule, found.refuted)}: the next crawl revokes it"
+        return f"{does}, but {_others(rule, found.refuted)}: the next crawl revokes it"
+    if rule.state == "suspended" and found.different <= found.refuted:
+        return f"It has what it needs, as {_pages(found.same)} the same: the next crawl decides"
     because = f"{_pages(found.same)} the same under both names" if found.same else "it was imported"
     more = "one page that is another ends" if left == 1 else f"{left} pages that are others end"
     doubts = found.different - found.refuted
     doubt = f"; {_seems(rule, doubts)}, and is asked again" if doubts else ""
-    return f"It acts, as {because}; {more} it{doubt}"
+    return f"{does}, as {because}; {more} it{doubt}"
 
 
 def _revoked(rule: RuleEvidence) -> str:
@@ -94,7 +98,7 @@ def _revoked(rule: RuleEvidence) -> str:
 def _waiting(rule: RuleEvidence, against: RuleEvidence | None) -> str:
     """Return what is missing until a rule acts: the first of what the decision asks for."""
     found, said = rule.tally, rule.rewrite
-    start = "It holds nothing new" if rule.state == "suspended" else "It does not act"
+    start = "It does not act"
     if found.different:
         same = f"{start}: {_others(rule, found.different)}, and {_pages(found.same)} the same"
         has_parts = said.below == "/" and said.family != "host-alias"
@@ -125,7 +129,10 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None) -> str:
             f"It needs to know more: {_pages(found.same)} the same, but of {found.unknown} "
             f"it is not known; of {most_unknown(found)} it need not be"
         )
-    return f"It has what it needs, as {_pages(found.same)} the same: the next crawl decides"
+    return (
+        f"It has what it needs, as {_pages(found.same)} the same: it acts as soon as "
+        f"{WORTHWHILE} URLs wait that it would hold"
+    )
 
 
 def _others(rule: RuleEvidence, number: int) -> str:

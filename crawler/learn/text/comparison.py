@@ -16,7 +16,7 @@ from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, decoded
 MOST_ANSWERS = 4  # of a URL
 _STEADY = 2  # answers of each before pages differ, where pages stay as they are
 _VARYING = 3  # ... and where they change now and then
-MOSTLY = 0.8  # of what stays and is no frame: if so much differs, it is hardly by itself
+MOSTLY = 0.75  # of what stays and is no frame: if so much differs, it is hardly by itself
 
 
 class PageVerdict(Enum):

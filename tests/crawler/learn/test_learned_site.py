@@ -15,6 +15,7 @@ from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.crawler.learn.text.text_blocks import blocks_of
 
 H = "http://h.example"
+WAITING = 12  # URLs for which a rule is worth it
 REF = Rewrite("h.example", "parameter-anywhere", old="ref")
 SLASH = Rewrite("h.example", "trailing-slash", new="slash")
 BARE = Rewrite("h.example", "trailing-slash", new="bare")
@@ -35,7 +36,14 @@ class Host:
         self.changes: list[tuple[Rewrite, str]] = []
 
     def visit(self, paths: Iterable[str]) -> None:
-        for row, path in enumerate(paths, 1):
+        given = list(paths)
+        for row, path in enumerate(given, 1):
+            self.site.found(H + path, row)
+        for row in range(WAITING):  # others wait, too, and never answer
+            for end in ("/", "?ref=1", "?v=1", "?s=1"):
+                self.site.found(f"{H}/waits-{row}{end}", 1000 + row)
+                self.site.found(f"{H}/news/waits-{row}{end}", 2000 + row)
+        for row, path in enumerate(given, 1):
             self.site.page(H + path, row, answer(self.page_of(path)), None)
             self.settle()
 
@@ -183,13 +191,14 @@ def test_a_url_is_chosen_as_a_test_for_good_and_asked_first() -> None:
     host = Host(bare)
     host.visit(PATHS)
     names = [f"{H}/more-{n}?ref=1" for n in range(200)]
-    for row, name in enumerate(names, 1000):
+    for row, name in enumerate(names, 5000):
         host.site.found(name, row)
     chosen = [name for name in names if host.policy.is_test(name, bare(name), [REF])]
     assert 4 <= len(chosen) <= 30
     assert chosen == [name for name in names if host.policy.is_test(name, bare(name), [REF])]
-    rows = {1000 + names.index(name) for name in chosen}
-    assert rows <= set(host.policy.to_ask_first())
+    rows = {5000 + names.index(name) for name in chosen}
+    first = rows & set(host.policy.to_ask_first())
+    assert first < rows, "the others in their turn"
 
 
 def test_the_site_s_own_word_needs_fewer_pages_and_has_a_direction() -> None:

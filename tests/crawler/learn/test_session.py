@@ -1,6 +1,7 @@
 """A learning session: evidence is in the store, so that nothing that ends a process loses any."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,11 @@ class Crawled:
         self.requests += 1
         name = url.partition("?")[0].rstrip("/")
         return f"<p>token {self.requests}</p><h1>{name}</h1><div>All about {name}.</div>".encode()
+
+    def find(self, urls: Sequence[str]) -> None:
+        """Find URLs, which wait in the queue."""
+        found = [candidate(url)._replace(depth=1) for url in urls]
+        self.session.find(found, self.store.admit(found, self._now))
 
     def visit(self, url: str, interruption: str = "") -> None:
         """Visit a URL; then what learning asks for. After the visit the process may end."""
@@ -96,12 +102,14 @@ class Crawled:
             return connection.scalar(select(func.count()).select_from(table)) or 0
 
 
-URLS = [f"{H}/p{n}{end}" for n in range(20) for end in ("", "?ref=1", "/")]
+URLS = [f"{H}/p{n}{end}" for n in range(32) for end in ("", "?ref=1", "/")]
 
 
 @pytest.mark.parametrize("interruption", INTERRUPTED)
 def test_nothing_that_ends_a_process_loses_evidence(tmp_path: Path, interruption: str) -> None:
     plain, broken = Crawled(tmp_path / "plain"), Crawled(tmp_path / "broken")
+    plain.find(URLS)
+    broken.find(URLS)
     for number, url in enumerate(URLS):
         plain.visit(url)
         broken.visit(url, interruption if number % 7 == 3 else "")
@@ -120,6 +128,7 @@ def test_a_process_may_end_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, interruptions: list[str]
 ) -> None:
     broken = Crawled(tmp_path_factory.mktemp("broken"))
+    broken.find(URLS)
     for url, interruption in zip(URLS, interruptions, strict=True):
         broken.visit(url, interruption)
     assert {rule[0] for rule in broken.rules().values()} == {"active"}

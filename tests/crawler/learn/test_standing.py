@@ -76,7 +76,10 @@ def evidence(
         ),
         (
             evidence(SLASH, "candidate", 12, unknown=1),
-            "It has what it needs, as 12 pages are the same: the next crawl decides",
+            (
+                "It has what it needs, as 12 pages are the same: it acts as soon as 12 URLs wait "
+                "that it would hold"
+            ),
         ),
         (
             evidence(SLASH, "candidate", 14, [2]),
@@ -88,8 +91,8 @@ def evidence(
         (
             evidence(IN_DOCS, "suspended", 1, [4, 4, 4]),
             (
-                f"It holds nothing new: 3 pages turned out to be others ({H}/d0, {H}/d1), and "
-                "1 page is the same"
+                f"It holds nothing new, but 3 pages turned out to be others ({H}/d0, {H}/d1): "
+                "the next crawl revokes it"
             ),
         ),
         (
@@ -143,13 +146,16 @@ def test_the_opposite_rule_may_have_more_for_it() -> None:
 
 
 @pytest.mark.parametrize("seen", range(5))
-def test_what_was_mined_needs_pages_that_a_crawl_has_seen(seen: int) -> None:
+def test_what_was_mined_needs_pages_that_a_crawl_has_seen(
+    seen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rule = evidence(SLASH, "candidate", seen)
     for n in range(30):
         urls = pair_of(f"{H}/m{n}", f"{H}/m{n}/")
         rule.put(urls, JudgedPair(f"m{n}", PageVerdict.SAME, MINED, 1))
     said = standing_of(rule).sentence
     site = LearnedSite()
+    monkeypatch.setattr(site, "may_hold", lambda _said, _number: True)
     site.rules[SLASH] = rule
     acts = [rule.state for rule, _before in decide(site)] == ["active"]
     assert acts == (seen >= 3) == said.startswith("It has what it needs")
@@ -173,9 +179,14 @@ def test_names_of_one_page_are_what_a_rule_for_it_needs() -> None:
 @pytest.mark.parametrize("different", [[], [2], [4], [4, 4]])
 @pytest.mark.parametrize("unknown", [0, 2, 40])
 def test_it_agrees_with_the_decision(
-    state: RuleState, same: int, different: Sequence[int], unknown: int
+    state: RuleState,
+    same: int,
+    different: Sequence[int],
+    unknown: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     site = LearnedSite()
+    monkeypatch.setattr(site, "may_hold", lambda _said, _number: True)
     rule = evidence(SLASH, state, same, different, unknown)
     before = standing_of(rule)
     site.rules[SLASH] = rule

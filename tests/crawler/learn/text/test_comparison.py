@@ -52,7 +52,7 @@ def test_a_frame_alone_proves_nothing() -> None:
 
 
 def test_pages_that_look_unlike_are_asked_again_before_they_differ() -> None:
-    one, other = "<p>a</p>", "<p>b</p>"
+    one, other = "<h1>a</h1><p>b</p>", "<h1>a</h1><p>c</p>"
     assert verdict([one], [other]) == PageComparison(UNKNOWN, ask_first=True)
     assert verdict([one, one], [other]) == PageComparison(UNKNOWN, ask_second=True)
     assert verdict([one] * 2, [other] * 2).verdict is UNKNOWN
@@ -62,9 +62,14 @@ def test_pages_that_look_unlike_are_asked_again_before_they_differ() -> None:
 
 def test_on_a_site_that_is_hardly_known_pages_differ_only_by_four_answers() -> None:
     """What few pages have may be a teaser that many have."""
-    one, other, text = "<p>a</p>", "<p>b</p>", site(pages=10)
+    one, other, text = "<h1>a</h1><p>b</p>", "<h1>a</h1><p>c</p>", site(pages=10)
     assert verdict([one] * 3, [other] * 3, text).verdict is UNKNOWN
     assert verdict([one] * 4, [other] * 4, text).verdict is DIFFERENT
+
+
+def test_pages_that_have_next_to_nothing_in_common_differ_at_once() -> None:
+    one, other = "<h1>a</h1><p>b</p>", "<h1>c</h1><p>d</p>"
+    assert verdict([one], [other]).verdict is DIFFERENT
 
 
 def test_how_much_differs_is_told() -> None:
