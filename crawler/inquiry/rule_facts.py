@@ -250,7 +250,8 @@ def standing_in(connection: Connection, rule: TrackedRule) -> Standing:
     """Return where a rule stands in a store."""
     turned = opposite(rule.rewrite)
     stored = [rule, *(r for r in rule_rows.with_ids(connection, [turned.id]) if r.id != rule.id)]
-    return standing_of(*evidence_of(connection, stored))
+    one, *against = evidence_of(connection, stored)
+    return standing_of(one, next(iter(against), None))
 
 
 def pairs_of(connection: Connection, rule: TrackedRule) -> list[PairFacts]:

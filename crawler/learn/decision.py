@@ -5,7 +5,7 @@ it is revoked once URLs enough turn out to be other pages.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -19,38 +19,27 @@ from canonry.crawler.learn.evidence import (
     tally,
 )
 from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.learning_settings import LearningSettings, Needed
 from canonry.crawler.learn.rules.pair_rules import opposite, sections_of
 from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
-_UNKNOWN = 0.15  # of the classes that are the same: so many may be unknown
-_WRONG = 0.01  # of the classes that are the same: more that are different end a rule
-WORTHWHILE = 12  # URLs that wait: for fewer, no rule acts by content alone
-_COPIES = 12  # pages of two directories that are the same: then they are copies of each other
-_NAMES_OF_PAGE = 50  # names that are the same, before a parameter selects nothing on one page
-CONFIRMED = 3  # classes that a crawl has seen, before a rule that was mined or imported acts
-_MOSTLY_SELECT = frozenset(("page", "p", "q", "id", "lang", "sort", "n", "start", "offset", "s"))
 _DROPS = "parameter-anywhere"
 
 _Groups: TypeAlias = dict[Rewrite, dict[URLPair, JudgedPair]]  # by what a rule says of each
 
 
-class Needed(NamedTuple):
-    """How many classes have to be the same before a rule acts."""
-
-    own_word: float  # by the site's own word
-    content: float  # in all
-
-
-def needed_for(rewrite: Rewrite) -> Needed:
+def needed_for(rewrite: Rewrite, settings: LearningSettings) -> Needed:
     """Return how much evidence a rule needs, by its family."""
+    needed, decision = settings.needed, settings.decision
     if rewrite.family in {"host-alias", "path-prefix"}:
-        return Needed(20, 25)
+        return needed.moved
+    if not rewrite.family.startswith("parameter"):
+        return needed
+    found = needed.selecting if rewrite.old in decision.selecting else needed.parameter
     if rewrite.family == "parameter-of-page":
-        return Needed(16 if rewrite.old in _MOSTLY_SELECT else 8, _NAMES_OF_PAGE)
-    if rewrite.family.startswith("parameter"):
-        return Needed(16, 25) if rewrite.old in _MOSTLY_SELECT else Needed(8, 16)
-    return Needed(8, 12)
+        return Needed(own_word=found.own_word, content=decision.names_of_page)
+    return found
 
 
 def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
@@ -72,15 +61,17 @@ def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
 
 def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
     """Return the state of a rule, by its evidence."""
-    found, needed = rule.tally, needed_for(rule.rewrite)
+    settings, found = site.settings, rule.tally
+    needed = needed_for(rule.rewrite, settings)
     if rule.state in {"active", "suspended"}:
-        if found.refuted > most_wrong(found):
+        if found.refuted > most_wrong(found, settings):
             return "revoked"
         return "suspended" if found.different > found.refuted else "active"
     unknown = found.undecidable if site.text.varies else found.unknown
-    if rule.state == "revoked" or found.different or unknown > most_unknown(found):
+    if rule.state == "revoked" or found.different or unknown > most_unknown(found, settings):
         return rule.state
-    if unconfirmed(found) or is_outdone(rule, site.rules.get(opposite(rule.rewrite))):
+    against = site.rules.get(opposite(rule.rewrite))
+    if unconfirmed(found, settings) or is_outdone(rule, against):
         return rule.state
     is_enough = found.own_word >= needed.own_word or _is_enough(site, rule)
     return "active" if is_enough else rule.state
@@ -89,8 +80,9 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
 def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
     """Return True if a rule may act by what its pages say."""
     rule.is_widespread = site.text.has_few_pages(2 * rule.tally.same)
-    is_enough = weight_of(rule) >= needed_for(rule.rewrite).content
-    return is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, WORTHWHILE)
+    is_enough = weight_of(rule) >= needed_for(rule.rewrite, site.settings).content
+    least = site.settings.decision.worthwhile
+    return is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, least)
 
 
 def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:
@@ -99,31 +91,32 @@ def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:
     Releases of a manual are nearly the same. So rules about one directory act one by one, and each
     is tested; and none does where two directories were the same on many pages, and then were not.
     """
-    said = rule.rewrite
+    said, copies = rule.rewrite, site.settings.decision.copies
     if said.family != "path-prefix":
         return False
     for other in site.rules.values():
         if other.rewrite.family == "path-prefix" and other is not rule:
             shared = {said.old, said.new} & {other.rewrite.old, other.rewrite.new}
-            found = other.tally
-            if (shared and other.state in IN_FORCE) or (found.different and found.same >= _COPIES):
+            has_differed = other.tally.different and other.tally.same >= copies
+            if has_differed or (shared and other.state in IN_FORCE):
                 return True
     return False
 
 
-def most_wrong(found: ClassTally) -> int:
+def most_wrong(found: ClassTally, settings: LearningSettings) -> int:
     """Return how many classes may turn out to be different while a rule acts."""
-    return min(1, int(_WRONG * found.same))
+    return min(1, int(settings.decision.wrong * found.same))
 
 
-def most_unknown(found: ClassTally) -> int:
+def most_unknown(found: ClassTally, settings: LearningSettings) -> int:
     """Return of how many classes it need not be known what they are, before a rule acts."""
-    return max(1, int(_UNKNOWN * found.same))
+    return max(1, int(settings.decision.unknown * found.same))
 
 
-def unconfirmed(found: ClassTally) -> int:
+def unconfirmed(found: ClassTally, settings: LearningSettings) -> int:
     """Return how many more classes a crawl has to see, where the evidence was mined or imported."""
-    return max(0, CONFIRMED - (found.same - found.mined)) if found.mined else 0
+    confirmed = settings.decision.confirmed
+    return max(0, confirmed - (found.same - found.mined)) if found.mined else 0
 
 
 def weight_of(rule: RuleEvidence) -> float:
@@ -145,14 +138,15 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     if said.below != "/" or said.family == "host-alias" or whole.state == "active":
         return
     alike = found.same + found.in_part
-    if alike + found.names / NAMES_FOR_A_CLASS < needed_for(said).own_word:
+    if alike + found.names / NAMES_FOR_A_CLASS < needed_for(said, site.settings).own_word:
         return  # no part can have enough
     if found.different:
         yield from _rules_by(site, _where_it_holds(_by_section(whole)))
     if found.different and said.family == _DROPS:
         yield from _rules_by(site, _where_it_holds(_by_value(whole)))
-    if said.family == _DROPS and said.old not in _MOSTLY_SELECT and found.names >= _NAMES_OF_PAGE:
-        yield from _rules_by(site, _by_page(whole))
+    limits = site.settings.decision
+    if said.family == _DROPS and said.old not in limits.selecting:
+        yield from _rules_by(site, _by_page(whole, limits.names_of_page))
 
 
 def _where_it_holds(groups: _Groups) -> _Groups:
@@ -223,15 +217,17 @@ def _fields_of(url: str, name: str) -> tuple[set[str], set[str]]:
     return own, {query.name(field) for field in fields} - {name}
 
 
-def _by_page(whole: RuleEvidence) -> _Groups:
-    """Return rules for single pages that have many names which are the same."""
+def _by_page(whole: RuleEvidence, least: int) -> _Groups:
+    """Return rules for single pages of which so many names are the same."""
+    if whole.tally.names < least:
+        return {}
     groups: dict[str, dict[URLPair, JudgedPair]] = {}
     for urls, pair in whole.pairs.items():
         groups.setdefault(pair.key, {})[urls] = pair
     found = {}
     for key, pairs in groups.items():
         same = sum(pair.verdict is PageVerdict.SAME for pair in pairs.values())
-        if same >= _NAMES_OF_PAGE:
+        if same >= least:
             parts = Parts.of(key)
             page = parts.path + (f"?{parts.query}" if parts.query else "")
             found[replace(whole.rewrite, family="parameter-of-page", new=page)] = pairs

@@ -95,6 +95,7 @@ class RuleEvidence:
     tests: set[str] = field(default_factory=set)  # URLs that are fetched although it is active
     classes: set[int] = field(default_factory=set)  # whose URLs it could hold, by hashes
     tests_before: int = 0  # so many earlier, by this process or others
+    tests_saved: int = 0  # of the tests, how many the store knows
     asked_first: int = 0  # URLs that were requested before others, to decide it
     extra: int = 0  # requests for learning alone since it is active
     is_widespread: bool = False  # most pages of the site are the same under names that it makes one

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from canonry.canon.learned import FAMILIES, Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, pair_of
+from canonry.crawler.learn.learning_settings import LearningSettings, defaults
 from canonry.crawler.learn.rules.pair_rules import opposite, rules_between
 from canonry.crawler.learn.site_pages import PARTNERS, SitePage, SitePages
 from canonry.crawler.learn.text.comparison import (
@@ -54,8 +55,13 @@ class _Led(NamedTuple):
 class LearnedSite:
     """What is known of a site."""
 
-    def __init__(self) -> None:
-        """Start with nothing known."""
+    def __init__(self, settings: LearningSettings | None = None) -> None:
+        """Start with nothing known.
+
+        Args:
+            settings: of learning; None for the defaults.
+        """
+        self.settings = settings or defaults()
         self.text = SiteText()
         self.pages = SitePages(self.text)
         self.rules: dict[Rewrite, RuleEvidence] = {}

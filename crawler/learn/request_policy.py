@@ -15,15 +15,12 @@ from canonry.crawler.learn.rules.pair_rules import opposite
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageVerdict
 from canonry.storage.learned.tracked_rule import URLPair
 
-_BASE, _SHARE = 40, 0.06  # requests for learning alone: so many, and of a site's answers
-_LEAST, _LEAST_SHARE = 6, 0.01  # ... where nothing is known to be the same
-_FOR_TESTS = 0.2  # of these, for one active rule
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
+_FIRST = 8  # queued URLs that are asked before others, while nothing speaks for a rule
 _ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
 _DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
-_TESTED = 8  # per cent of the URLs that a rule would hold, up to
-_TESTS, _TESTS_SHARE = 4, 0.08  # so many, and of the pages whose URLs it could hold
-_MOST_CLASSES = 50_000  # of these that are counted
+_MOST_CLASSES = 50_000  # of a rule, that are counted
+_URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
 
 
 class RequestPolicy:
@@ -37,11 +34,14 @@ class RequestPolicy:
     def questions(self) -> Iterator[str]:
         """Yield URLs to ask again, within the budget."""
         may_spare = any(rule.tally.same for rule in self._site.rules.values())
-        least, share = (_BASE, _SHARE) if may_spare else (_LEAST, _LEAST_SHARE)
+        limits = self._site.settings.requests
+        least, share = limits.least, limits.least_share
+        if may_spare:
+            least, share = limits.base, limits.share
         budget = least + int(share * self._site.answers)
-        for rule in sorted(self._site.rules.values(), key=urgency):
+        for rule in sorted(self._site.rules.values(), key=self.urgency):
             is_tested = rule.state == "active" and not rule.tally.different
-            if rule.open and not (is_tested and rule.extra >= _FOR_TESTS * budget):
+            if rule.open and not (is_tested and rule.extra >= limits.for_tests * budget):
                 for identity in self._of_rule(rule):
                     if self._site.extra >= budget:
                         return
@@ -89,13 +89,25 @@ class RequestPolicy:
         yield from (self._site.pages[url].row for url in chosen if self._site.pages.is_queued(url))
         for rewrite, noted in self._site.decisive.items():
             rule = self._site.rule(rewrite)
-            wanted = _first(rule)
+            wanted = self._first(rule)
             while noted and wanted > 0:
                 identity = noted.pop()
                 if self._site.pages.is_queued(identity):
                     wanted -= 1
                     rule.asked_first += 1
                     yield self._site.pages[identity].row
+
+    def urgency(self, rule: RuleEvidence) -> tuple[int, float]:
+        """Return what puts rules in doubt first, then those that are the closest to acting."""
+        missing = needed_for(rule.rewrite, self._site.settings).content - rule.weight
+        return _URGENCY[rule.state], missing
+
+    def _first(self, rule: RuleEvidence) -> int:
+        """Return how many more queued URLs are to be asked first for a rule."""
+        if rule.state != "candidate" or rule.tally.different or rule.rewrite.below != "/":
+            return 0
+        content = needed_for(rule.rewrite, self._site.settings).content
+        return (2 * content if rule.tally.same else _FIRST) - rule.asked_first
 
     def is_test(self, identity: str, after: str, rewrites: Iterable[Rewrite]) -> bool:
         """Return True if a URL is fetched although rules could hold it; count it as their test.
@@ -107,35 +119,20 @@ class RequestPolicy:
             after: what the rules make of it.
             rewrites: what they say.
         """
-        chosen = False
+        chosen, tests = False, self._site.settings.tests
         for rewrite in rewrites:
             rule = self._site.rules.get(rewrite)
             if rule is None:
                 continue
             if len(rule.classes) < _MOST_CLASSES:
                 rule.classes.add(hash(after))
-            most = _TESTS + _TESTS_SHARE * len(rule.classes)
-            if len(rule.tests) < most and _per_cent(identity) < _TESTED:
+            most = tests.base + tests.share * len(rule.classes)
+            if len(rule.tests) < most and _per_cent(identity) < 100 * tests.chance:
                 rule.tests.add(identity)
             chosen |= identity in rule.tests
         if chosen and _per_cent(identity) % 2:  # the others in their turn: sites change
             self._chosen.append(identity)
         return chosen
-
-
-def urgency(rule: RuleEvidence) -> tuple[int, float]:
-    """Return what puts rules in doubt first, then those that are the closest to acting."""
-    missing = needed_for(rule.rewrite).content - rule.weight
-    place = {"suspended": 0, "candidate": 1, "active": 2}.get(rule.state, 3)
-    return place, missing
-
-
-def _first(rule: RuleEvidence) -> int:
-    """Return how many more queued URLs are to be asked first for a rule."""
-    if rule.state != "candidate" or rule.tally.different or rule.rewrite.below != "/":
-        return 0
-    content = int(needed_for(rule.rewrite).content)
-    return (2 * content if rule.tally.same else 8) - rule.asked_first
 
 
 def _per_cent(identity: str) -> int:

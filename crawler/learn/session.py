@@ -19,6 +19,7 @@ from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.gone_names import GoneNames
 from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.learning_settings import LearningSettings
 from canonry.crawler.learn.probes import Probe
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.rules.rule_store import publish
@@ -68,15 +69,22 @@ class _Learning(NamedTuple):
 class LearningSession(StoredRules):
     """Learns for one crawl, and gives the store its rules. Only the writer thread may call it."""
 
-    def __init__(self, canonicalizer: Canonicalizer, notify: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        canonicalizer: Canonicalizer,
+        notify: Callable[[str], None],
+        settings: LearningSettings | None = None,
+    ) -> None:
         """Start without rules; the first transaction loads those of the store.
 
         Args:
             canonicalizer: makes identities, without learned rules.
             notify: receives sentences for people.
+            settings: of learning; None for the defaults.
         """
         super().__init__(canonicalizer)
         self._notify = notify
+        self._settings = settings
         self._connection: Connection | None = None  # of the transaction that is under way
         self._sites: OrderedDict[str, _Learning] = OrderedDict()  # by name, without "www."
         self._sizes: dict[str, int] = {}  # of these, in bytes
@@ -143,9 +151,11 @@ class LearningSession(StoredRules):
         found = self._sites.get(name)
         if found is None:
             if self._is_known and self._connection is not None:
-                site = site_records.load(self._connection, name, self._canonicalizer)
+                site = site_records.load(
+                    self._connection, name, self._canonicalizer, self._settings
+                )
             else:
-                site = LearnedSite()
+                site = LearnedSite(self._settings)
             found = self._sites[name] = _Learning(site, RequestPolicy(site))
         self._sites.move_to_end(name)
         return found

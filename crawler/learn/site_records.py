@@ -8,6 +8,7 @@ from canonry.canon import Canonicalizer
 from canonry.canon.learned import RULE_STATES, without_port
 from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.learning_settings import LearningSettings
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.storage import State
 from canonry.storage.http_status import GONE, OK
@@ -20,15 +21,21 @@ _MOST_COUNTED = 100_000  # of its answers
 VERDICTS = (PageVerdict.UNKNOWN, PageVerdict.SAME, PageVerdict.DIFFERENT)  # as stored
 
 
-def load(connection: Connection, name: str, canonicalizer: Canonicalizer) -> LearnedSite:
+def load(
+    connection: Connection,
+    name: str,
+    canonicalizer: Canonicalizer,
+    settings: LearningSettings | None = None,
+) -> LearnedSite:
     """Return what the store knows of a site.
 
     Args:
         connection: in a transaction.
         name: of the site, without ``www.`` before it.
         canonicalizer: makes identities, without learned rules.
+        settings: of learning; None for the defaults.
     """
-    site = LearnedSite()
+    site = LearnedSite(settings)
     sites = (name, f"www.{name}")
     hosts = [without_port(one) for one in sites]
     history.index(connection)
@@ -103,7 +110,8 @@ def save(connection: Connection, site: LearnedSite, now: float) -> None:
         site: it.
         now: seconds since 1970.
     """
-    changed = [rule for rule in site.rules.values() if rule.unsaved]
+    rules = site.rules.values()
+    changed = [rule for rule in rules if rule.unsaved or len(rule.tests) > rule.tests_saved]
     if not changed:
         return
     save_rules(connection, changed, now)
@@ -132,6 +140,7 @@ def save_rules(connection: Connection, rules: Collection[RuleEvidence], now: flo
     ledger.put_pairs(connection, (pair for rule in rules for pair in _unsaved_of(rule, now)))
     for rule in rules:
         rule.unsaved.clear()
+        rule.tests_saved = len(rule.tests)
 
 
 def as_stored(rule: RuleEvidence, now: float) -> TrackedRule:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from canonry.canon.learned import Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.decision import (
-    CONFIRMED,
-    WORTHWHILE,
     is_outdone,
     most_unknown,
     most_wrong,
@@ -17,6 +15,7 @@ from canonry.crawler.learn.decision import (
     weight_of,
 )
 from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
+from canonry.crawler.learn.learning_settings import LearningSettings, defaults
 from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.plurals import counted
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
@@ -35,28 +34,34 @@ class Standing(NamedTuple):
     may_be_unknown: int  # of the pages, beside those that are the same now
 
 
-def standing_of(rule: RuleEvidence, against: RuleEvidence | None = None) -> Standing:
+def standing_of(
+    rule: RuleEvidence,
+    against: RuleEvidence | None = None,
+    settings: LearningSettings | None = None,
+) -> Standing:
     """Return where a rule stands.
 
     Args:
         rule: with its pairs.
         against: the rule that says the opposite, if there is one.
+        settings: of learning; None for the defaults.
     """
-    found, needed = rule.tally, needed_for(rule.rewrite)
-    limit = most_wrong(found)
+    limits = settings or defaults()
+    found, needed = rule.tally, needed_for(rule.rewrite, limits)
+    limit = most_wrong(found, limits)
     if rule.state in IN_FORCE:
         sentence = _active(rule, limit + 1 - found.refuted)
     elif rule.state == "revoked":
         sentence = _revoked(rule)
     else:
-        sentence = _waiting(rule, against)
+        sentence = _waiting(rule, against, limits)
     return Standing(
         sentence,
         rule.state in IN_FORCE and found.refuted > limit,
         found,
-        ceil(needed.content),
-        ceil(needed.own_word),
-        most_unknown(found),
+        needed.content,
+        needed.own_word,
+        most_unknown(found, limits),
     )
 
 
@@ -95,7 +100,7 @@ def _revoked(rule: RuleEvidence) -> str:
     return f"Revoked: {_others(rule, different)}"
 
 
-def _waiting(rule: RuleEvidence, against: RuleEvidence | None) -> str:
+def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningSettings) -> str:
     """Return what is missing until a rule acts: the first of what the decision asks for."""
     found, said = rule.tally, rule.rewrite
     start = "It does not act"
@@ -105,33 +110,32 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None) -> str:
         return f"{same}; rules for parts without exceptions may act" if has_parts else same
     if against is not None and is_outdone(rule, against):
         return f"{start}: rule {against.rewrite.id} says the opposite, and has more for it"
-    needed, has = needed_for(said), weight_of(rule)
+    needed, has = needed_for(said, limits), weight_of(rule)
     what = "name" if said.family == "parameter-of-page" else "page"
     if has < needed.content and found.own_word < needed.own_word:
         more = counted(ceil(needed.content - has), f"more {what}")
-        known = [f"{int(has)} of {ceil(needed.content)}"]
+        known = [f"{int(has)} of {needed.content}"]
         if found.own_word:
-            known.append(
-                f"{found.own_word} of {ceil(needed.own_word)} by redirects and canonical links"
-            )
+            known.append(f"{found.own_word} of {needed.own_word} by redirects and canonical links")
         unknown = f"; {found.unknown} {_be(found.unknown)} not known yet" if found.unknown else ""
         are = _be(ceil(needed.content - has))
         has_so_far = f"(it has {', '.join(known)}{unknown})"
         return f"It needs {more} that {are} the same under both names {has_so_far}"
-    if left := unconfirmed(found):
+    confirmed = limits.decision.confirmed
+    if left := unconfirmed(found, limits):
         return (
             f"It needs {counted(left, 'more page')} that a crawl has found to be the same (it has "
-            f"{CONFIRMED - left} of {CONFIRMED}; {found.mined} {_be(found.mined)} from a log or an "
+            f"{confirmed - left} of {confirmed}; {found.mined} {_be(found.mined)} from a log or an "
             "import)"
         )
-    if found.unknown > most_unknown(found):
+    if found.unknown > (allowed := most_unknown(found, limits)):
         return (
             f"It needs to know more: {_pages(found.same)} the same, but of {found.unknown} "
-            f"it is not known; of {most_unknown(found)} it need not be"
+            f"it is not known; of {allowed} it need not be"
         )
     return (
         f"It has what it needs, as {_pages(found.same)} the same: it acts as soon as "
-        f"{WORTHWHILE} URLs wait that it would hold"
+        f"{limits.decision.worthwhile} URLs wait that it would hold"
     )
 
 

@@ -16,6 +16,7 @@ from canonry.crawler.fetch.request_headers import RequestHeaders
 from canonry.crawler.fetch.response import Get
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
 from canonry.crawler.files.seed_lists import ListedSeed
+from canonry.crawler.learn.learning_settings import load
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
@@ -203,7 +204,9 @@ def _open(
     store = stack.enter_context(closing(open_store(store_url, canonicalizer.policy, notify)))
     writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work
     if settings.learn.enabled:
-        store.rules = session = LearningSession(canonicalizer, notify)
+        store.rules = session = LearningSession(
+            canonicalizer, notify, load(settings.learn.thresholds or None)
+        )
     return _Resources(store, writer, session, log, archive, notify)
 
 

@@ -10,7 +10,7 @@ from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import ClassTally, JudgedPair, pair_of
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.request_policy import RequestPolicy, urgency
+from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.crawler.learn.text.text_blocks import blocks_of
 
@@ -184,7 +184,8 @@ def test_what_is_closest_to_act_is_asked_first() -> None:
     doubted.state = "suspended"
     acting = site.rule(Rewrite("h.example", "double-slash"))
     acting.state = "active"
-    assert sorted(site.rules.values(), key=urgency) == [doubted, near, far, acting]
+    policy = RequestPolicy(site)
+    assert sorted(site.rules.values(), key=policy.urgency) == [doubted, near, far, acting]
 
 
 def test_a_url_is_chosen_as_a_test_for_good_and_asked_first() -> None:
