@@ -23,12 +23,13 @@ from support.simweb.webmatter import MATTERS
 from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
 from canonry.canon.learned import Rewrite, act, to_fields
 from canonry.canon.syntax import Parts
+from canonry.crawler.files import redirect_logs
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.decision import decide, needed_for
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.learning_settings import defaults
 from canonry.crawler.learn.rules.infer import rewrites_from
 from canonry.crawler.learn.text.comparison import PageAnswer
+from canonry.crawler.settings.learning_settings import defaults
 
 _WEB = Canonicalizer("web")
 Pairs = list[tuple[str, str]]
@@ -207,7 +208,7 @@ def _read(path: str) -> Pairs:
     """Return the permanent redirects of a corpus between different identities."""
     found = []
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        for pair in mine.read(line.partition("\t")[2] for line in file):
+        for pair in redirect_logs.read(line.partition("\t")[2] for line in file):
             if pair.status == "301" and pair.new:
                 try:
                     old = _WEB.identity(pair.old)
@@ -229,7 +230,9 @@ def real(pairs: Pairs) -> dict[str, Any]:
         chosen = [pair for pair in pairs if _half(pair[0]) == place]
         random.Random(3).shuffle(chosen)
         train, test = chosen[::2], chosen[1::2]
-        given = (mine.Pair(n, old, new, "301") for n, (old, new) in enumerate(train))
+        given = (
+            redirect_logs.LoggedRedirect(n, old, new, "301") for n, (old, new) in enumerate(train)
+        )
         candidates = mine.mine(given, _WEB).rules
         sure = [rule for rule in candidates if _would_be_active(rule)]
         print(f"{name}: {len(train):,} redirects to learn from, {len(test):,} to predict")

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer, Policy, RuleSet
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import of_version, preset, released
-from canonry.crawler.learn.lookup import Lookup
+from canonry.crawler.lookup import Lookup
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version, silent
 from canonry.storage import Store, StoreError, report
 from canonry.storage.facts import another_policy, recorded_policy

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from canonry.canon.learned import FAMILIES, Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, pair_of
-from canonry.crawler.learn.learning_settings import LearningSettings, defaults
 from canonry.crawler.learn.rules.pair_rules import opposite, rules_between
 from canonry.crawler.learn.site_pages import PARTNERS, SitePage, SitePages
 from canonry.crawler.learn.text.comparison import (
@@ -23,6 +22,7 @@ from canonry.crawler.learn.text.comparison import (
     compare,
 )
 from canonry.crawler.learn.text.site_text import SiteText
+from canonry.crawler.settings.learning_settings import LearningSettings, defaults
 from canonry.storage.learned.ledger import CONTENT, OWN_WORD
 from canonry.storage.learned.tracked_rule import URLPair
 

@@ -4,10 +4,8 @@ A log says where URLs led, but neither what was there nor what became of it. So 
 candidates: a crawl decides.
 """
 
-import csv
-import io
 from collections.abc import Container, Iterable, Iterator
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import Connection
@@ -15,12 +13,12 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer, InvalidURL
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, act, site_of
 from canonry.canon.syntax import Parts
+from canonry.crawler.files.redirect_logs import LoggedRedirect
 from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, pair_of
 from canonry.crawler.learn.rules.pair_rules import opposite, rules_between
 from canonry.crawler.learn.site_records import evidence_of, save_rules
 from canonry.crawler.learn.standing import oriented
 from canonry.crawler.learn.text.comparison import PageVerdict
-from canonry.extras import require
 from canonry.storage.http_status import PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.ledger import MINED
@@ -29,15 +27,6 @@ from canonry.storage.learned.tracked_rule import SAMPLES
 LEAST = 3  # pages that are the same, and none that is another, make a candidate
 _PERMANENT = frozenset(map(str, PERMANENT_REDIRECTS))
 _MOST_UNEXPLAINED = 10_000  # redirects of a site that are held against its rules
-
-
-class Pair(NamedTuple):
-    """A line of a log: a URL, the status that it answered with, and where it led."""
-
-    number: int
-    old: str
-    new: str
-    status: str
 
 
 class SeenPair(NamedTuple):
@@ -59,11 +48,11 @@ class Mined(NamedTuple):
     refused: dict[str, int]  # lines that could not be read, by reason
 
 
-def mine(pairs: Iterable[Pair], canonicalizer: Canonicalizer) -> Mined:
+def mine(pairs: Iterable[LoggedRedirect], canonicalizer: Canonicalizer) -> Mined:
     """Return the candidates that the redirects of a log make.
 
     Args:
-        pairs: as `read` yields them.
+        pairs: as `redirect_logs.read` yields them.
         canonicalizer: makes identities, without learned rules.
     """
     refused: dict[str, int] = {}
@@ -175,75 +164,3 @@ def put(connection: Connection, mined: Iterable[RuleEvidence], now: float) -> No
             if urls not in before.pairs:
                 before.put(urls, pair)
     save_rules(connection, known.values(), now)
-
-
-def read(lines: Iterable[str]) -> Iterator[Pair]:
-    """Yield the pairs of a log. The format is recognized line by line.
-
-    Lines of CDX (eleven or nine fields after a SURT and a timestamp) and CDXJ are recognized by
-    their shape. Other lines are columns, separated by tabs or commas: the first two URLs are old
-    and new, the first status code is the status; without one the redirect counts as permanent.
-    """
-    for number, line in enumerate(lines, 1):
-        text = line.rstrip("\r\n")
-        if text:
-            yield _pair(number, text)
-
-
-def read_warc(file: IO[bytes]) -> Iterator[Pair]:
-    """Yield the pairs of a WARC file: its responses that are redirects.
-
-    Args:
-        file: WARC, plain or gzip by record.
-
-    Raises:
-        MissingExtraError: if warcio is not installed.
-        OSError: if the file is truncated.
-    """
-    require("warc", "WARC")
-    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
-    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - optional
-
-    try:
-        for number, record in enumerate(ArchiveIterator(file), 1):
-            if record.rec_type == "response" and record.http_headers is not None:
-                old = record.rec_headers.get_header("WARC-Target-URI") or ""
-                new = record.http_headers.get_header("Location") or ""
-                yield Pair(number, old, new, record.http_headers.get_statuscode())
-    except ArchiveLoadFailed as error:
-        raise OSError(str(error)) from None
-
-
-def _pair(number: int, text: str) -> Pair:
-    """Read one line."""
-    key, _, rest = text.partition(" ")
-    timestamp, _, record = rest.partition(" ")
-    if len(timestamp) == len("20240131120000") and timestamp.isdecimal() and ")" in key:
-        return _cdxj(number, record) if record.startswith("{") else _cdx(number, record)
-    mark = "\t" if "\t" in text else ","
-    try:
-        columns = next(csv.reader(io.StringIO(text), delimiter=mark), [])
-    except csv.Error:  # a line break inside a line, or a column of 128 KiB
-        return Pair(number, "", "", "")
-    found = [column for column in columns if "://" in column[:12]]
-    statuses = [c for c in columns if len(c) == 3 and c.isdecimal()]  # noqa: PLR2004 - HTTP's format
-    old, new = (*found[:2], "", "")[:2]
-    return Pair(number, old, new, statuses[0] if statuses else "301")
-
-
-def _cdx(number: int, record: str) -> Pair:
-    """Read the fields after a CDX line's timestamp: URL, type, status, digest, redirect."""
-    fields = record.split(" ")
-    redirect = fields[4] if len(fields) > 4 else "-"  # noqa: PLR2004 - the fifth
-    status = fields[2] if len(fields) > 2 else ""  # noqa: PLR2004 - the third
-    return Pair(number, fields[0], "" if redirect == "-" else redirect, status)
-
-
-def _cdxj(number: int, record: str) -> Pair:
-    """Read the JSON of a CDXJ line, as Common Crawl and pywb write it."""
-    try:
-        given = msgspec.json.decode(record)
-    except msgspec.DecodeError:
-        return Pair(number, "", "", "")
-    old, new = str(given.get("url", "")), str(given.get("redirect", ""))
-    return Pair(number, old, "" if new == "-" else new, str(given.get("status", "")))

@@ -19,13 +19,13 @@ from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.gone_names import GoneNames
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.learning_settings import LearningSettings
 from canonry.crawler.learn.probes import Probe
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.rules.rule_store import publish
 from canonry.crawler.learn.rules.stored_rules import StoredRules
 from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.plurals import agreement, counted
+from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.classes import Rewritten

@@ -8,8 +8,8 @@ from canonry.canon import Canonicalizer
 from canonry.canon.learned import RULE_STATES, without_port
 from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.learning_settings import LearningSettings
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
+from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import State
 from canonry.storage.http_status import GONE, OK
 from canonry.storage.learned import history, ledger, rule_rows

@@ -15,9 +15,9 @@ from canonry.crawler.learn.decision import (
     weight_of,
 )
 from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
-from canonry.crawler.learn.learning_settings import LearningSettings, defaults
 from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.plurals import counted
+from canonry.crawler.settings.learning_settings import LearningSettings, defaults
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 _NAMED = 2  # URLs in a sentence

@@ -16,7 +16,6 @@ from canonry.crawler.fetch.request_headers import RequestHeaders
 from canonry.crawler.fetch.response import Get
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
 from canonry.crawler.files.seed_lists import ListedSeed
-from canonry.crawler.learn.learning_settings import load
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
@@ -38,6 +37,7 @@ from canonry.crawler.run.stored_robots import StoredRobots
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
+from canonry.crawler.settings.learning_settings import load
 from canonry.storage import Store, StoreError, StoreRewoundError
 from canonry.storage.sql.sqlite_engine import limit_cache
 from canonry.storage.sql.writer import Writer

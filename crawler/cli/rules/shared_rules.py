@@ -17,7 +17,7 @@ from canonry.crawler.cli.printed.rule_json import ConvertedJSON, ImportedJSON, M
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.as_json import print_json
 from canonry.crawler.compression import decompressed, naming_file
-from canonry.crawler.files import blocks, lines, output
+from canonry.crawler.files import blocks, lines, output, redirect_logs
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
@@ -232,15 +232,15 @@ def _report_lost(found: Sequence[Conversion]) -> None:
     )
 
 
-def _pairs(files: Sequence[str]) -> Iterator[mine.Pair]:
+def _pairs(files: Sequence[str]) -> Iterator[redirect_logs.LoggedRedirect]:
     """Yield the pairs of files; the format of each is recognized by its content."""
     for name in files:
         if name == "-" or not _is_warc(name):
-            yield from mine.read(_texts(name))
+            yield from redirect_logs.read(_texts(name))
             continue
         try:
             with Path(name).open("rb") as file:
-                yield from mine.read_warc(file)
+                yield from redirect_logs.read_warc(file)
         except OSError as error:
             render.notify(f"canonry: {name}: truncated ({error}); the records before that count")
 

@@ -35,7 +35,7 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 
 if TYPE_CHECKING:
-    from canonry.crawler.learn.lookup import Lookup
+    from canonry.crawler.lookup import Lookup
 
 _known_store = click.option(
     "--store", metavar="FILE|URL", help="Also use what this store has learned."

@@ -10,16 +10,14 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from canonry.canon.learned import LearnedRule, Rewrite
+from canonry.crawler.files.redirect_logs import LoggedRedirect, read, read_warc
 from canonry.crawler.learn.mine import (
     LEAST,
-    Pair,
     SeenPair,
     as_candidate,
     candidates,
     mine,
     put,
-    read,
-    read_warc,
 )
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.text.comparison import PageVerdict
@@ -53,7 +51,7 @@ CDXJ = "example,h)/a 20240101000000"
     ],
 )
 def test_each_kind_of_line_is_a_pair(line: str, found: Sequence[str]) -> None:
-    assert list(read(["\r\n", f"{line}\n"])) == [Pair(2, *found)]
+    assert list(read(["\r\n", f"{line}\n"])) == [LoggedRedirect(2, *found)]
 
 
 # warcio's writer leaves it to the collector to close its temporary files.
@@ -68,7 +66,10 @@ def test_a_response_without_a_location_has_no_target() -> None:
             writer.create_warc_record(OLD, "response", payload=body, http_headers=said)
         )
     file.seek(0)
-    assert list(read_warc(file)) == [Pair(1, OLD, "/b", "301"), Pair(2, OLD, "", "301")]
+    assert list(read_warc(file)) == [
+        LoggedRedirect(1, OLD, "/b", "301"),
+        LoggedRedirect(2, OLD, "", "301"),
+    ]
 
 
 def test_mining_counts_every_line_and_orders_its_candidates() -> None:
@@ -81,7 +82,7 @@ def test_mining_counts_every_line_and_orders_its_candidates() -> None:
         ("http://[", NEW, "301"),
         (OLD, "http://[", "301"),
     ]
-    pairs = [Pair(number, *row) for number, row in enumerate([*slashes, *www, *rest], 1)]
+    pairs = [LoggedRedirect(number, *row) for number, row in enumerate([*slashes, *www, *rest], 1)]
     found = mine(pairs, MAKE)
     assert (found.pairs, found.other) == (61, 2)
     assert sum(found.refused.values()) == 2

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from canonry.canon.policies import fault_among, read_shipped
-from canonry.crawler.settings import SettingsError
+from canonry.crawler.settings.sections import SettingsError
 
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Number = Annotated[int, Meta(ge=0)]

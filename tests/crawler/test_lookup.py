@@ -6,8 +6,8 @@ from support.stores import MAKE, admit, candidate, open_store, visited
 
 from canonry.canon import Canonical, LearnedRule, Refused
 from canonry.canon.policies import preset
-from canonry.crawler.learn.lookup import Lookup
 from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.lookup import Lookup
 from canonry.storage import Hop, Page, State, Store
 
 H = "http://h.example"

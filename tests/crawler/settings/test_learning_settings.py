@@ -6,8 +6,8 @@ import pytest
 
 from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.decision import needed_for
-from canonry.crawler.learn.learning_settings import defaults, load
 from canonry.crawler.settings import SettingsError
+from canonry.crawler.settings.learning_settings import defaults, load
 
 REF = Rewrite("h.example", "parameter-anywhere", old="ref")
 PAGE = Rewrite("h.example", "parameter-anywhere", old="page")
