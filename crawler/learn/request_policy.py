@@ -12,7 +12,7 @@ from canonry.crawler.learn.decision import needed_for
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.pair_rules import opposite
-from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageVerdict
+from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageComparison, PageVerdict
 from canonry.storage.learned.tracked_rule import URLPair
 
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
@@ -67,8 +67,7 @@ class RequestPolicy:
         pairs = [
             pair
             for pair, compared in rule.open.items()
-            if compared.verdict is wanted
-            and (found.same or not found.different or compared.share <= MOSTLY)
+            if compared.verdict is wanted and (found.same or self._is_promising(pair, compared))
         ]
         pairs.sort(key=self._missing)
         for pair in pairs[: _AT_ONCE if found.same else _FIRST_PAIRS]:
@@ -78,6 +77,11 @@ class RequestPolicy:
                 known = self._site.pages[identity]
                 if is_asked and not known.is_awaited and known.requested < MOST_ANSWERS:
                     yield identity
+
+    def _is_promising(self, pair: URLPair, compared: PageComparison) -> bool:
+        """Return True if a pair may be the same, and only little has to be asked for it."""
+        is_unlike = compared.verdict is PageVerdict.DIFFERENT and compared.share > MOSTLY
+        return not is_unlike and all(self._site.pages[identity].answers for identity in pair)
 
     def _missing(self, pair: URLPair) -> int:
         """Return what puts the pairs first that have the most answers."""

@@ -78,10 +78,10 @@ def _rules(store: str) -> list[dict[str, Any]]:
 
 
 def _site(head: bytes) -> Answer:
-    """Answer for sixty pages with four names each."""
+    """Answer for a hundred and twenty pages with four names each."""
     target = target_of(head)
     if target == "/":
-        return page(*(f"/list/{n}" for n in range(6)))
+        return page(*(f"/list/{n}" for n in range(12)))
     if target.startswith("/list/"):
         first = 10 * int(target.removeprefix("/list/"))
         ends = ("", "/", "?ref=1", "?ref=2")
