@@ -80,7 +80,7 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
 def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
     """Return True if a rule may act by what its pages say."""
     rule.is_widespread = site.text.has_few_pages(2 * rule.tally.same)
-    is_enough = weight_of(rule) >= needed_for(rule.rewrite, site.settings).content
+    is_enough = rule.weight >= needed_for(rule.rewrite, site.settings).content
     least = site.settings.decision.worthwhile
     return is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, least)
 
@@ -117,12 +117,6 @@ def unconfirmed(found: ClassTally, settings: LearningSettings) -> int:
     """Return how many more classes a crawl has to see, where the evidence was mined or imported."""
     confirmed = settings.decision.confirmed
     return max(0, confirmed - (found.same - found.mined)) if found.mined else 0
-
-
-def weight_of(rule: RuleEvidence) -> float:
-    """Return how much of what is needed by content a rule has."""
-    found = rule.tally
-    return found.names + 1 if rule.rewrite.family == "parameter-of-page" else rule.weight
 
 
 def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:

@@ -116,13 +116,11 @@ class RuleEvidence:
 
     @property
     def weight(self) -> float:
-        """How many classes are the same; further names of them count a little."""
+        """How many classes are the same; further names of them count a little, of one page all."""
+        if self.rewrite.family == "parameter-of-page":
+            return self.tally.names + 1
         names = self.tally.names / NAMES_FOR_A_CLASS
         return self.tally.same + (names if self.is_widespread else min(names, self.tally.same))
-
-    def recount(self) -> None:
-        """Count the evidence anew: some was put there."""
-        self._tally = None
 
     def put(self, urls: URLPair, pair: JudgedPair, share: float = 1.0) -> None:
         """Put what a pair turned out to be, in place of what it was before.

@@ -68,9 +68,8 @@ class LearnedSite:
         self.answers = 0
         self.extra = 0  # requests for learning alone
         self._led: dict[str, list[_Led]] = {}  # by the target
-        self._ahead: dict[
-            str, list[tuple[str, Rewrite]]
-        ] = {}  # URLs that answered before what rules make of them
+        # URLs that answered before what rules make of them, by the latter.
+        self._ahead: dict[str, list[tuple[str, Rewrite]]] = {}
         self._pairs: dict[URLPair, tuple[Rewrite, ...]] = {}
         self._sizes: dict[str, int] = {}  # pairs of a class
         self._open: dict[str, set[URLPair]] = {}  # pairs that more answers may change, by URL
@@ -94,7 +93,7 @@ class LearnedSite:
         for rule in list(self.rules.values()):
             for pair, judged in list(rule.pairs.items()):
                 is_open = not (judged.own_word or judged.verdict is PageVerdict.SAME)
-                if is_open and not judged.is_final and all(one in self.pages for one in pair):
+                if is_open and not judged.is_final:
                     self._judge(pair)
 
     def led(self, source: str, target: str) -> None:
@@ -187,7 +186,9 @@ class LearnedSite:
         met = 0
         moved = dict((*self._moved_to(identity, known), *self._ahead.pop(identity, ())))
         for other in (*moved, *self.pages.partners(identity)):
-            there = self.pages[other]
+            there = self.pages.get(other)
+            if there is None:  # it was forgotten
+                continue
             if not there.has_answered:
                 self._note_queued(known, other)
                 continue
@@ -245,7 +246,9 @@ class LearnedSite:
 
     def _judge(self, pair: URLPair) -> bool:
         """Judge a pair; return True if its URLs could be compared."""
-        one, other = (self.pages[identity] for identity in pair)
+        one, other = map(self.pages.get, pair)
+        if one is None or other is None:  # it was forgotten
+            return False
         rules = self._pairs[pair] or rules_between(one.parts, other.parts)
         if one.is_gone or other.is_gone:
             if one.is_gone is not other.is_gone:
@@ -259,11 +262,16 @@ class LearnedSite:
             self._count(pair, rules, found, answers)
         else:  # they were forgotten
             found = PageComparison(PageVerdict.UNKNOWN, not one.answers, not other.answers)
-        if (
-            found.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS
-        ):  # asked if it surprises
+        if found.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS:  # it may surprise
             first = len(one.answers) <= len(other.answers)
             found = found._replace(ask_first=first, ask_second=not first)
+        self._open_or_close(pair, rules, found)
+        return bool(answers)
+
+    def _open_or_close(
+        self, pair: URLPair, rules: tuple[Rewrite, ...], found: PageComparison
+    ) -> None:
+        """Note whether more answers may change what a pair is."""
         is_open = found.ask_first or found.ask_second
         for rule in self._to_decide(rules):
             rule.open.pop(pair, None)
@@ -272,7 +280,6 @@ class LearnedSite:
         if is_open or found.verdict is PageVerdict.UNKNOWN:
             for identity in pair:
                 self._open.setdefault(identity, set()).add(pair)
-        return bool(answers)
 
     def _count(
         self, pair: URLPair, rules: tuple[Rewrite, ...], found: PageComparison, answers: int

@@ -39,9 +39,10 @@ class RequestPolicy:
         if may_spare:
             least, share = limits.base, limits.share
         budget = least + int(share * self._site.answers)
-        for rule in sorted(self._site.rules.values(), key=self.urgency):
+        with_open = [rule for rule in self._site.rules.values() if rule.open]
+        for rule in sorted(with_open, key=self.urgency):
             is_tested = rule.state == "active" and not rule.tally.different
-            if rule.open and not (is_tested and rule.extra >= limits.for_tests * budget):
+            if not (is_tested and rule.extra >= limits.for_tests * budget):
                 for identity in self._of_rule(rule):
                     if self._site.extra >= budget:
                         return
@@ -67,7 +68,9 @@ class RequestPolicy:
         pairs = [
             pair
             for pair, compared in rule.open.items()
-            if compared.verdict is wanted and (found.same or self._is_promising(pair, compared))
+            if compared.verdict is wanted
+            and all(identity in self._site.pages for identity in pair)
+            and (found.same or self._is_promising(pair, compared))
         ]
         pairs.sort(key=self._missing)
         for pair in pairs[: _AT_ONCE if found.same else _FIRST_PAIRS]:

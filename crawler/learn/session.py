@@ -21,6 +21,7 @@ from canonry.crawler.learn.gone_names import GoneNames
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.probes import Probe
 from canonry.crawler.learn.request_policy import RequestPolicy
+from canonry.crawler.learn.rules.loose_forms import without_www
 from canonry.crawler.learn.rules.rule_store import publish
 from canonry.crawler.learn.rules.stored_rules import StoredRules
 from canonry.crawler.learn.text.comparison import PageAnswer
@@ -88,6 +89,7 @@ class LearningSession(StoredRules):
         self._connection: Connection | None = None  # of the transaction that is under way
         self._sites: OrderedDict[str, _Learning] = OrderedDict()  # by name, without "www."
         self._sizes: dict[str, int] = {}  # of these, in bytes
+        self._bytes = 0  # of all of them
         self._is_known = False  # the store may know more of a site than is in memory
         self._gone = GoneNames()
         self._answers: list[tuple[Probe, Outcome]] = []  # to what was asked again
@@ -112,19 +114,19 @@ class LearningSession(StoredRules):
     def forget(self) -> None:
         """Forget what came from a transaction that was rolled back."""
         super().forget()
-        self.forget_hosts(self._sites)
+        self.forget_hosts(list(self._sites))
         self._gone.clear()
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
         """Forget hosts that go to another worker or come from one: the store knows them."""
         self._is_known = True
-        for name in {_without_www(host) for host in hosts}:
+        for name in {without_www(host) for host in hosts}:
             self._drop(name)
 
     def _drop(self, name: str) -> None:
         """Drop a site from memory; the store has its evidence."""
         self._is_known = True
-        self._sizes.pop(name, None)
+        self._bytes -= self._sizes.pop(name, 0)
         self._sites.pop(name, None)
 
     @property
@@ -143,7 +145,7 @@ class LearningSession(StoredRules):
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:  # noqa: ARG002 - the store's protocol
         """Return True if a URL is to be fetched although rules could hold it, to test them."""
         rewrites = [rule.rewrite for rule in self._in_force.behind(rewritten)]
-        name = _without_www(site_in(rewritten.source))
+        name = without_www(site_in(rewritten.source))
         return self._site(name).policy.is_test(rewritten.source, rewritten.identity, rewrites)
 
     def _site(self, name: str) -> _Learning:
@@ -201,12 +203,11 @@ class LearningSession(StoredRules):
     def _trim(self, names: Iterable[str]) -> None:
         """Drop the sites from memory that have not answered for the longest, if there is much."""
         for name in names:
-            self._sizes[name] = self._sites[name].site.pages.size
-        total = sum(self._sizes.values()) if len(self._sizes) % 16 == 0 else 0
-        while total > _MOST_BYTES and len(self._sites) > 1:
-            oldest = next(iter(self._sites))
-            total -= self._sizes.get(oldest, 0)
-            self._drop(oldest)
+            size = self._sites[name].site.pages.size
+            self._bytes += size - self._sizes.get(name, 0)
+            self._sizes[name] = size
+        while self._bytes > _MOST_BYTES and len(self._sites) > 1:
+            self._drop(next(iter(self._sites)))
 
     def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
         """Give answers to their sites; yield the names of these."""
@@ -214,7 +215,7 @@ class LearningSession(StoredRules):
         answers, self._answers = self._answers, []
         for probe, found in answers:
             identity = identity_of(probe.url)
-            name = _without_www(site_in(identity))
+            name = without_www(site_in(identity))
             if found.page is not None and found.page.status == OK:
                 answer = PageAnswer(found.page.digest, found.blocks)
                 self._site(name).site.page(identity, 0, answer, None)
@@ -222,7 +223,7 @@ class LearningSession(StoredRules):
         for one in recorded:
             if not one.late:
                 identity = identity_of(one.outcome.queued.url)
-                name = _without_www(site_in(identity))
+                name = without_www(site_in(identity))
                 self._observe(self._site(name).site, identity, one)
                 yield name
 
@@ -257,7 +258,7 @@ class LearningSession(StoredRules):
         for link, admission in zip(links, admitted, strict=False):
             if admission.new and admission.replaces is None:
                 found = self._canonicalizer.identity(link.url)
-                name = _without_www(site_in(found))
+                name = without_www(site_in(found))
                 if name in self._sites or not self._is_known:  # else it is loaded from the queue
                     self._site(name).site.found(found, admission.row)
 
@@ -305,9 +306,3 @@ class LearningSession(StoredRules):
             f"{describe(said)}; {agreement(stored.agree, stored.disagree)}"
         )
         return True
-
-
-def _without_www(site: str) -> str:
-    while site.startswith("www."):
-        site = site[4:]
-    return site

@@ -154,8 +154,8 @@ class SitePages:
                 if self._bytes <= _MOST_BYTES // 2:
                     break
         if len(self._pages) > _MOST:
-            oldest = islice(self._pages, _MOST // 8)
-            for identity in [one for one in oldest if one not in needed]:
+            oldest = (identity for identity in self._pages if identity not in needed)
+            for identity in list(islice(oldest, _MOST // 8)):
                 self._forget(identity)
 
     def _forget(self, identity: str) -> None:

@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import RULE_STATES, without_port
-from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence
+from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence, tally
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.crawler.settings.learning_settings import LearningSettings
@@ -90,7 +90,7 @@ def evidence_of(
         found[pair.rule_id].pairs[pair.first, pair.second] = judged
     for rule in stored:
         evidence = found[rule.id]
-        known = evidence.tally
+        known = tally(evidence.pairs.values())
         same = max(0, rule.agree - known.same)
         evidence.given = ClassTally(
             same,
@@ -98,7 +98,6 @@ def evidence_of(
             own_word=max(0, rule.moved - known.own_word),
             mined=same,
         )
-        evidence.recount()
     return found.values()
 
 

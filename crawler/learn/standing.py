@@ -12,7 +12,6 @@ from canonry.crawler.learn.decision import (
     most_wrong,
     needed_for,
     unconfirmed,
-    weight_of,
 )
 from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
 from canonry.crawler.learn.text.comparison import PageVerdict
@@ -110,7 +109,7 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningS
         return f"{same}; rules for parts without exceptions may act" if has_parts else same
     if against is not None and is_outdone(rule, against):
         return f"{start}: rule {against.rewrite.id} says the opposite, and has more for it"
-    needed, has = needed_for(said, limits), weight_of(rule)
+    needed, has = needed_for(said, limits), rule.weight
     what = "name" if said.family == "parameter-of-page" else "page"
     if has < needed.content and found.own_word < needed.own_word:
         more = counted(ceil(needed.content - has), f"more {what}")

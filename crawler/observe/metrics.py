@@ -18,7 +18,7 @@ COUNTERS = (
     ("canonry_retries", "Failed requests that are retried", "retries"),
     (
         "canonry_probes",
-        "Requests for learning alone: pages asked again, or one that cannot exist",
+        "Requests for learning alone: pages that are asked again",
         "probes",
     ),
     ("canonry_links", "Links found by this run", "links"),

@@ -17,7 +17,7 @@ class Progress:
     failed: int = 0
     held: int = 0
     retries: int = 0
-    probes: int = 0  # requests for learning alone: pages asked again, or one that cannot exist
+    probes: int = 0  # requests for learning alone: pages that are asked again
     links: int = 0
     duplicates: int = 0  # links to known resources
     new: int = 0

@@ -51,11 +51,14 @@ def loose_base(parts: Parts) -> str | None:
     It is None if no rule can be about its site.
     """
     site = site_of(parts)
-    if not site:
-        return None
+    return without_www(site) + loose_path(parts.path) if site else None
+
+
+def without_www(site: str) -> str:
+    """Return a site without ``www.`` before its name, however often."""
     while site.startswith("www."):
         site = site[4:]
-    return site + loose_path(parts.path)
+    return site
 
 
 def _kept_of_several(names: list[str]) -> Iterator[tuple[str, ...]]:

@@ -134,7 +134,7 @@ def _ask(
     one: Sequence[PageAnswer],
     other: Sequence[PageAnswer],
     needed: int,
-    found: PageComparison = _UNKNOWN,
+    found: PageComparison,
 ) -> PageComparison:
     """Return what was found if there are so many answers of both; else which to ask again."""
     if min(len(one), len(other)) >= needed:

@@ -1,5 +1,6 @@
 """A site: its answers become evidence, the same whatever their order, and evidence decides."""
 
+import random
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canonry.canon.learned import Rewrite
+from canonry.crawler.learn import site_pages
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import ClassTally, JudgedPair, pair_of
 from canonry.crawler.learn.learned_site import LearnedSite
@@ -271,3 +273,30 @@ def test_the_same_answers_in_any_order_are_the_same_evidence(
     other.visit(order)
     one, two = host.tally(REF), other.tally(REF)
     assert (one.same, one.different > 0) == (two.same, two.different > 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pages_that_were_forgotten_are_asked_no_more(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(site_pages, "_MOST", 24)
+    chance, site = random.Random(seed), LearnedSite()
+    policy = RequestPolicy(site)
+    for n in range(1500):
+        url = f"{H}/{chance.choice(('', 'old/'))}p{n // 12 - chance.randrange(9)}"
+        url += chance.choice(("", "/", "?ref=1", "?ref=2&v=1", "?v=2"))
+        match chance.randrange(12):
+            case 0:
+                site.gone(url, n + 1)
+            case 1:
+                site.moved(url, n + 1, f"{url}x")
+            case 2 | 3 | 4:
+                site.found(url, n + 1)
+            case _:
+                site.page(url, n + 1, answer(bare(url) + chance.choice("ab")), None)
+        site.judge_again()
+        assert all(rule.rewrite in site.rules for rule, _before in decide(site))
+        rows = set(policy.to_ask_first())
+        assert all(identity in site.pages for identity in policy.questions())
+        assert 0 not in rows
+    assert len(site.pages) < 500
