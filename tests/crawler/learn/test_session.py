@@ -105,6 +105,10 @@ class Crawled:
 URLS = [f"{H}/p{n}{end}" for n in range(32) for end in ("", "?ref=1", "/")]
 
 
+# They never answer: however late it is known that a rule holds, it is still worth it.
+WAITING = [f"{H}/waits-{n}{end}" for n in range(12) for end in ("?ref=1", "/")]
+
+
 @pytest.mark.parametrize("interruption", INTERRUPTED)
 def test_nothing_that_ends_a_process_loses_evidence(tmp_path: Path, interruption: str) -> None:
     plain, broken = Crawled(tmp_path / "plain"), Crawled(tmp_path / "broken")
@@ -128,7 +132,7 @@ def test_a_process_may_end_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, interruptions: list[str]
 ) -> None:
     broken = Crawled(tmp_path_factory.mktemp("broken"))
-    broken.find(URLS)
+    broken.find(URLS + WAITING)
     for url, interruption in zip(URLS, interruptions, strict=True):
         broken.visit(url, interruption)
     assert {rule[0] for rule in broken.rules().values()} == {"active"}
