@@ -251,7 +251,7 @@ class LearnedSite:
             return False
         rules = self._pairs[pair] or rules_between(one.parts, other.parts)
         if one.is_gone or other.is_gone:
-            if one.is_gone is not other.is_gone:
+            if one.is_page or other.is_page:  # and not one that leads elsewhere
                 self._count(pair, rules, PageComparison(PageVerdict.DIFFERENT), MOST_ANSWERS)
             return True
         if not (one.is_page and other.is_page):  # one of them leads elsewhere

@@ -234,6 +234,18 @@ def test_a_redirect_elsewhere_contradicts_a_rule() -> None:
     assert host.tally(REF).different == 10
 
 
+def test_a_missing_page_and_a_redirect_to_it_say_nothing_of_its_other_names() -> None:
+    site = LearnedSite()
+    for n in range(3):
+        site.page(f"http://h.example/{n}", n, answer(f"{n}"), None)
+        site.page(f"https://h.example/{n}", n, answer(f"{n}"), None)
+    site.gone("https://h.example/missing", 7)
+    site.moved("https://www.h.example/missing", 8, "https://h.example/missing")
+    site.gone("http://h.example/missing", 9)
+    assert site.rules[Rewrite("h.example", "scheme-upgrade")].tally.same == 3
+    assert not any(rule.tally.different for rule in site.rules.values())
+
+
 def test_canonical_links_to_one_page_are_no_evidence() -> None:
     host = Host(str)
     host.site.page(f"{H}/", 1, answer("home"), None)
