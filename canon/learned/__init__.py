@@ -6,7 +6,7 @@ from canonry.canon.learned.family_fields import INDEX_FILE, INDEX_INITIALS
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
 from canonry.canon.learned.marks import names_before, names_in
 from canonry.canon.learned.rewrite import Rewrite, to_fields
-from canonry.canon.learned.ruleset import RuleSet, RuleStep, follow, loads
+from canonry.canon.learned.ruleset import RuleSet, RuleStep, follow, is_marked, loads
 from canonry.canon.learned.sites import is_host_name, is_site, site_in, site_of, without_port
 from canonry.canon.learned.validate import find_circle
 
@@ -28,6 +28,7 @@ __all__ = [
     "find_circle",
     "follow",
     "is_host_name",
+    "is_marked",
     "is_site",
     "loads",
     "names_before",

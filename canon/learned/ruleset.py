@@ -261,7 +261,7 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
         normalize: returns canonical forms under that policy.
     """
     steps = rules.steps_on(site_in(identity))
-    if not _is_marked(steps, identity):
+    if not is_marked(steps, identity):
         return Followed(identity)
     changes: list[tuple[LearnedRule, str, str]] = []
     text, parts = identity, Parts.of(identity)
@@ -286,7 +286,7 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
     return Followed(identity)
 
 
-def _is_marked(steps: Iterable[RuleStep], text: str) -> bool:
+def is_marked(steps: Iterable[RuleStep], text: str) -> bool:
     """Return False if no step changes a URL with some text."""
     for step in steps:  # noqa: SIM110 - a generator takes longer than the marks
         if step.mark(text):

@@ -2,6 +2,6 @@
 
 from canonry.canon.pipeline.merging import RULES, kernels_rules, merging_rules
 from canonry.canon.pipeline.native import is_compiled
-from canonry.canon.pipeline.trace import common_ends
+from canonry.canon.pipeline.results import common_ends
 
 __all__ = ["RULES", "common_ends", "is_compiled", "kernels_rules", "merging_rules"]

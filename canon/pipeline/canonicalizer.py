@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from typing import NamedTuple
 
 from canonry.canon.arguments import check_several, check_text, wrong_type
-from canonry.canon.errors import InvalidURL, Reason
+from canonry.canon.errors import InvalidURL
 from canonry.canon.learned.ruleset import Followed, RuleSet, follow, loads
-from canonry.canon.pipeline.changes import changes_of_uri, changes_of_url
 from canonry.canon.pipeline.fastpath import recognizer, shortcut
 from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
-from canonry.canon.pipeline.trace import Trace
+from canonry.canon.pipeline.results import Canonical, Refused, Trace, changes_of_uri, changes_of_url
+from canonry.canon.pipeline.rewriting import with_rules
 from canonry.canon.policies.policy import Policy, check_policy
 from canonry.canon.policies.policy_files import of_version, preset
 from canonry.canon.references import whatwg
@@ -23,26 +22,6 @@ from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
 
 _CHUNK = 1024
-
-
-class Canonical(NamedTuple):
-    """The canonical form of a URL.
-
-    ``url`` is what to request: what a browser would request, without the fragment; no rule changes
-    it. ``identity`` is what to compare, as text; ``key`` is its 16 bytes under the policy.
-    """
-
-    url: str
-    identity: str
-    key: bytes
-
-
-class Refused(NamedTuple):
-    """A text that has no canonical form, and the reason."""
-
-    text: str
-    reason: Reason
-    position: int
 
 
 class Canonicalizer:
@@ -207,7 +186,7 @@ class Canonicalizer:
             TypeError: at once, if it is no iterable of URLs; at its turn, for one that is no URL.
         """
         check_several("urls", urls, "URLs")
-        if isinstance(urls, list) and base is None and self.native is not None:
+        if isinstance(urls, list) and base is None and (self.native or self._without_rules):
             chunks = (urls[start : start + _CHUNK] for start in range(0, len(urls), _CHUNK))
             return chain.from_iterable(map(self._chunk, chunks))
         return self._many(urls, base)
@@ -224,6 +203,8 @@ class Canonicalizer:
     def _chunk(self, urls: list[str | bytes]) -> Iterable[Canonical | Refused]:
         """Return the results of `many` for some URLs, from the kernel as far as it knows them."""
         with suppress(TypeError):  # for one that is no URL: those before it have their turn first
+            if self._without_rules is not None and self.rules is not None:
+                return with_rules(self.rules, self._without_rules, urls)
             if self.native is not None:
                 return self.native.canonicals(urls, self._canonical_or_refused)
         return map(self._canonical_or_refused, urls)

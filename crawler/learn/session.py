@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, RuleState, describe, find_circle, site_in
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.crawler.learn import site_records
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
@@ -29,7 +30,6 @@ from canonry.crawler.plurals import agreement, counted
 from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.classes import Rewritten
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of

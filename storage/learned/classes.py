@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection, bindparam, select
 
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned import deferral
 from canonry.storage.learned.rule_rows import add_spared
@@ -31,15 +32,6 @@ _RELEASED = (
     f"AND reason = '{LEARNED}' AND id"
 )
 _DELETE_EDGES = "DELETE FROM aliases WHERE kind = 'rule' AND from_id"
-
-
-class Rewritten(NamedTuple):
-    """What learned rules make of a URL: the identity, its key, and the ids of the rules used."""
-
-    identity: str
-    key: bytes
-    rules: tuple[str, ...]
-    source: str = ""  # the identity without rules
 
 
 class RuleSource(Protocol):

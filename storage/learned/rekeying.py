@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
     LEARNED,
-    Rewritten,
     edges_of,
     put_edges,
     release,

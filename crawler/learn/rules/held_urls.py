@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from canonry.canon.learned import FAMILIES
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.held_names import HeldName
 from canonry.storage.learned.tracked_rule import TrackedRule
 

@@ -17,9 +17,8 @@ from canonry.canon.learned import (
     site_in,
     without_port,
 )
-from canonry.crawler.learn.rules.rewriting import rewrite_many
+from canonry.canon.pipeline.rewriting import Rewritten, forms_of, rewrite_many
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import IN_FORCE
 from canonry.storage.sql.schema import hosts
 
@@ -164,11 +163,11 @@ class RulesInForce:
 
     def change_all(self, urls: list[str]) -> list[Rewritten | None]:
         """Return what the active rules make of URLs; None for those that they do not change."""
-        return rewrite_many(self.active, self._canonicalizer, urls)
+        return self._change_all(self.active, urls)
 
     def change_all_held(self, urls: list[str]) -> list[Rewritten | None]:
         """Return what active and suspended rules make of URLs; None as in `change_all`."""
-        return rewrite_many(self._active_or_suspended, self._canonicalizer, urls)
+        return self._change_all(self._active_or_suspended, urls)
 
     def rewrite_all_held(self, urls: list[str]) -> list[Rewritten | None]:
         """Return what `rewrite_held` returns, for each of several URLs."""
@@ -188,6 +187,10 @@ class RulesInForce:
             return False
         site = site_in(identity)
         return site in self._moving or rules.covers(site)
+
+    def _change_all(self, rules: RuleSet, urls: list[str]) -> list[Rewritten | None]:
+        plain = [form.identity for form in forms_of(self._canonicalizer, urls)]
+        return rewrite_many(rules, self._canonicalizer, plain)
 
     def _rewrite(self, rules: RuleSet, url: str) -> Rewritten | None:
         _requested, plain, own_key = self._canonicalizer(url)

@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy
 from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, RuleState, act
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.in_force import SOURCE, RulesInForce
 from canonry.storage import StoreError
 from canonry.storage.learned import ledger, rekeying, rule_rows
-from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.ledger import StoredPair
 from canonry.storage.learned.rekeying import Rekeyed
 from canonry.storage.learned.tracked_rule import TrackedRule

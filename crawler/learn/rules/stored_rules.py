@@ -3,9 +3,9 @@
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.classes import Rewritten
 from canonry.storage.learned.tracked_rule import IN_FORCE
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import canonry
 from canonry.canon.pipeline import native
-from canonry.canon.pipeline.canonicalizer import Canonical
+from canonry.canon.pipeline.results import Canonical
 
 _INCLUDE = Path(sysconfig.get_path("include"))
 pytestmark = [

@@ -8,6 +8,7 @@ import pytest
 from support.databases import url_of
 from support.stores import MAKE, candidate, open_store, visited
 
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.storage import Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.clusters import cluster_export, export_log, merged_pairs
 from canonry.storage.clusters.cluster_export import Reading
@@ -15,7 +16,6 @@ from canonry.storage.clusters.cluster_rows import ClusterRow
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.learned import rekeying
-from canonry.storage.learned.classes import Rewritten
 from canonry.storage.rows import requeueing
 from canonry.storage.sql.schema import urls as table
 

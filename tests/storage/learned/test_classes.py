@@ -8,11 +8,11 @@ from support.databases import url_of
 from support.stores import MAKE, assert_counts_are_right, candidate, lease, open_store, visited
 
 from canonry.canon import LearnedRule
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.crawler.learn.rules import reinstatement, rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.learned import rekeying, rule_rows
-from canonry.storage.learned.classes import Rewritten
 from canonry.storage.rows import requeueing
 
 pytestmark = pytest.mark.every_database

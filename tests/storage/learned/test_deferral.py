@@ -8,10 +8,10 @@ from sqlalchemy import Connection
 from support.stores import MAKE, assert_counts_are_right, candidate, lease, open_store, visited
 
 from canonry.canon import LearnedRule
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store
-from canonry.storage.learned.classes import Rewritten
 from canonry.storage.records import ALIAS, FIRST, ORDINARY, TARGET, Budget
 from canonry.storage.rows import urls
 

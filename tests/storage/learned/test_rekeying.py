@@ -12,10 +12,11 @@ from support.stores import MAKE, candidate, open_store
 from support.strategies import tries
 
 from canonry.canon import LearnedRule
+from canonry.canon.pipeline.rewriting import Rewritten
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import State, Store
 from canonry.storage.learned import rekeying
-from canonry.storage.learned.classes import Rewritten, alive_among, rows_alive
+from canonry.storage.learned.classes import alive_among, rows_alive
 from canonry.storage.records import ALIAS, TARGET
 from canonry.storage.sql.schema import url_rows
 

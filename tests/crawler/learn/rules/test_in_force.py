@@ -9,10 +9,10 @@ from sqlalchemy import create_engine
 from support.stores import MAKE, admit, open_store
 from support.strategies import tries
 
-from canonry.canon import LearnedRule, RulesError, RuleSet
+from canonry.canon import Canonicalizer, LearnedRule, RulesError, RuleSet
 from canonry.canon.learned import Rewrite, follow, site_in
+from canonry.canon.pipeline.rewriting import by_start, rewrite_many
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.learn.rules.rewriting import by_start, identities, rewrite_many
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.sql.schema import metadata
@@ -90,7 +90,6 @@ def test_many_urls_become_what_each_does(
     except RulesError:  # they form a circle
         return
     plain = [MAKE.identity(url) for url in some]
-    assert identities(MAKE, some) == plain
     followed = [follow(in_force.active, one, MAKE.identity) for one in plain]
     expected = [
         (found.identity, MAKE.key_of(found.identity), tuple(rule.id for rule in found.rules), one)
@@ -98,8 +97,10 @@ def test_many_urls_become_what_each_does(
         else None
         for one, found in zip(plain, followed, strict=True)
     ]
-    assert rewrite_many(in_force.active, MAKE, some) == in_force.change_all(some) == expected
+    assert rewrite_many(in_force.active, MAKE, plain) == in_force.change_all(some) == expected
     assert in_force.rewrite_all_held(some) == [in_force.rewrite_held(url) for url in some]
+    make = Canonicalizer("web", in_force.active)
+    assert list(make.many([*some, "no URL"])) == list(make.many(iter([*some, "no URL"])))
 
 
 def as_fields(rule: LearnedRule) -> dict[str, object]:
@@ -143,7 +144,7 @@ def test_many_rules_about_parameters_act_in_turn_on_one_url() -> None:
 
 @given(st.lists(urls, max_size=6))
 def test_the_start_of_an_identity_tells_its_site(some: list[str]) -> None:
-    plain = identities(MAKE, some)
+    plain = [MAKE.identity(url) for url in some]
     places = by_start(plain)
     assert sorted(place for found in places.values() for place in found) == [*range(len(plain))]
     for start, found in places.items():
