@@ -3,5 +3,15 @@
 from canonry.canon.pipeline.merging import RULES, kernels_rules, merging_rules
 from canonry.canon.pipeline.native import is_compiled
 from canonry.canon.pipeline.results import common_ends
+from canonry.canon.pipeline.rewriting import Rewritten, forms_of, rewrite_many
 
-__all__ = ["RULES", "common_ends", "is_compiled", "kernels_rules", "merging_rules"]
+__all__ = [
+    "RULES",
+    "Rewritten",
+    "common_ends",
+    "forms_of",
+    "is_compiled",
+    "kernels_rules",
+    "merging_rules",
+    "rewrite_many",
+]

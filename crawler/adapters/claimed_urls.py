@@ -12,7 +12,7 @@ from canonry.canon import Canonical, Canonicalizer, Policy, Refused, redact
 from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
-from canonry.crawler.learn.rules.stored_rules import StoredRules
+from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.storage import Admission, Candidate, Hop, Outcome, Page, Queued, State
 from canonry.storage.sql.schema import urls as url_rows
 

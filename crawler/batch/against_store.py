@@ -21,8 +21,8 @@ from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files import blocks
 from canonry.crawler.files.lines import Cut, Line
 from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.rule_store import active_in
-from canonry.crawler.learn.rules.stored_rules import StoredRules
 from canonry.storage import Candidate, Store
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.rows.urls import spellings

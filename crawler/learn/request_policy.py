@@ -6,6 +6,7 @@ would hold are fetched all the same. A site has one budget for requests that are
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.decision import needed_for
@@ -14,6 +15,7 @@ from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.pair_rules import opposite
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageComparison, PageVerdict
 from canonry.storage.learned.tracked_rule import URLPair
+from canonry.storage.records import QUESTION
 
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
 _FIRST = 8  # queued URLs that are asked before others, while nothing speaks for a rule
@@ -145,3 +147,10 @@ class RequestPolicy:
 def _per_cent(identity: str) -> int:
     """Return a number below 100 that a URL always has."""
     return int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=4).digest()) % 100
+
+
+class Probe(NamedTuple):
+    """A request whose answer only the learning needs."""
+
+    url: str
+    priority: int = QUESTION  # as of a queued URL: its answer decides something

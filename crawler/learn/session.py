@@ -14,17 +14,16 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, RuleState, describe, find_circle, site_in
-from canonry.canon.pipeline.rewriting import Rewritten
+from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn import site_records
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.gone_names import GoneNames
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.probes import Probe
-from canonry.crawler.learn.request_policy import RequestPolicy
+from canonry.crawler.learn.request_policy import Probe, RequestPolicy
+from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.loose_forms import without_www
 from canonry.crawler.learn.rules.rule_store import publish
-from canonry.crawler.learn.rules.stored_rules import StoredRules
 from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.plurals import agreement, counted
 from canonry.crawler.settings.learning_settings import LearningSettings

@@ -7,7 +7,7 @@ from functools import partial
 
 from canonry.canon import redact
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.plurals import counted

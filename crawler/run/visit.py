@@ -14,7 +14,7 @@ from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
 from canonry.crawler.fetch.waits import seconds_before_retry, seconds_to_wait
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.body_fingerprints import Fingerprints
 from canonry.crawler.run.unread_pages import unread_outcome
 from canonry.crawler.run.vain_retries import VainRetries

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection, bindparam, select
 
-from canonry.canon.pipeline.rewriting import Rewritten
+from canonry.canon.pipeline import Rewritten
 from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned import deferral
 from canonry.storage.learned.rule_rows import add_spared

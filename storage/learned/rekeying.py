@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from canonry.canon.pipeline.rewriting import Rewritten
+from canonry.canon.pipeline import Rewritten
 from canonry.storage.learned import deferral, history
 from canonry.storage.learned.classes import (
     LEARNED,

@@ -20,7 +20,7 @@ from canonry.crawler.adapters.scrapy.request_recorder import RequestRecorder, ca
 from canonry.crawler.adapters.scrapy.spared import LEARNED, Duplicate, DuplicateRules
 from canonry.crawler.adapters.scrapy.worker_life import WorkerLife
 from canonry.crawler.learn.rules import rule_store
-from canonry.crawler.learn.rules.stored_rules import StoredRules
+from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.named_policies import find_rules
 from canonry.crawler.opening import open_store, policy_for

@@ -33,8 +33,8 @@ from canonry.crawler.inquiry.rule_facts import (
     standing_in,
     state_counts,
 )
-from canonry.crawler.learn.rules import reinstatement, rule_store
-from canonry.crawler.learn.rules.rule_listing import listing
+from canonry.crawler.inquiry.rule_listing import listing
+from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
 from canonry.storage import report
 from canonry.storage.learned import rule_rows
@@ -222,7 +222,7 @@ def reinstate(rule: str, store: str, policy: str | None, *, trial: bool, as_json
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
         found = rule_store.find(connection, rule)
-        done = reinstatement.reinstate(connection, found, canonicalizer, time.time(), trial=trial)
+        done = rule_store.reinstate(connection, found, canonicalizer, time.time(), trial=trial)
         standing = standing_in(connection, found)
     doubt = standing.sentence if standing.is_doomed else None
     says, held = describe(found.rewrite), len(done.held)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.queue.frontier import Frontier, FrontierItem
 from canonry.crawler.run.queue.host_leases import HostLeases
 from canonry.crawler.run.queue.idle_times import IdleTimes

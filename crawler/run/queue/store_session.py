@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError

@@ -10,7 +10,7 @@ from canonry.canon.learned import describe
 from canonry.crawler import opening
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.inquiry.rule_facts import standing_in
-from canonry.crawler.learn.rules import reinstatement, rule_store
+from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.web.panel import BadQuestionError
 from canonry.storage import StoreError, report
@@ -35,7 +35,7 @@ def reinstate(store: str, fields: Mapping[str, str], now: float) -> str:
     with _changing(store) as (connection, canonicalizer):
         rule = _find(connection, fields)
         try:
-            done = reinstatement.reinstate(
+            done = rule_store.reinstate(
                 connection, rule, canonicalizer, now, trial=bool(fields.get("trial"))
             )
         except (StoreError, RulesError) as error:

@@ -5,8 +5,8 @@ from sqlalchemy import Connection
 
 from canonry.crawler.inquiry import rule_facts
 from canonry.crawler.inquiry.rule_facts import RuleListing
+from canonry.crawler.inquiry.rule_listing import STATE_ORDER
 from canonry.crawler.learn.rules import rule_store
-from canonry.crawler.learn.rules.rule_listing import STATE_ORDER
 from canonry.crawler.web.panel import Asked, BadQuestionError
 from canonry.storage import StoreError
 

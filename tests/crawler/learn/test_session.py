@@ -12,7 +12,7 @@ from support.stores import MAKE, candidate, open_store
 from support.strategies import tries
 
 from canonry.canon.learned import RULE_STATES
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage import Outcome, Page, Queued, State

@@ -13,7 +13,7 @@ from canonry.crawler.fetch.bodies.request_time import RequestTime
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import load

@@ -8,7 +8,7 @@ import pytest
 from support.databases import url_of
 from support.stores import MAKE, candidate, open_store, visited
 
-from canonry.canon.pipeline.rewriting import Rewritten
+from canonry.canon.pipeline import Rewritten
 from canonry.storage import Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.clusters import cluster_export, export_log, merged_pairs
 from canonry.storage.clusters.cluster_export import Reading

@@ -8,8 +8,8 @@ from support.databases import url_of
 from support.stores import MAKE, assert_counts_are_right, candidate, lease, open_store, visited
 
 from canonry.canon import LearnedRule
-from canonry.canon.pipeline.rewriting import Rewritten
-from canonry.crawler.learn.rules import reinstatement, rule_store
+from canonry.canon.pipeline import Rewritten
+from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError, report
 from canonry.storage.learned import rekeying, rule_rows
@@ -295,7 +295,7 @@ def test_a_rule_spares_each_url_once_however_often_it_comes_back(tmp_path: Path)
             rule = rule_store.find(connection, SLASH.id)
             assert rule.spared == 2
             rule_store.revoke(connection, rule, MAKE, 4.0)
-            reinstatement.reinstate(connection, rule, MAKE, 5.0)
+            rule_store.reinstate(connection, rule, MAKE, 5.0)
     store.close()
 
 

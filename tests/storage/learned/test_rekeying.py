@@ -12,7 +12,7 @@ from support.stores import MAKE, candidate, open_store
 from support.strategies import tries
 
 from canonry.canon import LearnedRule
-from canonry.canon.pipeline.rewriting import Rewritten
+from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import State, Store
 from canonry.storage.learned import rekeying

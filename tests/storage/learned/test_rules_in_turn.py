@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Connection
 from support.stores import candidate, open_store
 
-from canonry.canon.pipeline.rewriting import Rewritten
+from canonry.canon.pipeline import Rewritten
 from canonry.storage.sql import write_locks
 
 pytestmark = pytest.mark.every_database

@@ -13,7 +13,7 @@ from support.stores import MAKE, admit_names, assert_counts_are_right, open_stor
 from canonry.canon import LearnedRule, RulesError
 from canonry.crawler import opening
 from canonry.crawler.cli.commands import main
-from canonry.crawler.learn.rules import reinstatement, rule_store
+from canonry.crawler.learn.rules import rule_store
 from canonry.storage import Store, StoreError, report
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rekeying import Rekeyed
@@ -37,7 +37,7 @@ def revoke(store: Store, rule: LearnedRule = SLASH) -> Rekeyed:
 def reinstate(store: Store, rule: LearnedRule = SLASH, *, trial: bool = False) -> Rekeyed:
     with store.transaction() as connection:
         found = rule_store.find(connection, rule.id)
-        done = reinstatement.reinstate(connection, found, MAKE, 5.0, trial=trial)
+        done = rule_store.reinstate(connection, found, MAKE, 5.0, trial=trial)
         assert_counts_are_right(connection)
         return done
 
@@ -119,7 +119,7 @@ def test_a_running_crawl_follows(tmp_path: Path) -> None:
         with opening.changing(store, None, asked.append) as (connection, canonicalizer):
             found = rule_store.find(connection, rule.id)
             if back:
-                reinstatement.reinstate(connection, found, canonicalizer, 9.0)
+                rule_store.reinstate(connection, found, canonicalizer, 9.0)
             else:
                 rule_store.revoke(connection, found, canonicalizer, 9.0)
 

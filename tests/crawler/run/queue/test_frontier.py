@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.queue.frontier import Frontier
 from canonry.crawler.run.queue.politeness import Politeness
 from canonry.crawler.run.queue.turns import Turns

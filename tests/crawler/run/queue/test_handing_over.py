@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.leasing_workers import NOW, LeasingWorker, leasing_workers
 
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS
 from canonry.storage.rows import host_wishes, leases
 

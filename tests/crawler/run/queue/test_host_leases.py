@@ -12,7 +12,7 @@ from sqlalchemy import select
 from support.leasing_workers import NOW, LeasingWorker, leasing_workers, owners
 from support.stores import admit, candidate, lease
 
-from canonry.crawler.learn.probes import Probe
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.run.queue.idle_times import IdleTimes
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS

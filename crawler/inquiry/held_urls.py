@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from canonry.canon.learned import FAMILIES
-from canonry.canon.pipeline.rewriting import Rewritten
+from canonry.canon.pipeline import Rewritten
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned.held_names import HeldName
