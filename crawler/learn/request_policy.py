@@ -135,8 +135,12 @@ class RequestPolicy:
                 continue
             if len(rule.classes) < _MOST_CLASSES:
                 rule.classes.add(hash(after))
-            most = tests.base + tests.share * len(rule.classes)
-            if len(rule.tests) < most and _per_cent(identity) < 100 * tests.chance:
+            number, pages = len(rule.tests), len(rule.classes)
+            # By its hash; or where these are fewer than they should be by chance.
+            is_chosen = (
+                _per_cent(identity) < 100 * tests.chance or number < tests.chance * pages - 1
+            )
+            if is_chosen and number < tests.base + tests.share * pages:
                 rule.tests.add(identity)
             chosen |= identity in rule.tests
         if chosen and _per_cent(identity) % 2:  # the others in their turn: sites change

@@ -27,12 +27,16 @@ class SiteText:
         self._volatile: set[TextBlock] = set()
         self._samples: dict[int, frozenset[TextBlock]] = {}  # by a hash of the page
         self._sampled: Counter[TextBlock] = Counter()  # in how many of them each block is
+        self._pages = 0  # that were sampled, or not
         self.repeats = 0  # answers of pages that had answered before
         self._unexplained: list[TextBlock] = []  # that went, where something stays
         self.changes = 0  # how often more became known
 
     def add_page(self, page: int, blocks: Iterable[TextBlock]) -> None:
         """Sample the blocks of a page: of those with the smallest hashes, whatever their order."""
+        self._pages += 1
+        if self._pages >= _SAMPLES and self._pages & (self._pages - 1) == 0:
+            self.changes += 1  # what many of the first pages had may be the own text of few
         if page in self._samples:
             return
         if len(self._samples) >= _SAMPLES:
