@@ -283,7 +283,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "ref"},
         apply=actions.drop_parameter_anywhere,
-        mark=marks.query,
+        mark=marks.anywhere,
         check=family_fields.takes_parameter_anywhere,
         describe=_describe_anywhere,
         by_query=True,

@@ -76,6 +76,13 @@ def on_page(rewrite: Rewrite) -> Mark:
     return has_it
 
 
+def anywhere(rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that removes a parameter, whatever the others are."""
+    if rewrite.new == "any-case":
+        return _QUERY
+    return re.compile(rf"[?&]{re.escape(rewrite.old)}(?![^=&#])").search
+
+
 def names_before(rewrite: Rewrite) -> frozenset[str] | None:
     """Return the names of all parameters of the URLs from which a rewrite removes some of them.
 

@@ -54,7 +54,9 @@ class SitePages:
         self._queued: set[str] = set()
         self._forms: dict[int, list[str]] = {}  # by loose form
         self._signed: dict[int, list[str]] = {}  # by what pages say
-        self._bytes = 0
+        self._kept: dict[str, None] = {}  # URLs with answers, those first that had theirs first
+        self._bytes = 0  # of these answers
+        self._most_bytes = _MOST_BYTES
         self.unsaved: dict[str, None] = {}
         self.forgotten: list[int] = []
 
@@ -117,6 +119,7 @@ class SitePages:
         before = known.answers[-1] if known.answers else None
         if len(known.answers) < MOST_ANSWERS:
             known.answers.append(answer)
+            self._kept[identity] = None
             self._bytes += len(answer.encoded or b"")
             self.unsaved[identity] = None
         if answer.encoded is None:
@@ -147,12 +150,12 @@ class SitePages:
 
     def trim(self, needed: Collection[str]) -> None:
         """Forget the oldest pages, or their answers, where too many are kept; but for some."""
-        if self._bytes > _MOST_BYTES:
-            for identity, known in self._pages.items():
-                if identity not in needed:
-                    self._forget_answers(identity, known)
+        if self._bytes > self._most_bytes:
+            for identity in [identity for identity in self._kept if identity not in needed]:
+                self._forget_answers(identity, self._pages[identity])
                 if self._bytes <= _MOST_BYTES // 2:
                     break
+            self._most_bytes = max(_MOST_BYTES, 2 * self._bytes)  # of those that are needed
         if len(self._pages) > _MOST:
             oldest = (identity for identity in self._pages if identity not in needed)
             for identity in list(islice(oldest, _MOST // 8)):
@@ -177,6 +180,7 @@ class SitePages:
         if known.answers:
             self._bytes -= sum(len(answer.encoded or b"") for answer in known.answers)
             known.answers.clear()
+            del self._kept[identity]
             self.unsaved.pop(identity, None)
             self.forgotten.append(known.row)
 

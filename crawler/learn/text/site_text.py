@@ -30,6 +30,7 @@ class SiteText:
         self._pages = 0  # that were sampled, or not
         self.repeats = 0  # answers of pages that had answered before
         self._unexplained: list[TextBlock] = []  # that went, where something stays
+        self._varies: bool | None = None  # None: to be seen
         self.changes = 0  # how often more became known
 
     def add_page(self, page: int, blocks: Iterable[TextBlock]) -> None:
@@ -44,6 +45,7 @@ class SiteText:
             if page > largest:
                 return
             self._sampled.subtract(self._samples.pop(largest))
+        self._varies = None
         self._samples[page] = frozenset(blocks)
         self._sampled.update(self._samples[page])
 
@@ -60,21 +62,27 @@ class SiteText:
         )
         known = len(self._shuffled)
         self._shuffled.update(place_of(here) for here, there in moved if here != there)
-        self.changes += len(self._shuffled) > known
         new = [block for block in went if not self.is_ignored(block)]
+        places = set(map(place_of, before | now))
+        fluid = set(filter(self._is_fluid, places))
         self._stayed.update(map(place_of, stayed))
         self._went.update(map(place_of, went))
+        shared = [block for block in new if not self.is_own(block)]
         if len(self._volatile) < _MOST_VOLATILE:
-            self._volatile.update(block for block in new if not self.is_own(block))
+            self._volatile.update(shared)
+        # What only this page has says nothing of others, but for the first such block.
+        is_news = bool(shared) or fluid != set(filter(self._is_fluid, places))
+        self.changes += is_news or len(self._shuffled) > known or bool(new) > self.varies
         self._unexplained += new
-        self.changes += bool(new)
+        self._varies = None
+
+    def _is_fluid(self, place: int) -> bool:
+        """Return True if nothing stays in a place."""
+        return self._went[place] >= _FLUID and not self._stayed[place]
 
     def is_ignored(self, block: TextBlock) -> bool:
         """Return True if a block says nothing: it changes by itself, wherever it stands."""
-        if block in self._volatile:
-            return True
-        place = place_of(block)
-        return self._went[place] >= _FLUID and not self._stayed[place]
+        return block in self._volatile or self._is_fluid(place_of(block))
 
     def has_order(self, block: TextBlock) -> bool:
         """Return True if the order of a block among others means something."""
@@ -105,9 +113,11 @@ class SiteText:
     @property
     def varies(self) -> bool:
         """True if pages were seen to change also where something stays."""
-        self._volatile.update(b for b in self._unexplained if not self.is_own(b))
-        self._unexplained = [b for b in self._unexplained if not self.is_ignored(b)]
-        return bool(self._unexplained)
+        if self._varies is None:
+            self._volatile.update(b for b in self._unexplained if not self.is_own(b))
+            self._unexplained = [b for b in self._unexplained if not self.is_ignored(b)]
+            self._varies = bool(self._unexplained)
+        return self._varies
 
     @property
     def is_steady(self) -> bool:

@@ -1,6 +1,6 @@
 """The blocks of an answer: what its visible text says, and where; see `plain_blocks`."""
 
-from array import array
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -14,7 +14,8 @@ else:
     # A kernel compiled from another version of the source is ignored.
     _read = _blocks.read if _blocks.VERSION == plain_blocks.VERSION else plain_blocks.read
 
-TextBlock = int  # the place in the high 32 bits, the text in the low ones
+TextBlock = int  # of 64 bits, half of them for the place, the others for the text
+_SHIFT = 0 if sys.byteorder == "little" else 32  # to the place, which is the first half in memory
 _PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
 _SNIFFED = 1024  # bytes of an answer without a content type
 _REMEMBERED = 512  # pages that were decoded: mostly each is compared with several others
@@ -46,8 +47,7 @@ def is_markup(body: bytes, content_type: str | None) -> bool | None:
 @lru_cache(maxsize=_REMEMBERED)
 def decoded(blocks: bytes) -> tuple[TextBlock, ...]:
     """Return encoded blocks one by one, in their order."""
-    words = array("I", blocks)
-    return tuple([place << 32 | text for place, text in zip(words[::2], words[1::2], strict=True)])
+    return tuple(memoryview(blocks).cast("Q"))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -58,4 +58,4 @@ def block_set(blocks: bytes) -> frozenset[TextBlock]:
 
 def place_of(block: TextBlock) -> int:
     """Return the place of a block."""
-    return block >> 32
+    return block >> _SHIFT & 0xFFFF_FFFF
