@@ -157,10 +157,11 @@ def drop_parameter_anywhere(parts: Parts, rewrite: Rewrite) -> Parts:
     """Remove a parameter, whatever the other parameters are."""
     if not parts.query or _is_odd_subdomain(parts, rewrite):
         return parts
-    any_case, fields = rewrite.new == "any-case", query.fields(parts.query)
-    names = (query.name(field) for field in fields)
-    same = [(name.lower() if any_case else name) == rewrite.old for name in names]
-    rest = [field for field, gone in zip(fields, same, strict=True) if not gone]
+    fields, old = query.fields(parts.query), rewrite.old
+    if rewrite.new == "any-case":
+        rest = [field for field in fields if query.name(field).lower() != old]
+    else:
+        rest = [field for field in fields if field.partition("=")[0] != old]
     if len(rest) == len(fields):
         return parts
     return parts.with_query("&".join(rest) if rest else None)

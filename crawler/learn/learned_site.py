@@ -29,6 +29,7 @@ from canonry.storage.learned.tracked_rule import URLPair
 _OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # pairs; of all classes that are the same, where few are
 _HOLDS = 3  # classes that are the same and none that differs: then other rules may be blamed
 _NOTED = 64  # queued URLs that would decide a rule
+_ALL_NOTED, _EVERY = 200, 8  # answers of a site: from then on, every so many are looked at for it
 _TO_DECIDE = 16  # classes that are not known to be the same, beyond those that are
 _MOST_RULES = 300  # that are looked at
 _MOST_HOPS = 5  # of a chain of redirects
@@ -217,7 +218,8 @@ class LearnedSite:
 
     def _note_queued(self, known: SitePage, other: str) -> None:
         """Note a queued URL whose answer would decide a rule, as its other name has answered."""
-        if self.pages.is_queued(other) and other not in self._noted:
+        is_turn = self.answers < _ALL_NOTED or self.answers % _EVERY == 0
+        if is_turn and self.pages.is_queued(other) and other not in self._noted:
             self._noted.add(other)
             rules = rules_between(known.parts, self.pages[other].parts)
             for rule in self._to_decide(rules):

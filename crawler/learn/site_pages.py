@@ -1,6 +1,6 @@
 """The URLs of a site and what they answered, and which of them may be one page. Pure."""
 
-import hashlib
+import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -126,8 +126,8 @@ class SitePages:
             return
         if before is None:
             # One page under many queries is one page; pages that differ in their title are several.
-            title = [b for b in answer.blocks[:8] if not self._text.is_ignored(b)][:1]
-            page = _hash(loose_path(known.parts.path), *title)
+            title = next((b for b in answer.blocks[:8] if not self._text.is_ignored(b)), "")
+            page = zlib.crc32(f"{loose_path(known.parts.path)}|{title}".encode())
             self._text.add_page(page, answer.blocks)
             known.signs = known.signs or self._signs_of(known, answer)
             for sign in known.signs:
@@ -195,20 +195,14 @@ class SitePages:
 
     def _signs_of(self, known: SitePage, answer: PageAnswer) -> frozenset[int]:
         """Return what a page is filed under: its bytes, and the first blocks that are its own."""
-        signs = {_hash(answer.digest)}
+        signs = {hash(answer.digest)}
         if self._text.knows_pages:
             own = list(islice((b for b in answer.blocks if self._text.is_own(b)), 2))
             name = loose_name(known.parts.path)
-            signs |= {_hash(name, *own[: n + 1]) for n in range(len(own))}
+            signs |= {hash((name, *own[: n + 1])) for n in range(len(own))}
         return frozenset(signs)
 
 
 def _forms_of(parts: Parts) -> list[int]:
     """Return the loose forms under which a URL meets others."""
     return [hash(form) for form in loose_forms(parts)]
-
-
-def _hash(*words: object) -> int:
-    """Return a number that words make, the same in every process."""
-    text = "|".join(map(str, words)).encode()
-    return int.from_bytes(hashlib.blake2b(text, digest_size=6).digest())

@@ -32,13 +32,20 @@ def rules_between(one: Parts, other: Parts, *, led: bool = False) -> tuple[Rewri
     )
     if len(found) != len(names):
         return ()
+    if found and _kept(one, names) == _kept(other, names):
+        return found
     here, there = one, other
     for rewrite in found:
         here, there = act(rewrite, here), act(replace(rewrite, host=site_of(other)), there)
-    if here == there:
-        return found
     rest = rewrites_from(here, there) if led else rewrites_between(here, there)
     return (*rest, *found) if rest else ()
+
+
+def _kept(parts: Parts, names: list[str]) -> tuple[Parts, list[str]]:
+    """Return what is left of a URL without some parameters."""
+    fields = query.fields(parts.query) if parts.query else ()
+    kept = [field for field in fields if query.name(field) not in names]
+    return parts.with_query(None), kept
 
 
 def _differing(one: Parts, other: Parts) -> list[str]:

@@ -34,7 +34,7 @@ class PageAnswer(NamedTuple):
     encoded: bytes | None  # its blocks; None: it is no text
 
     @property
-    def blocks(self) -> tuple[TextBlock, ...]:
+    def blocks(self) -> Sequence[TextBlock]:
         """Its blocks, in their order."""
         return decoded(self.encoded or b"")
 
@@ -102,8 +102,8 @@ def _compare_lost(
     """
     if not any(map(text.is_own, lost)):  # it is elsewhere on the site, too: it may be chance
         return _ask(one, other, MOST_ANSWERS, found=_DIFFERENT)
-    said = sum(not (text.is_ignored(block) or text.is_frame(block)) for block in stays)
-    found = _DIFFERENT._replace(share=len(lost) / max(said, len(lost)))
+    share = len(lost) / max(text.number_said(stays), len(lost))
+    found = _DIFFERENT._replace(share=share)
     return found if found.share > MOSTLY else _decided(found, one, other, text)
 
 

@@ -27,17 +27,14 @@ class SiteText:
         self._volatile: set[TextBlock] = set()
         self._samples: dict[int, frozenset[TextBlock]] = {}  # by a hash of the page
         self._sampled: Counter[TextBlock] = Counter()  # in how many of them each block is
-        self._pages = 0  # that were sampled, or not
         self.repeats = 0  # answers of pages that had answered before
         self._unexplained: list[TextBlock] = []  # that went, where something stays
+        self._frame: frozenset[TextBlock] | None = None  # what most pages have; None: to be seen
         self._varies: bool | None = None  # None: to be seen
         self.changes = 0  # how often more became known
 
     def add_page(self, page: int, blocks: Iterable[TextBlock]) -> None:
         """Sample the blocks of a page: of those with the smallest hashes, whatever their order."""
-        self._pages += 1
-        if self._pages >= _SAMPLES and self._pages & (self._pages - 1) == 0:
-            self.changes += 1  # what many of the first pages had may be the own text of few
         if page in self._samples:
             return
         if len(self._samples) >= _SAMPLES:
@@ -45,7 +42,7 @@ class SiteText:
             if page > largest:
                 return
             self._sampled.subtract(self._samples.pop(largest))
-        self._varies = None
+        self._varies = self._frame = None
         self._samples[page] = frozenset(blocks)
         self._sampled.update(self._samples[page])
 
@@ -92,9 +89,13 @@ class SiteText:
         """Return True if few pages of the site have a block."""
         return self._sampled[block] < _COMMON
 
-    def is_frame(self, block: TextBlock) -> bool:
-        """Return True if at least every other page of the site has a block."""
-        return self._sampled[block] > max(_COMMON, len(self._samples) / 2)
+    def number_said(self, blocks: frozenset[TextBlock]) -> int:
+        """Return how many blocks do not change by themselves, and are on few pages."""
+        if self._frame is None:
+            most = max(_COMMON, len(self._samples) / 2)
+            self._frame = frozenset(block for block, pages in self._sampled.items() if pages > most)
+        left = blocks - self._frame - self._volatile
+        return sum(not self._is_fluid(place_of(block)) for block in left)
 
     def has_few_pages(self, most: int) -> bool:
         """Return True if at most so many pages have answered, each by any of its names."""

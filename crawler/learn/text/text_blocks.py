@@ -1,7 +1,7 @@
 """The blocks of an answer: what its visible text says, and where; see `plain_blocks`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from canonry.crawler.learn.text import plain_blocks
@@ -44,10 +44,9 @@ def is_markup(body: bytes, content_type: str | None) -> bool | None:
     return False if kind.startswith("text/") or kind in _PLAIN or kind.endswith("+json") else None
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def decoded(blocks: bytes) -> tuple[TextBlock, ...]:
-    """Return encoded blocks one by one, in their order."""
-    return tuple(memoryview(blocks).cast("Q"))
+def decoded(blocks: bytes) -> Sequence[TextBlock]:
+    """Return encoded blocks one by one, in their order, as a view."""
+    return memoryview(blocks).cast("Q")
 
 
 @lru_cache(maxsize=_REMEMBERED)
